@@ -1,0 +1,108 @@
+import { hash } from 'node:crypto';
+import { crc32 } from './crc32.ts';
+
+export const ENVIRONMENTS = ['production', 'staging'] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+export const SCOPES = ['pets:read', 'pets:write'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** An API key as the store keeps it: all there is to know about it, but not the key itself. */
+export interface ApiKey {
+  id: string;
+  /** SHA-256 of the key, in hexadecimal. */
+  hash: string;
+  name: string;
+  scopes: Scope[];
+  createdAt: Date;
+  expiresAt: Date | undefined;
+  revokedAt: Date | undefined;
+  lastUsedAt: Date | undefined;
+}
+
+export const KEY_NAME_LENGTH_MAX = 100;
+
+const PREFIX: Record<Environment, string> = { production: 'pet_live_', staging: 'pet_test_' };
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 30;
+const CHECKSUM_LENGTH = 6;
+const ID_RANDOM_LENGTH = 10;
+const SECRET = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
+
+/** Gives that many random bytes; passed in, so that a test can choose them. */
+export type RandomBytes = (count: number) => Uint8Array;
+
+export interface NewApiKey {
+  /** The key itself: shown once to a person and then forgotten. */
+  secret: string;
+  record: ApiKey;
+}
+
+export function newApiKey(options: {
+  secret: string;
+  name: string;
+  scopes?: readonly Scope[];
+  expiresAt?: Date | undefined;
+  now: Date;
+  randomBytes: RandomBytes;
+}): NewApiKey {
+  const { secret, name, scopes = SCOPES, expiresAt, now, randomBytes } = options;
+  const record = {
+    id: `key_${randomText(ID_RANDOM_LENGTH, randomBytes)}`,
+    hash: hashApiKey(secret),
+    name,
+    scopes: [...scopes],
+    createdAt: now,
+    expiresAt,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+  };
+  return { secret, record };
+}
+
+export function newSecret(environment: Environment, randomBytes: RandomBytes): string {
+  const body = PREFIX[environment] + randomText(RANDOM_LENGTH, randomBytes);
+  return body + checksum(body);
+}
+
+/** The environment a key was made for, or undefined for what is not a key: the checksum needs no store. */
+export function environmentOfSecret(secret: string): Environment | undefined {
+  if (!SECRET.test(secret)) return undefined;
+  const body = secret.slice(0, -CHECKSUM_LENGTH);
+  if (secret.slice(-CHECKSUM_LENGTH) !== checksum(body)) return undefined;
+  return ENVIRONMENTS.find((environment) => secret.startsWith(PREFIX[environment]));
+}
+
+export function hashApiKey(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+export type KeyState = 'active' | 'expired' | 'revoked';
+
+export function stateOfKey(key: ApiKey, now: Date): KeyState {
+  if (key.revokedAt !== undefined && key.revokedAt <= now) return 'revoked';
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';
+  return 'active';
+}
+
+function checksum(body: string): string {
+  let rest = crc32(Buffer.from(body, 'latin1'));
+  let text = '';
+  for (let place = 0; place < CHECKSUM_LENGTH; place += 1) {
+    text = ALPHABET.charAt(rest % ALPHABET.length) + text;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return text;
+}
+
+/** Random base62 without bias: bytes from 248 upwards would favour the first letters and are passed over. */
+function randomText(length: number, randomBytes: RandomBytes): string {
+  const fairLimit = 256 - (256 % ALPHABET.length);
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < fairLimit && text.length < length) text += ALPHABET.charAt(byte % ALPHABET.length);
+    }
+  }
+  return text;
+}

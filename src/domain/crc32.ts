@@ -1,0 +1,18 @@
+const REVERSED_POLYNOMIAL = 0xedb88320;
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let remainder = index;
+  for (let bit = 0; bit < 8; bit += 1) {
+    remainder = remainder & 1 ? (remainder >>> 1) ^ REVERSED_POLYNOMIAL : remainder >>> 1;
+  }
+  return remainder;
+});
+
+/** CRC-32 (ISO-HDLC, the one of zip and png): finds typing errors, protects against nobody. */
+export function crc32(bytes: Uint8Array): number {
+  let remainder = 0xffffffff;
+  for (const byte of bytes) {
+    remainder = (remainder >>> 8) ^ (TABLE[(remainder ^ byte) & 0xff] ?? 0);
+  }
+  return (remainder ^ 0xffffffff) >>> 0;
+}

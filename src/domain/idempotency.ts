@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import { Refusal } from './errors.ts';
+import type { NewPet } from './pet.ts';
+
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+const RETENTION_MS = 24 * 60 * 60 * 1000;
+
+/** A caller's wish that this create happens once, however often it is sent. */
+export interface IdempotencyClaim {
+  apiKeyId: string;
+  key: string;
+  /** Equal for two creates that ask for the same animal. */
+  fingerprint: string;
+  now: Date;
+  /** When the claim is forgotten and the key is free again. */
+  expiresAt: Date;
+}
+
+export function newIdempotencyClaim(
+  key: string,
+  pet: NewPet,
+  options: { apiKeyId: string; now: Date },
+): IdempotencyClaim {
+  const { apiKeyId, now } = options;
+  const fingerprint = hash(
+    'sha256',
+    JSON.stringify([pet.name, String(pet.categoryId), pet.status]),
+    'hex',
+  );
+  return { apiKeyId, key, fingerprint, now, expiresAt: new Date(now.getTime() + RETENTION_MS) };
+}
+
+/** Reads the header: 1 to 255 visible ASCII characters, bare or as a quoted string. */
+export function parseIdempotencyKey(header: string): string {
+  const quoted = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header)?.[1];
+  const key = quoted === undefined ? header : quoted.replaceAll(/\\(["\\])/g, '$1');
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= IDEMPOTENCY_KEY_LENGTH_MAX) return key;
+  throw new Refusal(
+    'invalid_idempotency_key',
+    `Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} visible ASCII characters, bare or in double quotes.`,
+  );
+}

@@ -1,0 +1,98 @@
+import { Type } from 'typebox';
+import { crc32 } from './crc32.ts';
+import { Refusal } from './errors.ts';
+import { PET_STATUSES, type PetStatus } from './pet.ts';
+
+export const LIMIT_MIN = 1;
+export const LIMIT_MAX = 100;
+export const LIMIT_DEFAULT = 20;
+export const CURSOR_LENGTH_MAX = 64;
+
+export const Limit = Type.Integer({
+  minimum: LIMIT_MIN,
+  maximum: LIMIT_MAX,
+  default: LIMIT_DEFAULT,
+  description: 'Maximum number of animals to return.',
+});
+
+export const Cursor = Type.String({
+  minLength: 1,
+  maxLength: CURSOR_LENGTH_MAX,
+  pattern: '^[A-Za-z0-9_-]+$',
+  description:
+    'Where to go on: taken from the `rel="next"` link of the page before, and only valid with the same `status`.',
+});
+
+/** A page as the caller asked for it: at most `limit` animals after `afterId`, in ascending order of id. */
+export interface PageRequest {
+  limit: number;
+  status: PetStatus | undefined;
+  afterId: bigint;
+}
+
+/** The query parameters of a list, each with the text it was given, or undefined where it was not. */
+export interface PageParameters {
+  limit: string | undefined;
+  status: string | undefined;
+  cursor: string | undefined;
+}
+
+export function parsePageRequest({ limit, status, cursor }: PageParameters): PageRequest {
+  const parsedStatus = status === undefined ? undefined : parseStatus(status);
+  return {
+    limit: limit === undefined ? LIMIT_DEFAULT : parseLimit(limit),
+    status: parsedStatus,
+    afterId: cursor === undefined ? 0n : parseCursor(cursor, parsedStatus),
+  };
+}
+
+function parseLimit(text: string): number {
+  const limit = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (limit >= LIMIT_MIN && limit <= LIMIT_MAX) return limit;
+  throw new Refusal(
+    'invalid_parameter',
+    `limit must be an integer from ${LIMIT_MIN} to ${LIMIT_MAX}.`,
+  );
+}
+
+function parseStatus(text: string): PetStatus {
+  const status = PET_STATUSES.find((known) => known === text);
+  if (status !== undefined) return status;
+  throw new Refusal('invalid_parameter', `status must be one of ${PET_STATUSES.join(', ')}.`);
+}
+
+// A cursor is base64url over: one byte for the status filter, eight for the last id of the page before,
+// four of CRC-32 over the nine. The checksum only tells garbage from a cursor; nothing secret is in it.
+const FILTER_BYTE = { all: 0, available: 1, pending: 2, sold: 3 } as const;
+const CHECKED_BYTES = 9;
+const CURSOR_BYTES = 13;
+
+export function newCursor(afterId: bigint, status: PetStatus | undefined): string {
+  const bytes = Buffer.alloc(CURSOR_BYTES);
+  bytes.writeUInt8(FILTER_BYTE[status ?? 'all'], 0);
+  bytes.writeBigInt64BE(afterId, 1);
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, CHECKED_BYTES)), CHECKED_BYTES);
+  return bytes.toString('base64url');
+}
+
+export function parseCursor(text: string, status: PetStatus | undefined): bigint {
+  const bytes = Buffer.from(text.slice(0, CURSOR_LENGTH_MAX + 1), 'base64url');
+  if (
+    bytes.length !== CURSOR_BYTES ||
+    // Decoding is lenient, so that many texts give the same bytes: only the one we wrote counts.
+    bytes.toString('base64url') !== text ||
+    bytes.readUInt32BE(CHECKED_BYTES) !== crc32(bytes.subarray(0, CHECKED_BYTES))
+  ) {
+    throw new Refusal(
+      'invalid_cursor',
+      'cursor is not one of this service: take it from the rel="next" link of the page before.',
+    );
+  }
+  if (bytes.readUInt8(0) !== FILTER_BYTE[status ?? 'all']) {
+    throw new Refusal(
+      'invalid_cursor',
+      'cursor belongs to another status filter: keep the status of the page it came from.',
+    );
+  }
+  return bytes.readBigInt64BE(1);
+}

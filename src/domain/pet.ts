@@ -1,0 +1,133 @@
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Refusal } from './errors.ts';
+import { Int64 } from './int64.ts';
+
+export const NAME_CODE_POINTS_MAX = 255;
+
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
+const DEFAULT_STATUS: PetStatus = 'available';
+
+export const PetStatus = Type.Enum([...PET_STATUSES], {
+  type: 'string',
+  title: 'PetStatus',
+  description: 'Availability status of an animal.',
+});
+
+const fields = {
+  name: Type.String({
+    minLength: 1,
+    maxLength: NAME_CODE_POINTS_MAX,
+    // Inside a class of a Unicode pattern a surrogate is always a lone one.
+    pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
+    description: "The animal's name, returned exactly as it was sent.",
+  }),
+  categoryId: Type.BigInt({
+    ...Int64,
+    description: 'Identifier of the category the animal belongs to.',
+  }),
+};
+
+export const NewPet = Type.Object(
+  {
+    ...fields,
+    status: Type.Optional(Type.Enum([...PET_STATUSES], { ...PetStatus, default: DEFAULT_STATUS })),
+  },
+  { title: 'NewPet', examples: [{ name: 'Rex', categoryId: 7, status: 'available' }] },
+);
+
+export const Pet = Type.Object(
+  {
+    id: Type.BigInt({
+      ...Int64,
+      description: 'Unique identifier assigned by the service on creation.',
+    }),
+    ...fields,
+    status: PetStatus,
+  },
+  { title: 'Pet', examples: [{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }] },
+);
+export type Pet = Static<typeof Pet>;
+
+/** An animal as the service is about to store it: complete but for the id that the store assigns. */
+export type NewPet = Omit<Pet, 'id'>;
+
+export const Pets = Type.Array(Pet, {
+  title: 'Pets',
+  examples: [[{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }]],
+});
+
+type Field = keyof typeof NewPet.properties;
+
+/** What each field must be, in the words the caller reads when it is not. */
+const RULES: Record<Field, string> = {
+  name: `must be a string of 1 to ${NAME_CODE_POINTS_MAX} characters, without U+0000 and without lone surrogates`,
+  categoryId:
+    'must be an integer from -9223372036854775808 to 9223372036854775807, written as a JSON number',
+  status: `must be one of ${PET_STATUSES.join(', ')}`,
+};
+
+const FIELDS = (Object.keys(RULES) as Field[]).map((field) => ({
+  field,
+  isRequired: NewPet.required.some((required) => required === field),
+  validator: Compile(NewPet.properties[field]),
+}));
+
+/**
+ * Decides what the body of a create means. The one Refusal names every faulty field; with
+ * `refuseUnknown`, fields that are not part of NewPet are faults too, otherwise they are ignored.
+ */
+export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewPet {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Refusal('invalid_json', `The body must be a JSON object, not ${describe(body)}.`);
+  }
+  const given = body as Record<string, unknown>;
+  const missing: Field[] = [];
+  const invalid: Field[] = [];
+  for (const { field, isRequired, validator } of FIELDS) {
+    const isGiven = Object.hasOwn(given, field);
+    if (!isGiven && isRequired) missing.push(field);
+    if (isGiven && !validator.Check(given[field])) invalid.push(field);
+  }
+  const unknown = options.refuseUnknown
+    ? Object.keys(given).filter((field) => !Object.hasOwn(RULES, field))
+    : [];
+  refuseFaults(missing, invalid, unknown);
+
+  const valid = given as Static<typeof NewPet>;
+  return {
+    name: valid.name,
+    categoryId: valid.categoryId,
+    status: valid.status ?? DEFAULT_STATUS,
+  };
+}
+
+function refuseFaults(missing: Field[], invalid: Field[], unknown: string[]): void {
+  const faults = [
+    ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
+    ...invalid.map((field) => `${field} ${RULES[field]}.`),
+    ...(unknown.length > 0 ? [unknownFields(unknown)] : []),
+  ];
+  if (faults.length === 0) return;
+  const invalidOrUnknown = invalid.length > 0 ? 'invalid_field' : 'unknown_field';
+  throw new Refusal(missing.length > 0 ? 'missing_field' : invalidOrUnknown, faults.join(' '));
+}
+
+/** How many unknown names, and how much of each, an error message repeats. */
+const UNKNOWN_NAMES_MAX = 10;
+const UNKNOWN_NAME_LENGTH_MAX = 40;
+
+function unknownFields(names: string[]): string {
+  const shown = names
+    .slice(0, UNKNOWN_NAMES_MAX)
+    .map((name) => name.slice(0, UNKNOWN_NAME_LENGTH_MAX));
+  const rest = names.length - shown.length;
+  return `Unknown fields: ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}; a NewPet has name, categoryId and status.`;
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'bigint' ? 'a number' : `a ${typeof value}`;
+}
