@@ -1,3 +1,4 @@
+import type { Observation } from './clause.ts';
 import type { Exchange } from './client.ts';
 import { isRecord } from './shapes.ts';
 
@@ -29,17 +30,35 @@ interface AnswerKind {
   shape: Set<string>;
 }
 
-/** How two interfaces differ, one sentence each, as far as both addresses gave the same kinds of answer. */
-export function differencesOf(one: readonly Exchange[], other: readonly Exchange[]): string[] {
-  const first = kindsOf(one);
-  const second = kindsOf(other);
-  return [...first].flatMap(([kind, { headers, shape }]) => {
+/**
+ * How two addresses differ, one sentence each: in what they keep of the specification, and in the
+ * headers and bodies of the kinds of answer that both of them gave.
+ */
+export function differencesOf(one: Observation, other: Observation): string[] {
+  const first = kindsOf(one.exchanges);
+  const second = kindsOf(other.exchanges);
+  const answers = [...first].flatMap(([kind, { headers, shape }]) => {
     const match = second.get(kind);
     if (match === undefined) return [];
     return [
       ...differing(headers, match.headers, `${kind}: the header `),
       ...differing(...comparable(shape, match.shape), `${kind}: in the body, `),
     ];
+  });
+  return [...verdictDifferencesOf(one, other, ''), ...answers];
+}
+
+/** What is kept here and broken there; where a clause could not be told, nothing follows. */
+export function verdictDifferencesOf(
+  one: Observation,
+  other: Observation,
+  idPrefix: string,
+): string[] {
+  return [...one.verdicts].flatMap(([id, { kind }]) => {
+    const match = other.verdicts.get(id)?.kind;
+    if (!id.startsWith(idPrefix) || match === undefined || match === kind) return [];
+    if (kind === 'not-checkable' || match === 'not-checkable') return [];
+    return [`${id} is ${kind} at the first address and ${match} at the second`];
   });
 }
 

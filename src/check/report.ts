@@ -1,6 +1,6 @@
 import type { Section } from './clause.ts';
 import { secretsOf } from './credentials.ts';
-import type { Finding } from './run.ts';
+import type { Outcome, Result } from './run.ts';
 import type { Subject } from './service-under-check.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -10,6 +10,8 @@ export interface Report {
   addresses: string[];
   write: boolean;
   clauses: ReportedClause[];
+  /** How the second address differs from the first; empty where there is only one. */
+  differences: string[];
   totals: { kept: number; broken: number; notCheckable: number };
 }
 
@@ -21,33 +23,39 @@ export interface ReportedClause {
   results: ReportedResult[];
 }
 
-export type ReportedResult = Verdict & {
+export interface ReportedResult {
   /** Null where the verdict is about all addresses. */
   address: string | null;
-};
+  verdict: Verdict['kind'];
+  /** With `broken`: what was asked, what came back, and what the specification says. */
+  request?: string;
+  answer?: string;
+  expected?: string;
+  /** With `not-checkable`. */
+  why?: string;
+}
 
 const SPECIFICATION = 'Pet Store Service Specification, interface version 1.0.0';
-const TEXT_LENGTH_MAX = 600;
+const TEXT_LENGTH_MAX = 400;
+const DIFFERENCES_MAX = 100;
 
-export function newReport(subjects: readonly Subject[], findings: readonly Finding[]): Report {
+export function newReport(subjects: readonly Subject[], outcome: Outcome): Report {
   const clean = cleaner(subjects.flatMap(({ key }) => secretsOf(key)));
-  const clauses = findings.map(({ clause: { id, section, sentence, ...clause }, results }) => ({
-    id,
-    section,
-    sentence,
+  const clauses = outcome.findings.map(({ clause, results }) => ({
+    id: clause.id,
+    section: clause.section,
+    sentence: clause.sentence,
     writes: clause.kind === 'service' && clause.writes,
-    results: results.map(({ base, verdict }) => ({
-      address: base ?? null,
-      ...cleanVerdict(verdict, clean),
-    })),
+    results: results.map((result) => reportedResult(result, clean)),
   }));
-  const kinds = clauses.flatMap(({ results }) => results.map(({ kind }) => kind));
-  const count = (kind: Verdict['kind']) => kinds.filter((each) => each === kind).length;
+  const verdicts = clauses.flatMap(({ results }) => results.map(({ verdict }) => verdict));
+  const count = (kind: Verdict['kind']) => verdicts.filter((verdict) => verdict === kind).length;
   return {
     specification: SPECIFICATION,
     addresses: subjects.map(({ base }) => base),
     write: subjects.some(({ mayWrite }) => mayWrite),
     clauses,
+    differences: outcome.differences.slice(0, DIFFERENCES_MAX).map(clean),
     totals: {
       kept: count('kept'),
       broken: count('broken'),
@@ -60,10 +68,13 @@ export function summaryOf({ totals }: Report): string {
   return `${totals.kept} kept, ${totals.broken} broken, ${totals.notCheckable} not checkable`;
 }
 
-function cleanVerdict(verdict: Verdict, clean: (text: string) => string): Verdict {
-  if (verdict.kind !== 'broken') return verdict;
-  const { kind, request, answer, expected } = verdict;
-  return { kind, request: clean(request), answer: clean(answer), expected: clean(expected) };
+function reportedResult(
+  { base, verdict }: Result,
+  clean: (text: string) => string,
+): ReportedResult {
+  const { kind, ...details } = verdict;
+  const cleaned = Object.entries(details).map(([field, text]) => [field, clean(text)]);
+  return { address: base ?? null, verdict: kind, ...Object.fromEntries(cleaned) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Clause, Observation, ServiceClause } from './clause.ts';
 import { CLAUSES } from './clauses/all.ts';
+import { differencesOf } from './interface.ts';
 import { ServiceUnderCheck, type Subject } from './service-under-check.ts';
 import { NotCheckable, verdictOf, type Verdict } from './verdict.ts';
 
@@ -7,6 +8,12 @@ import { NotCheckable, verdictOf, type Verdict } from './verdict.ts';
 export interface Finding {
   clause: Clause;
   results: Result[];
+}
+
+export interface Outcome {
+  findings: Finding[];
+  /** How the second address differs from the first, one sentence each. */
+  differences: string[];
 }
 
 export interface Result {
@@ -19,7 +26,7 @@ export interface Result {
 export class Unreachable extends Error {}
 
 /** Checks one address, or two and then compares them. */
-export async function checkAddresses(subjects: readonly Subject[]): Promise<Finding[]> {
+export async function checkAddresses(subjects: readonly Subject[]): Promise<Outcome> {
   const services = subjects.map((subject) => new ServiceUnderCheck(subject));
   for (const service of services) await knock(service);
   const observations: Observation[] = [];
@@ -29,7 +36,9 @@ export async function checkAddresses(subjects: readonly Subject[]): Promise<Find
   for (const clause of CLAUSES) {
     findings.push({ clause, results: await resultsOf(clause, observations) });
   }
-  return findings;
+  const [production, staging] = observations;
+  const isPair = production !== undefined && staging !== undefined;
+  return { findings, differences: isPair ? differencesOf(production, staging) : [] };
 }
 
 async function knock(service: ServiceUnderCheck): Promise<void> {

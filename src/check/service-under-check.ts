@@ -71,16 +71,10 @@ export class ServiceUnderCheck {
    * As many animals as one request can show, for clauses about something else than the list: where the
    * list is broken its own clauses say so, and the others cannot be told.
    */
-  async catalogue(): Promise<SeenPet[]> {
-    const exchange = await this.list(`?limit=${LIMIT_MAX}`);
-    const { status, body } = exchange;
-    if (
-      status === 200 &&
-      Array.isArray(body) &&
-      body.every((pet) => faultOfPet(pet) === undefined)
-    ) {
-      return body as SeenPet[];
-    }
+  async catalogue(filter = ''): Promise<SeenPet[]> {
+    const { status, body } = await this.list(`?limit=${LIMIT_MAX}${filter}`);
+    const isRight = status === 200 && Array.isArray(body);
+    if (isRight && body.every((pet) => faultOfPet(pet) === undefined)) return body as SeenPet[];
     throw new NotCheckable('it needs the list of animals, which is broken: see listPets.200');
   }
 

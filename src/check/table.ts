@@ -20,36 +20,36 @@ export function renderTable(report: Report, options: { colours: boolean }): stri
     lines.push('', paint('bold', section));
     for (const clause of clauses) lines.push(...linesOf(clause, report, paint));
   }
+  if (report.differences.length > 0) lines.push('', paint('bold', 'Differences'));
+  for (const difference of report.differences) lines.push(`  ${difference}`);
   lines.push('', paint('bold', summaryOf(report)));
   return `${lines.join('\n')}\n`;
 }
 
 function linesOf(
   { id, sentence, results }: ReportedClause,
-  report: Report,
+  { addresses }: Report,
   paint: Paint,
 ): string[] {
-  const marks = results.map(({ kind }) => paint(MARKS[kind].colour, MARKS[kind].mark)).join(' ');
+  const marks = results.map(({ verdict }) => paint(MARKS[verdict].colour, MARKS[verdict].mark));
   // With two addresses a verdict about both stands in the first of two columns.
-  const padding = '  '.repeat(report.addresses.length - results.length);
+  const padding = '  '.repeat(addresses.length - results.length);
   return [
-    `  ${marks}${padding} ${sentence} ${paint('dim', id)}`,
+    `  ${marks.join(' ')}${padding} ${sentence} ${paint('dim', id)}`,
     ...results.flatMap((result) => detailsOf(result, results.length > 1, paint)),
   ];
 }
 
 function detailsOf(result: ReportedResult, isOneOfTwo: boolean, paint: Paint): string[] {
-  if (result.kind === 'kept') return [];
-  const where = isOneOfTwo ? [['address', result.address ?? 'both']] : [];
-  const what =
-    result.kind === 'broken'
-      ? [
-          ['request', result.request],
-          ['answer', result.answer],
-          ['expected', result.expected],
-        ]
-      : [['not checked', result.why]];
-  return [...where, ...what].map(
-    ([label = '', text = '']) => `      ${paint('dim', `${label}:`)} ${text}`,
-  );
+  if (result.verdict === 'kept') return [];
+  const details = {
+    address: isOneOfTwo ? result.address : undefined,
+    request: result.request,
+    answer: result.answer,
+    expected: result.expected,
+    'not checked': result.why,
+  };
+  return Object.entries(details)
+    .filter(([, text]) => typeof text === 'string')
+    .map(([label, text]) => `      ${paint('dim', `${label}:`)} ${text}`);
 }

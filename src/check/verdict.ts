@@ -15,10 +15,10 @@ export class Broken extends Error {
   readonly evidence: Evidence;
   readonly expected: string;
 
-  constructor(evidence: Evidence, expected: string) {
-    super(`${evidence.request} was answered with ${evidence.answer}; expected: ${expected}`);
+  constructor({ request, answer }: Evidence, expected: string) {
+    super(`${request} was answered with ${answer}; expected: ${expected}`);
     this.name = 'Broken';
-    this.evidence = evidence;
+    this.evidence = { request, answer };
     this.expected = expected;
   }
 }

@@ -30,7 +30,8 @@ export const INTRODUCTION: Clause[] = [
     check: async (service) => {
       const name = service.nameOf('escapes');
       const escaped = name.replaceAll('e', String.raw`\u0065`);
-      const body = `\r\n{ "categoryId" :\t${await service.categoryId()} ,\n "name" : "${escaped}" }\n`;
+      const categoryId = await service.categoryId();
+      const body = `\r\n{ "categoryId" :\t${categoryId},\n "name": "${escaped}" ,"status":"sold"}\n`;
       const exchange = await service.create(body);
       const pet = expectPet(exchange, 201);
       expectThat(pet.name === name, exchange, `201 with the name "${name}"`);

@@ -36,7 +36,7 @@ export const PET: Clause[] = [
     writes: true,
     check: async (service) => {
       const name = service.nameOf('chosen id');
-      const body = newPetText({ name, categoryId: await service.categoryId() });
+      const body = newPetText({ name, categoryId: await service.categoryId(), status: 'sold' });
       const taken = expectPet(await service.create(body), 201).id;
       const exchange = await service.create(`{"id":${taken},${body.slice(1)}`);
       if (isRefused(exchange)) return;

@@ -1,8 +1,6 @@
-import type { Clause, Observation, PairClause } from '../clause.ts';
-import { differencesOf } from '../interface.ts';
+import type { Clause, PairClause } from '../clause.ts';
+import { differencesOf, verdictDifferencesOf } from '../interface.ts';
 import { Broken } from '../verdict.ts';
-
-const DIFFERENCES_SHOWN_MAX = 20;
 
 export const STAGING_ADDRESS: Clause[] = [
   {
@@ -21,11 +19,7 @@ export const STAGING_ADDRESS: Clause[] = [
     id: 'staging.interface',
     section: 'Introduction',
     sentence: 'A staging environment with the same interface exists.',
-    check: (production, staging) =>
-      expectNone([
-        ...verdictsThatDiffer(production, staging, ''),
-        ...differencesOf(production.exchanges, staging.exchanges),
-      ]),
+    check: (production, staging) => expectNone(differencesOf(production, staging)),
   },
 ];
 
@@ -35,7 +29,7 @@ export const STAGING_AUTHENTICATION: PairClause = {
   section: 'Authentication',
   sentence: 'The same scheme applies to production and staging.',
   check: (production, staging) =>
-    expectNone(verdictsThatDiffer(production, staging, 'Authentication.')),
+    expectNone(verdictDifferencesOf(production, staging, 'Authentication.')),
 };
 
 export const STAGING_PREFIX: PairClause = {
@@ -51,21 +45,10 @@ export const STAGING_PREFIX: PairClause = {
   },
 };
 
-/** What is kept here and broken there; where a clause could not be told, nothing follows. */
-function verdictsThatDiffer(one: Observation, other: Observation, idPrefix: string): string[] {
-  return [...one.verdicts].flatMap(([id, { kind }]) => {
-    const match = other.verdicts.get(id)?.kind;
-    if (!id.startsWith(idPrefix) || match === undefined || match === kind) return [];
-    if (kind === 'not-checkable' || match === 'not-checkable') return [];
-    return [`${id} is ${kind} at the first address and ${match} at the second`];
-  });
-}
-
 function expectNone(differences: string[]): void {
-  if (differences.length === 0) return;
-  const shown = differences.slice(0, DIFFERENCES_SHOWN_MAX);
-  const rest = differences.length - shown.length;
-  const answer = shown.join('; ') + (rest > 0 ? `; and ${rest} more` : '');
+  const [first, ...others] = differences;
+  if (first === undefined) return;
+  const answer = others.length === 0 ? first : `${first}; and ${others.length} more, see below`;
   throw new Broken({ request: 'the same requests to both addresses', answer }, 'no difference');
 }
 

@@ -94,3 +94,23 @@ export const FAULTS = {
 } as const satisfies Record<string, readonly string[]>;
 
 export type Fault = keyof typeof FAULTS;
+
+/**
+ * What a service may do because the specification does not say otherwise: none of this breaks a clause.
+ */
+export const LIBERTIES = [
+  'lists the oldest first',
+  'clamps the limit',
+  'knows of nothing with another status',
+  'takes names in ASCII only',
+  'looks categories up',
+  'refuses an id',
+  'gives no status where none was sent',
+  'adds a field to animals',
+  'sends a header of its own',
+  'throttles',
+  'gives a key that may only read',
+  'has removed getPet',
+] as const;
+
+export type Liberty = (typeof LIBERTIES)[number];
