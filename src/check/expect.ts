@@ -1,5 +1,5 @@
 import type { Exchange } from './client.ts';
-import { faultOfError, faultOfPet, type SeenPet } from './shapes.ts';
+import { faultOfError, faultOfPet, isRecord, show, type SeenPet } from './shapes.ts';
 import { Broken } from './verdict.ts';
 
 export function expectThat(
@@ -30,6 +30,15 @@ export function expectPet(exchange: Exchange, status: 200 | 201): SeenPet {
   const fault = faultOfPet(exchange.body);
   expectThat(fault === undefined, exchange, `${status} with a Pet; ${fault}`);
   return exchange.body as SeenPet;
+}
+
+/** An animal was added with these values; what else it has is left to the clauses about that. */
+export function expectAdded(exchange: Exchange, values: Partial<SeenPet>): void {
+  const { status, body } = exchange;
+  const words = Object.entries(values).map(([field, value]) => `${field} ${show(value)}`);
+  const isAsSent =
+    isRecord(body) && Object.entries(values).every(([field, value]) => body[field] === value);
+  expectThat(status === 201 && isAsSent, exchange, `201 with ${words.join(', ')}`);
 }
 
 export function expectError(exchange: Exchange, status: 400 | 401 | 404): void {

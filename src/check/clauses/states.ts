@@ -1,6 +1,6 @@
 import { PET_STATUSES, type PetStatus } from '../../domain/pet.ts';
 import type { Clause } from '../clause.ts';
-import { expectError, expectPet, expectThat } from '../expect.ts';
+import { expectAdded, expectError, expectThat } from '../expect.ts';
 import { newPetText } from '../service-under-check.ts';
 import { fieldOfEveryPet } from './pet.ts';
 
@@ -48,9 +48,7 @@ function allowedStatus(status: PetStatus): Clause {
     check: async (service) => {
       const name = service.nameOf(status);
       const categoryId = await service.categoryId();
-      const exchange = await service.create(newPetText({ name, categoryId, status }));
-      const pet = expectPet(exchange, 201);
-      expectThat(pet.status === status, exchange, `201 with the status ${status}`);
+      expectAdded(await service.create(newPetText({ name, categoryId, status })), { status });
     },
   };
 }
