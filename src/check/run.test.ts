@@ -50,19 +50,19 @@ function untold(findings: Finding[]): string[] {
   return idsWith(findings, 'not-checkable').filter((id) => !NEVER_TOLD.includes(id));
 }
 
-void test('a service that is right by the specification keeps every clause that can be told', async () => {
+test('a service that is right by the specification keeps every clause that can be told', async () => {
   const { findings } = await checkShops([{ animals: ANIMALS }]);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(idsWith(findings, 'not-checkable'), NEVER_TOLD);
 });
 
-void test('an empty service is filled by the check, so that everything can be told', async () => {
+test('an empty service is filled by the check, so that everything can be told', async () => {
   const { findings } = await checkShops([{}]);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(untold(findings), []);
 });
 
-void test('read-only, no request is a POST and what needs one is said to be not checkable', async () => {
+test('read-only, no request is a POST and what needs one is said to be not checkable', async () => {
   const { findings, methods } = await checkShops([{ animals: ANIMALS }], { mayWrite: false });
   assert.deepEqual([...new Set(methods)], ['GET']);
   assert.deepEqual(idsWith(findings, 'broken'), []);
@@ -73,7 +73,7 @@ void test('read-only, no request is a POST and what needs one is said to be not 
   );
 });
 
-void test('read-only, an empty catalogue breaks nothing and proves little', async () => {
+test('read-only, an empty catalogue breaks nothing and proves little', async () => {
   const { findings } = await checkShops([{}], { mayWrite: false });
   assert.deepEqual(idsWith(findings, 'broken'), []);
   for (const id of ['Pet.id', 'Pet.id.unique', 'getPet.200', 'listPets.status.sold']) {
@@ -81,7 +81,7 @@ void test('read-only, an empty catalogue breaks nothing and proves little', asyn
   }
 });
 
-void test('every clause has its own id and stands in the order of the specification', () => {
+test('every clause has its own id and stands in the order of the specification', () => {
   assert.equal(new Set(CLAUSES.map(({ id }) => id)).size, CLAUSES.length);
   const sections = CLAUSES.map(({ section }) => SECTIONS.indexOf(section));
   const sorted = sections.toSorted((one, other) => one - other);
@@ -89,7 +89,7 @@ void test('every clause has its own id and stands in the order of the specificat
 });
 
 for (const [fault, clauses] of Object.entries(FAULTS) as [Fault, readonly string[]][]) {
-  void test(`a service that ${fault} breaks ${clauses.join(', ')}`, async () => {
+  test(`a service that ${fault} breaks ${clauses.join(', ')}`, async () => {
     const now = fault === 'serves getPet in 2031' ? AFTER_REMOVAL : BEFORE_REMOVAL;
     const { findings } = await checkShops([{ way: fault, animals: ANIMALS }], { now });
     const broken = idsWith(findings, 'broken');
@@ -108,7 +108,7 @@ const PAIR_FAULTS: Record<string, (Fault | Liberty)[]> = {
 
 for (const [id, ways] of Object.entries(PAIR_FAULTS)) {
   for (const way of ways) {
-    void test(`a staging that ${way}, unlike production, breaks ${id}`, async () => {
+    test(`a staging that ${way}, unlike production, breaks ${id}`, async () => {
       const { findings } = await checkShops([{ animals: ANIMALS }, { way, animals: ANIMALS }]);
       const broken = idsWith(findings, 'broken');
       assert.ok(broken.includes(id), `broken were only ${broken.join(', ')}`);
@@ -116,21 +116,21 @@ for (const [id, ways] of Object.entries(PAIR_FAULTS)) {
   }
 }
 
-void test('every clause that can break is broken by a fault', () => {
+test('every clause that can break is broken by a fault', () => {
   const broken = new Set([...Object.values(FAULTS).flat(), ...Object.keys(PAIR_FAULTS)]);
   const breakable = CLAUSES.filter(({ kind }) => kind !== 'uncheckable').map(({ id }) => id);
   assert.deepEqual(new Set(breakable), broken);
 });
 
 for (const way of LIBERTIES) {
-  void test(`a service that ${way} breaks no clause, because the specification allows it`, async () => {
+  test(`a service that ${way} breaks no clause, because the specification allows it`, async () => {
     const now = way === 'has removed getPet' ? AFTER_REMOVAL : BEFORE_REMOVAL;
     const { findings } = await checkShops([{ way, animals: ANIMALS }], { now });
     assert.deepEqual(idsWith(findings, 'broken'), []);
   });
 }
 
-void test('on the day of the removal getPet may be there or gone', async () => {
+test('on the day of the removal getPet may be there or gone', async () => {
   const now = new Date('2030-12-05T12:00:00Z');
   for (const way of ['has removed getPet', undefined] as const) {
     const { findings } = await checkShops([{ way, animals: ANIMALS }], { now });
@@ -139,14 +139,14 @@ void test('on the day of the removal getPet may be there or gone', async () => {
   }
 });
 
-void test('two addresses with other animals but the same interface differ in nothing', async () => {
+test('two addresses with other animals but the same interface differ in nothing', async () => {
   const { findings, differences } = await checkShops([{ animals: ANIMALS }, {}]);
   assert.deepEqual(differences, []);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.ok(idsWith(findings, 'kept').includes('staging.interface'));
 });
 
-void test('two addresses that differ have their differences listed one by one', async () => {
+test('two addresses that differ have their differences listed one by one', async () => {
   const header = await checkShops([{ animals: 3 }, { way: 'sends a header of its own' }]);
   assert.ok(
     header.differences.includes('listPets 200: the header x-own is only at the second address'),

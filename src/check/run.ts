@@ -46,7 +46,7 @@ async function knock(service: ServiceUnderCheck): Promise<void> {
     await service.knock();
   });
   if (verdict.kind === 'broken') {
-    throw new Unreachable(`${service.subject.base} cannot be reached, ${verdict.answer}`);
+    throw new Unreachable(`${service.subject.base} cannot be reached (${verdict.answer})`);
   }
 }
 
