@@ -36,12 +36,14 @@ export class Client {
   readonly exchanges: Exchange[] = [];
   readonly #base: string;
   readonly #key: string;
+  readonly #timeoutMs: number;
   readonly #endsAt = performance.now() + RUN_TIMEOUT_MS;
   #requests = 0;
 
-  constructor(base: string, key: string) {
+  constructor(base: string, key: string, timeoutMs = REQUEST_TIMEOUT_MS) {
     this.#base = base;
     this.#key = key;
+    this.#timeoutMs = timeoutMs;
   }
 
   async send(question: Question): Promise<Exchange> {
@@ -53,7 +55,7 @@ export class Client {
     }
     this.#requests += 1;
     const request = describeRequest(question);
-    const timeout = AbortSignal.timeout(Math.min(REQUEST_TIMEOUT_MS, remainingMs));
+    const timeout = AbortSignal.timeout(Math.min(this.#timeoutMs, remainingMs));
     try {
       const response = await fetch(this.#base + question.path, {
         ...this.#optionsOf(question),
@@ -67,8 +69,16 @@ export class Client {
       return exchange;
     } catch (error) {
       if (error instanceof NotCheckable) throw error;
-      throw new NoAnswer(request, reasonOf(error));
+      throw new NoAnswer(request, this.#reasonOf(error));
     }
+  }
+
+  #reasonOf(error: unknown): string {
+    if (!(error instanceof Error)) return 'no answer: the connection failed';
+    if (error.name === 'TimeoutError') return `no answer within ${this.#timeoutMs / 1000} seconds`;
+    const cause = error.cause instanceof Error ? error.cause : error;
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+    return `no answer: ${code ?? cause.message}`;
   }
 
   #optionsOf({ operation, credential, body }: Question): RequestInit {
@@ -128,13 +138,4 @@ async function readBytes(response: Response): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'no answer: the connection failed';
-  if (error.name === 'TimeoutError') return `no answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`;
-  const cause = error.cause;
-  if (!(cause instanceof Error)) return `no answer: ${error.message}`;
-  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
-  return `no answer: ${code}`;
 }
