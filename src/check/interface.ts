@@ -91,17 +91,17 @@ function kindsOf(exchanges: readonly Exchange[]): Map<string, AnswerKind> {
       shape: new Set(),
     }));
     for (const name of headerNames) if (!TRANSPORT_HEADERS.has(name)) kind.headers.add(name);
-    addShape(kind.shape, body, '');
+    addShape(kind.shape, body, []);
   }
   return kinds;
 }
 
-function addShape(shape: Set<string>, value: unknown, path: string): void {
-  shape.add(`${path === '' ? 'the whole' : path}: ${typeName(value)}`);
-  if (path.split('.').length > DEPTH_MAX) return;
-  if (Array.isArray(value)) for (const element of value) addShape(shape, element, `${path}[]`);
+function addShape(shape: Set<string>, value: unknown, path: string[]): void {
+  shape.add(`${path.length === 0 ? 'the whole' : path.join('')}: ${typeName(value)}`);
+  if (path.length >= DEPTH_MAX) return;
+  if (Array.isArray(value)) for (const element of value) addShape(shape, element, [...path, '[]']);
   if (!isRecord(value)) return;
-  for (const [field, part] of Object.entries(value)) addShape(shape, part, `${path}.${field}`);
+  for (const [field, part] of Object.entries(value)) addShape(shape, part, [...path, `.${field}`]);
 }
 
 function typeName(value: unknown): string {

@@ -130,6 +130,12 @@ for (const way of LIBERTIES) {
   });
 }
 
+test('a service that clamps the limit is not praised for it while it has too few animals to show it', async () => {
+  const { findings } = await checkShops([{ way: 'clamps the limit', animals: 5 }]);
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  assert.deepEqual(untold(findings), ['limit.minimum', 'limit.maximum']);
+});
+
 test('on the day of the removal getPet may be there or gone', async () => {
   const now = new Date('2030-12-05T12:00:00Z');
   for (const way of ['has removed getPet', undefined] as const) {

@@ -57,6 +57,7 @@ export class ServiceUnderCheck {
   }
 
   async create(body: string, credential: Credential = 'key'): Promise<Exchange> {
+    // The runner asks for none without leave; this keeps a clause that forgot to say so from writing.
     if (!this.subject.mayWrite) throw new NotCheckable('it needs --write');
     const exchange = await this.#ask(credential, () =>
       this.client.send({ operation: 'createPet', path: '/pets', credential, body }),

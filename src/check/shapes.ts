@@ -61,12 +61,11 @@ function firstFault(value: unknown, fields: Field[]): string | undefined {
     .find((fault): fault is string => fault !== undefined);
 }
 
-const SHOWN_LENGTH_MAX = 60;
-
+/** A value in words. It is not cut here: half a key would no longer be recognised as one. */
 export function show(value: unknown): string {
   if (value === undefined) return 'missing';
-  const text = JSON.stringify(value, (_key, part: unknown) =>
+  if (typeof value === 'bigint') return String(value);
+  return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'bigint' ? String(part) : part,
   );
-  return typeof value === 'bigint' ? String(value) : text.slice(0, SHOWN_LENGTH_MAX);
 }

@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { KEY, openReferenceServer } from '../check/reference.test-server.ts';
 import type { Report } from '../check/report.ts';
+import { checkAddresses } from '../check/run.ts';
 import type { ShopOptions } from '../check/shop.test-server.ts';
 import { UsageError } from '../config.ts';
+import { sqliteStorage, startTestService } from '../../test/test-service.ts';
 import { check } from './check.ts';
 
 async function run(
@@ -63,6 +65,43 @@ test('a right service is shown section by section, with a summary at the end and
   assert.match(out, /\n {2}– The interface version is 1\.0\.0\. version\n {6}not checked: /);
   assert.match(out, /\n\d+ kept, 0 broken, \d+ not checkable\n$/);
   assert.ok(!out.includes('✗'));
+});
+
+test('our own service keeps every clause, and staging has the interface of production', async () => {
+  const production = await startTestService(sqliteStorage);
+  const staging = await startTestService(sqliteStorage, { flags: ['--env', 'staging'] });
+  try {
+    const env = { PETSTORE_API_KEY: production.key, PETSTORE_API_KEY_2: staging.key };
+    const addresses = [production.baseUrl, staging.baseUrl];
+    const { code, out } = await run([...addresses, '--write', '--json'], { env });
+    const { clauses, differences } = JSON.parse(out) as Report;
+    const unkept = clauses.filter(({ results }) => results.some((each) => each.verdict !== 'kept'));
+    const ids = unkept.map(({ id }) => id);
+    assert.deepEqual(ids, ['listPets.pages', 'getPet.deprecated', 'version', 'getPet.removed']);
+    assert.deepEqual(differences, []);
+    assert.equal(code, 0);
+  } finally {
+    await production.close();
+    await staging.close();
+  }
+});
+
+test('our own service has removed getPet after 5 December 2030', async () => {
+  const now = new Date('2031-01-01T00:00:00Z');
+  const service = await startTestService(sqliteStorage, { now });
+  const { baseUrl: base, key } = service;
+  try {
+    const subject = { base, key, now, mayWrite: true, run: 'test', unwantedCategoryId: 2n ** 45n };
+    const { findings } = await checkAddresses([subject]);
+    const broken = findings.filter(({ results }) =>
+      results.some(({ verdict }) => verdict.kind === 'broken'),
+    );
+    assert.deepEqual(broken, []);
+    const removed = findings.find(({ clause }) => clause.id === 'getPet.removed');
+    assert.equal(removed?.results[0]?.verdict.kind, 'kept');
+  } finally {
+    await service.close();
+  }
 });
 
 test('a broken clause shows request, answer and expectation, and gives exit code 1', async () => {

@@ -56,8 +56,8 @@ function outsideBounds(id: string, sentence: string, limits: string[]): Clause {
 
 /** Adds animals, where that is allowed, until the list can show as many as a clause needs. */
 async function stock(service: ServiceUnderCheck, count: number): Promise<void> {
-  if (!service.subject.mayWrite) return;
   const missing = count - (await service.catalogue()).length;
+  if (!service.subject.mayWrite) return;
   const categoryId = await service.categoryId();
   for (let added = 0; added < missing; added += 1) {
     const name = service.nameOf(`one of ${count}`);
