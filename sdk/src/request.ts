@@ -62,9 +62,7 @@ async function sendOnce<Result>(
     signal?.throwIfAborted();
     throw controller.signal.aborted
       ? new PetStoreError('timed_out', `No answer within ${Math.ceil(timeoutMs)} ms.`, { cause })
-      : new PetStoreError('connection_lost', `No connection to ${baseUrl}, or it broke.`, {
-          cause,
-        });
+      : new PetStoreError('connection_lost', `No answer came from ${baseUrl}.`, { cause });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
@@ -94,7 +92,7 @@ function readAnswer<Result>(response: Response, bytes: Uint8Array, read: Read<Re
     throw unreadable(response, cause);
   }
   const { code, message } = Object(json) as Record<string, unknown>;
-  throw typeof code === 'string' && typeof message === 'string'
+  throw response.status >= 400 && typeof code === 'string' && typeof message === 'string'
     ? newError(code, message, response)
     : unreadable(response);
 }

@@ -197,9 +197,11 @@ function error(status: number, code: string, message: string): Answer {
 
 // Reading and writing are the server's own, so that a fault of the library cannot hide in both ends.
 function readExactly(body: string): Record<string, unknown> {
-  const exact = (_key: string, value: unknown, context?: { source: string }): unknown =>
-    typeof value === 'number' ? BigInt(context?.source ?? '') : value;
   return JSON.parse(body, exact) as Record<string, unknown>;
+}
+
+function exact(_key: string, value: unknown, context?: { source: string }): unknown {
+  return typeof value === 'number' ? BigInt(context?.source ?? '') : value;
 }
 
 function write({ id, name, categoryId, status }: Pet): string {
