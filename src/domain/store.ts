@@ -62,3 +62,11 @@ export type Creation =
   | { kind: 'replayed'; pet: Pet }
   /** The claim was known with another animal; nothing was stored. */
   | { kind: 'claim_conflict' };
+
+/** A store that cannot be opened. The message is one line: what is wrong and what would be right. */
+export class StoreUnusable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StoreUnusable';
+  }
+}

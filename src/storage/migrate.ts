@@ -1,0 +1,35 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { StoreUnusable } from '../domain/store.ts';
+
+/** One step forward of a schema: plain SQL that can be pasted into the database's shell. */
+export interface Migration {
+  version: number;
+  sql: string;
+}
+
+/** Reads `0001-name.sql`, `0002-name.sql`, … of a folder, in order and without a gap. */
+export function readMigrations(folder: URL): Migration[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .toSorted();
+  return files.map((file, index) => {
+    const version = Number.parseInt(file, 10);
+    if (version !== index + 1) throw new Error(`${file} should be migration number ${index + 1}`);
+    return { version, sql: readFileSync(new URL(file, folder), 'utf8') };
+  });
+}
+
+/** The migrations a store at `version` still needs; a store from the future is refused. */
+export function pendingMigrations(
+  migrations: readonly Migration[],
+  version: number,
+  store: string,
+): Migration[] {
+  const newest = migrations.length;
+  if (version > newest) {
+    throw new StoreUnusable(
+      `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
+    );
+  }
+  return migrations.slice(version);
+}

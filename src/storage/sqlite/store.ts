@@ -1,0 +1,133 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { ApiKey } from '../../domain/api-key.ts';
+import { Refusal } from '../../domain/errors.ts';
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { Creation, PetQuery, Store } from '../../domain/store.ts';
+import { openConnection, prepareFile } from './connection.ts';
+import {
+  API_KEY_COLUMNS,
+  apiKeyOfRow,
+  PET_COLUMNS,
+  petOfRow,
+  type ApiKeyRow,
+  type PetRow,
+} from './rows.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/** Opens the store that lives in one file. */
+export function openSqliteStore(file: string): Store {
+  prepareFile(file);
+  return new SqliteStore(file);
+}
+
+/** Reads run here, on a connection of their own that never waits; writes go to the writer thread. */
+class SqliteStore implements Store {
+  readonly #database: DatabaseSync;
+  readonly #writes: WriteQueue;
+  readonly #statements: ReturnType<typeof prepareReads>;
+  #versionOfThisTurn: number | undefined;
+
+  constructor(file: string) {
+    this.#database = openConnection(file);
+    this.#database.exec('PRAGMA query_only = ON');
+    this.#statements = prepareReads(this.#database);
+    this.#writes = new WriteQueue(file, () => {
+      this.#versionOfThisTurn = undefined;
+    });
+  }
+
+  createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
+    return this.#writes.add('createPet', pet, claim);
+  }
+
+  async findPet(id: bigint): Promise<Pet | undefined> {
+    const [row] = readRows<PetRow>(this.#statements.pet, id);
+    return row && petOfRow(row);
+  }
+
+  async listPets({ status, afterId, count }: PetQuery): Promise<Pet[]> {
+    const rows =
+      status === undefined
+        ? readRows<PetRow>(this.#statements.pets, afterId, count)
+        : readRows<PetRow>(this.#statements.petsOfStatus, status, afterId, count);
+    return rows.map(petOfRow);
+  }
+
+  /**
+   * SQLite counts the commits of all other connections, our own writer's among them. Asking once per
+   * turn of the event loop is enough: whatever was acknowledged before a request was sent had been
+   * committed before the turn that reads the request began.
+   */
+  version(): number {
+    if (this.#versionOfThisTurn === undefined) {
+      const [row] = readRows<[bigint]>(this.#statements.version);
+      this.#versionOfThisTurn = Number(row?.[0]);
+      setImmediate(() => {
+        this.#versionOfThisTurn = undefined;
+      });
+    }
+    return this.#versionOfThisTurn;
+  }
+
+  createApiKey(key: ApiKey): Promise<void> {
+    return this.#writes.add('createApiKey', key);
+  }
+
+  createFirstApiKey(key: ApiKey): Promise<boolean> {
+    return this.#writes.add('createFirstApiKey', key);
+  }
+
+  async findApiKey(hash: string): Promise<ApiKey | undefined> {
+    const [row] = readRows<ApiKeyRow>(this.#statements.apiKey, hash);
+    return row && apiKeyOfRow(row);
+  }
+
+  async listApiKeys(): Promise<ApiKey[]> {
+    return readRows<ApiKeyRow>(this.#statements.apiKeys).map(apiKeyOfRow);
+  }
+
+  revokeApiKey(id: string, revokedAt: Date): Promise<boolean> {
+    return this.#writes.add('revokeApiKey', id, revokedAt);
+  }
+
+  rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean> {
+    return this.#writes.add('rotateApiKey', id, endsAt, successor);
+  }
+
+  recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void> {
+    return this.#writes.add('recordKeyUse', lastUsedAt);
+  }
+
+  async ping(): Promise<void> {
+    readRows(this.#statements.version);
+  }
+
+  async close(): Promise<void> {
+    await this.#writes.close();
+    this.#database.close();
+  }
+}
+
+function prepareReads(database: DatabaseSync) {
+  return {
+    pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
+    pets: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
+    petsOfStatus: database.prepare(
+      `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
+    ),
+    apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
+    apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
+    version: database.prepare('PRAGMA data_version'),
+  };
+}
+
+function readRows<Row>(statement: StatementSync, ...values: SQLInputValue[]): Row[] {
+  try {
+    return statement.all(...values) as unknown as Row[];
+  } catch (cause) {
+    throw new Refusal('unavailable', 'The store cannot be read right now; try again shortly.', {
+      cause,
+    });
+  }
+}
