@@ -11,7 +11,8 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 function newClient(options: Partial<PetStoreOptions> = {}): PetStore {
-  return new PetStore({ baseUrl: server.baseUrl, apiKey: server.apiKey, backoffMs: 1, ...options });
+  const { baseUrl, apiKey } = server;
+  return new PetStore({ baseUrl, apiKey, backoffMs: 1, warn: () => undefined, ...options });
 }
 
 function stock(count: number): void {
