@@ -161,7 +161,8 @@ test('a signal ends a call that waits for an answer, with its own reason', async
     controller.abort(new Error('The page was left.'));
     return 'silence';
   };
-  await assert.rejects(newClient().pets.create(REX, { signal: controller.signal }), {
+  const client = newClient({ timeoutMs: 1_000_000, totalTimeoutMs: 1_000_000 });
+  await assert.rejects(client.pets.create(REX, { signal: controller.signal }), {
     message: 'The page was left.',
   });
   assert.equal(server.requests.length, 1);

@@ -32,7 +32,7 @@ export async function send<Result>(
 function isPassing(error: unknown): error is PetStoreError {
   if (!(error instanceof PetStoreError)) return false;
   const { code, status } = error;
-  if (code === 'unreadable_answer' && (status < 300 || status >= 500)) return true;
+  if (code === 'unreadable_answer') return status >= 500 || (status >= 200 && status < 300);
   return code === 'connection_lost' || code === 'timed_out' || status === 429 || status === 503;
 }
 
