@@ -127,8 +127,17 @@ test('a service that never answers is given up after the time-out of each attemp
 
 test('the total time ends a call however many retries are left', async () => {
   server.fault = () => 'silence';
-  const client = newClient({ timeoutMs: 20, totalTimeoutMs: 200, retries: 1_000_000 });
-  await assert.rejects(client.pets.create(REX), { code: 'timed_out' });
+  const patient = { timeoutMs: 20, totalTimeoutMs: 200, retries: 1_000_000 };
+  await assert.rejects(newClient(patient).pets.create(REX), { code: 'timed_out' });
+  await assert.rejects(newClient({ totalTimeoutMs: 50 }).pets.create(REX), {
+    code: 'timed_out',
+    message: 'No answer within 50 ms.',
+  });
+
+  // So many quick retries that 2 to their power is no number any more.
+  server.fault = () => ({ status: 503 });
+  const hasty = { backoffMs: 0, totalTimeoutMs: 3_000, retries: 1_000_000 };
+  await assert.rejects(newClient(hasty).pets.create(REX), PetStoreError);
 });
 
 test('no service at all is connection_lost, with the reason as its cause', async () => {
