@@ -12,7 +12,7 @@ import {
   petOfRow,
   type ApiKeyRow,
   type PetRow,
-} from './rows.ts';
+} from '../rows.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Opens the store that lives in one file. */
@@ -105,7 +105,7 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     await this.#writes.close();
-    this.#database.close();
+    if (this.#database.isOpen) this.#database.close();
   }
 }
 

@@ -1,5 +1,5 @@
-import type { ApiKey, Scope } from '../../domain/api-key.ts';
-import type { Pet } from '../../domain/pet.ts';
+import type { ApiKey, Scope } from '../domain/api-key.ts';
+import type { Pet } from '../domain/pet.ts';
 
 // Rows arrive as arrays in the order of these columns: an object a row would cost more than the row.
 
