@@ -59,7 +59,27 @@ export class PostgresServer {
     return server;
   }
 
-  static async #prepare({ settings = {}, isDurable = false }: PostgresOptions) {
+  /**
+   * Starts a standby of `primary` that every commit waits for. The primary is stopped for the copy of its
+   * folder, because that is the simplest copy that is certainly consistent.
+   */
+  static async startStandby(primary: PostgresServer): Promise<PostgresServer> {
+    const standby = await PostgresServer.#prepare({ settings: primary.#settings }, primary);
+    await primary.start();
+    await standby.start();
+    await primary.query(`ALTER SYSTEM SET synchronous_standby_names = '*'`);
+    await primary.query('SELECT pg_reload_conf()');
+    for (;;) {
+      const rows = await primary.query('SELECT sync_state FROM pg_stat_replication');
+      if (rows[0]?.[0] === 'sync') return standby;
+      await sleep(READY_POLL_MS);
+    }
+  }
+
+  static async #prepare(
+    { settings = {}, isDurable = false }: PostgresOptions,
+    primary?: PostgresServer,
+  ) {
     const binaries = await postgresBinaries();
     const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
     const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
@@ -76,17 +96,33 @@ export class PostgresServer {
         max_connections: '100',
         shared_buffers: '32MB',
         log_checkpoints: 'off',
-        ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+        // A disk that is not waited for loses nothing when PostgreSQL dies, only when the machine does.
+        ...(isDurable ? {} : { fsync: 'off', full_page_writes: 'off' }),
         ...settings,
       },
     });
-    await server.#initialise();
+    await (primary === undefined ? server.#initialise() : server.#copy(primary));
     return server;
+  }
+
+  async #copy(primary: PostgresServer): Promise<void> {
+    await primary.stop('fast');
+    await promisify(execFile)('cp', ['-a', primary.data, this.data], { ...this.#user });
+    const connection = `host=127.0.0.1 port=${primary.port} user=petstore password=${TEST_PASSWORD}`;
+    await this.#write('data/standby.signal', '');
+    await this.#write('data/postgresql.auto.conf', `primary_conninfo = '${connection}'\n`);
+  }
+
+  async #write(file: string, text: string): Promise<void> {
+    await writeFile(join(this.folder, file), text);
+    if (this.#user !== undefined) {
+      await chown(join(this.folder, file), this.#user.uid, this.#user.gid);
+    }
   }
 
   async #initialise(): Promise<void> {
     const passwordFile = join(this.folder, 'password');
-    await writeFile(passwordFile, `${TEST_PASSWORD}\n`, { mode: 0o644 });
+    await this.#write('password', `${TEST_PASSWORD}\n`);
     const initdb = join(this.#binaries, 'bin', 'initdb');
     const values = ['--username=petstore', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
     const rest = ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
@@ -165,6 +201,14 @@ export class PostgresServer {
     const name = `test_${process.pid}_${this.#databases}`;
     await this.query(`CREATE DATABASE ${name}`);
     return name;
+  }
+
+  /** Ends every session of the program under test; answers how many there were. */
+  async endSessions(): Promise<number> {
+    const ended = await this.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'petstore'`,
+    );
+    return ended.length;
   }
 
   /** Ends the server: `fast` lets nobody finish but loses nothing; `immediate` is a crash. */

@@ -149,11 +149,16 @@ class ClientConnection implements Connection {
     const timer = setTimeout(() => {
       this.destroy();
       reject(new NoAnswer('no answer in time'));
-    }, deadline - performance.now());
+    }, timeLeftMs(deadline));
     try {
       return await Promise.race([answer, silence]);
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+/** What a timer can be set to: a deadline that has passed is one that passes now. */
+export function timeLeftMs(deadline: number): number {
+  return Math.max(0, deadline - performance.now());
 }

@@ -1,4 +1,4 @@
-import type { Connection, Row, Statement } from './connection.ts';
+import { timeLeftMs, type Connection, type Row, type Statement } from './connection.ts';
 import { faultOf, NotSent, overloaded } from './faults.ts';
 
 /** Who may wait for a connection at once. Beyond it a caller hears `overloaded` immediately. */
@@ -68,7 +68,7 @@ export class Pool {
       const timer = setTimeout(() => {
         this.#waiting.delete(waiting);
         reject(new NotSent('no connection in time'));
-      }, deadline - performance.now());
+      }, timeLeftMs(deadline));
       const waiting = { resolve, reject, timer };
       this.#waiting.add(waiting);
       this.#openMore();
