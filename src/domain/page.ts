@@ -12,15 +12,12 @@ export const Limit = Type.Integer({
   minimum: LIMIT_MIN,
   maximum: LIMIT_MAX,
   default: LIMIT_DEFAULT,
-  description: 'Maximum number of animals to return.',
 });
 
 export const Cursor = Type.String({
   minLength: 1,
   maxLength: CURSOR_LENGTH_MAX,
   pattern: '^[A-Za-z0-9_-]+$',
-  description:
-    'Where to go on: taken from the `rel="next"` link of the page before, and only valid with the same `status`.',
 });
 
 /** A page as the caller asked for it: at most `limit` animals after `afterId`, in ascending order of id. */

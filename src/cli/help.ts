@@ -1,0 +1,27 @@
+import { SETTINGS } from '../config.ts';
+
+/** The whole manual of the command line, made from the settings themselves. */
+export function help(): string {
+  const flags = Object.entries(SETTINGS).map(([flag, setting]) => ({
+    usage: `--${flag} ${setting.value}`,
+    text: `${setting.description} (${setting.variable}; default: ${setting.default})`,
+  }));
+  const width = Math.max(...flags.map(({ usage }) => usage.length));
+  return `petstore: keeps a store's catalogue of animals
+
+Usage
+  petstore serve [settings]                          run the service
+  petstore keys create --name N [--scopes S,S] [--expires 90d]
+                                                     make a key; it is printed once
+  petstore keys list                                 all keys, without their secrets
+  petstore keys revoke ID                            end a key now
+  petstore keys rotate ID [--overlap 24h]            a new key now, the old one ends after the overlap
+  petstore --help | --version
+
+Settings (flag, then environment variable, then default)
+${flags.map(({ usage, text }) => `  ${usage.padEnd(width)}  ${text}`).join('\n')}
+
+PETSTORE_BOOTSTRAP_KEY supplies the first key of an empty store, instead of one being made.
+The keys commands take --env, --data and --database, and work whether or not the service runs.
+`;
+}

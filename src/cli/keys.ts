@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { firstSentence, loadConfig, UsageError, type Config } from '../config.ts';
+import {
+  KEY_NAME_LENGTH_MAX,
+  newApiKey,
+  newSecret,
+  SCOPES,
+  stateOfKey,
+  type ApiKey,
+  type Scope,
+} from '../domain/api-key.ts';
+import type { Store } from '../domain/store.ts';
+import { storeFile } from '../service.ts';
+import { openStore } from '../storage/open.ts';
+import type { Io } from './command.ts';
+
+const DEFAULT_OVERLAP = '24h';
+const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
+
+const OPTIONS = {
+  env: { type: 'string' },
+  data: { type: 'string' },
+  database: { type: 'string' },
+  name: { type: 'string' },
+  scopes: { type: 'string' },
+  expires: { type: 'string' },
+  overlap: { type: 'string' },
+} as const;
+
+type Flags = Partial<Record<keyof typeof OPTIONS, string>>;
+
+interface KeysCall {
+  id: string | undefined;
+  flags: Flags;
+  config: Config;
+  store: Store;
+  io: Io;
+}
+
+const verbs: Record<string, (call: KeysCall) => Promise<number>> = { create, list, revoke, rotate };
+
+/** Makes, shows and ends API keys, whether or not the service is running. */
+export async function keys(args: string[], io: Io): Promise<number> {
+  const { values: flags, positionals } = parse(args);
+  const [verb = '', id, ...rest] = positionals;
+  const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (perform === undefined || rest.length > 0) {
+    throw new UsageError(
+      `keys needs one of create, list, revoke ID, rotate ID; got "${positionals.join(' ')}".`,
+    );
+  }
+  const { env, data, database } = flags;
+  const settings = Object.entries({ env, data, database }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  const config = loadConfig(settings, io.env);
+  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  try {
+    return await perform({ id, flags, config, store, io });
+  } finally {
+    await store.close();
+  }
+}
+
+function parse(args: string[]): { values: Flags; positionals: string[] } {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(firstSentence(error));
+  }
+}
+
+async function create({ flags, config, store, io }: KeysCall): Promise<number> {
+  const name = flags.name ?? '';
+  if (name === '' || name.length > KEY_NAME_LENGTH_MAX) {
+    throw new UsageError(`keys create needs --name with 1 to ${KEY_NAME_LENGTH_MAX} characters.`);
+  }
+  const now = new Date();
+  const { secret, record } = newApiKey({
+    secret: newSecret(config.environment, randomBytes),
+    name,
+    scopes: parseScopes(flags.scopes ?? SCOPES.join(',')),
+    expiresAt: flags.expires === undefined ? undefined : later(now, '--expires', flags.expires),
+    now,
+    randomBytes,
+  });
+  await store.createApiKey(record);
+  io.stderr.write(
+    `Made ${record.id} (${name}) for ${config.environment}; its key is shown this once:\n`,
+  );
+  io.stdout.write(`${secret}\n`);
+  return 0;
+}
+
+async function list({ store, io }: KeysCall): Promise<number> {
+  const now = new Date();
+  const rows = [
+    ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'],
+    ...(await store.listApiKeys()).map((key) => [
+      key.id,
+      printable(key.name),
+      stateOfKey(key, now),
+      key.scopes.join(','),
+      moment(key.createdAt),
+      moment(key.expiresAt),
+      moment(key.lastUsedAt),
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  for (const row of rows) {
+    const cells = row.map((cell, column) => cell.padEnd(widths?.[column] ?? 0));
+    io.stdout.write(`${cells.join('  ').trimEnd()}\n`);
+  }
+  return 0;
+}
+
+async function revoke({ id, store, io }: KeysCall): Promise<number> {
+  const key = await findKey(store, id);
+  await store.revokeApiKey(key.id, new Date());
+  io.stderr.write(
+    `Revoked ${key.id} (${printable(key.name)}); every process knows within 5 seconds.\n`,
+  );
+  return 0;
+}
+
+async function rotate({ id, flags, config, store, io }: KeysCall): Promise<number> {
+  const key = await findKey(store, id);
+  const now = new Date();
+  if (stateOfKey(key, now) !== 'active') {
+    throw new UsageError(
+      `${key.id} is ${stateOfKey(key, now)} and cannot be rotated; make a new key.`,
+    );
+  }
+  const endsAt = later(now, '--overlap', flags.overlap ?? DEFAULT_OVERLAP);
+  const { secret, record } = newApiKey({
+    secret: newSecret(config.environment, randomBytes),
+    name: key.name,
+    scopes: key.scopes,
+    expiresAt: key.expiresAt,
+    now,
+    randomBytes,
+  });
+  await store.rotateApiKey(key.id, endsAt, record);
+  io.stderr.write(
+    `Made ${record.id} in place of ${key.id}, which ends at ${endsAt.toISOString()}; its key is shown this once:\n`,
+  );
+  io.stdout.write(`${secret}\n`);
+  return 0;
+}
+
+async function findKey(store: Store, id: string | undefined): Promise<ApiKey> {
+  const key = (await store.listApiKeys()).find((each) => each.id === id);
+  if (key !== undefined) return key;
+  throw new UsageError(
+    id === undefined
+      ? 'the id of a key is missing; petstore keys list shows them.'
+      : `there is no key "${id}"; petstore keys list shows them.`,
+  );
+}
+
+function parseScopes(text: string): Scope[] {
+  const wanted = text.split(',').map((scope) => scope.trim());
+  const known = SCOPES.filter((scope) => wanted.includes(scope));
+  if (known.length > 0 && wanted.every((scope) => known.some((each) => each === scope)))
+    return known;
+  throw new UsageError(`--scopes is "${text}": it must be one or both of ${SCOPES.join(', ')}.`);
+}
+
+/** A moment that a duration such as 90d or 24h lies after another. */
+function later(from: Date, flag: string, text: string): Date {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const durationMs = Number(count) * (DURATION_MS[unit as keyof typeof DURATION_MS] ?? 0);
+  if (unit !== '' && durationMs <= DURATION_MAX_MS) return new Date(from.getTime() + durationMs);
+  throw new UsageError(
+    `${flag} is "${text}": it must be a duration such as 90d, 24h, 30m or 45s, at most 3650d.`,
+  );
+}
+
+function moment(date: Date | undefined): string {
+  return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+/** A name is text: whatever could steer a terminal is shown as its code. */
+function printable(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { processVariables, UsageError } from '../config.ts';
+import { StoreUnusable } from '../domain/store.ts';
+import type { Command } from './command.ts';
+import { help } from './help.ts';
+
+/** Finds the command and turns what a person got wrong into one line and exit code 2. */
+export async function runCommand(
+  commands: Record<string, () => Promise<Command>>,
+  [name, ...args]: string[],
+): Promise<number> {
+  const { stdout, stderr } = process;
+  if (name === '--version' || name === 'version') {
+    stdout.write(`${version()}\n`);
+    return 0;
+  }
+  if (name === '--help' || name === '-h' || name === 'help') {
+    stdout.write(help());
+    return 0;
+  }
+  const load = name === undefined || !Object.hasOwn(commands, name) ? undefined : commands[name];
+  try {
+    if (load === undefined) {
+      const known = Object.keys(commands).join(', ');
+      throw new UsageError(
+        `${name === undefined ? 'no command was given' : `there is no command "${name}"`}: the commands are ${known}; see petstore --help.`,
+      );
+    }
+    const command = await load();
+    return await command(args, { env: processVariables, stdout, stderr });
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof StoreUnusable)) throw error;
+    stderr.write(`petstore: ${error.message}\n`);
+    return 2;
+  }
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,55 @@
+import {
+  environmentOfSecret,
+  hashApiKey,
+  stateOfKey,
+  type ApiKey,
+  type Environment,
+} from '../domain/api-key.ts';
+import type { Clock } from '../domain/clock.ts';
+import { Refusal } from '../domain/errors.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** One scheme, one token. A repeated header arrives joined by a comma and so is neither. */
+const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
+const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
+
+export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
+
+/** Makes the check that stands before every operation: whose key is this, and is it good now? */
+export function createAuthenticate(parts: {
+  environment: Environment;
+  keys: Pick<KeyRing, 'find' | 'noteUse'>;
+  clock: Clock;
+}): Authenticate {
+  const { environment, keys, clock } = parts;
+
+  return async function authenticate(authorization) {
+    const key = await keys.find(hashApiKey(secretIn(authorization, environment)));
+    const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());
+    if (key === undefined || state === 'revoked') {
+      throw new Refusal('invalid_api_key', 'The API key is unknown or was revoked.');
+    }
+    if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
+    keys.noteUse(key);
+    return key;
+  };
+}
+
+/** The key in the header. A malformed one is refused here, without asking the store. */
+function secretIn(authorization: string | undefined, environment: Environment): string {
+  if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
+    throw new Refusal('missing_api_key', `An API key is required. ${HOW}`);
+  }
+  const secret = BEARER.exec(authorization)?.[1];
+  if (secret === undefined) {
+    throw new Refusal('invalid_api_key', `The Authorization header holds no single token. ${HOW}`);
+  }
+  const madeFor = environmentOfSecret(secret);
+  if (madeFor === undefined) {
+    throw new Refusal('invalid_api_key', 'The API key is malformed; was it copied completely?');
+  }
+  if (madeFor !== environment) {
+    throw new Refusal('invalid_api_key', `This is a ${madeFor} key, and this is ${environment}.`);
+  }
+  return secret;
+}

@@ -1,0 +1,60 @@
+import { STATUS_CODES } from 'node:http';
+import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
+import { JSON_MEDIA_TYPE, jsonResponse, type HttpResponse } from './message.ts';
+
+const RETRY_AFTER_SECONDS = 1;
+const CHALLENGE = 'Bearer realm="petstore"';
+
+const INVALID_TOKEN = ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token"`];
+const RETRY = ['Retry-After', String(RETRY_AFTER_SECONDS)];
+
+/** Headers that belong to a code, whoever refuses with it. */
+const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
+  missing_api_key: ['WWW-Authenticate', CHALLENGE],
+  invalid_api_key: INVALID_TOKEN,
+  expired_api_key: INVALID_TOKEN,
+  unsupported_media_type: ['Accept-Post', JSON_MEDIA_TYPE],
+  unavailable: RETRY,
+  overloaded: RETRY,
+};
+
+/** The only writer of errors: whatever answer of 400 or above leaves the service was made here. */
+export function errorResponse(
+  code: ErrorCode,
+  message: string,
+  headers: readonly string[] = [],
+): HttpResponse {
+  const status = ERROR_STATUS[code];
+  const body: ErrorBody = { code, message, status };
+  return jsonResponse(status, JSON.stringify(body), [
+    'Cache-Control',
+    'no-store',
+    ...(HEADERS_OF_CODE[code] ?? []),
+    ...headers,
+  ]);
+}
+
+/** The same as bytes, for a connection whose request never became one. The connection ends with it. */
+export function rawErrorResponse(code: ErrorCode, message: string, requestId: string): string {
+  const { status, headers, body } = errorResponse(code, message, [
+    'X-Request-Id',
+    requestId,
+    'Date',
+    new Date().toUTCString(),
+    'Connection',
+    'close',
+  ]);
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let index = 0; index < headers.length; index += 2) {
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  }
+  return `${head}\r\n${body.toString()}`;
+}
+
+/** A 403 names the scope that would have sufficed (RFC 6750). */
+export function insufficientScope(scope: string): HttpResponse {
+  return errorResponse('insufficient_scope', `This API key lacks the scope ${scope}.`, [
+    'WWW-Authenticate',
+    `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
+  ]);
+}

@@ -1,0 +1,187 @@
+import { Type, type TSchema } from 'typebox';
+import type { Scope } from '../domain/api-key.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../domain/idempotency.ts';
+import { Int64 } from '../domain/int64.ts';
+import { Cursor, Limit } from '../domain/page.ts';
+import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
+import { GET_PET_DEPRECATION, type Deprecation } from './deprecation.ts';
+import type { HttpResponse } from './message.ts';
+import { createPet, getPet, listPets, type OperationCall } from './pets.ts';
+
+export interface Parameter {
+  name: string;
+  in: 'query' | 'path' | 'header';
+  schema: TSchema;
+  description: string;
+}
+
+export interface Answer {
+  description: string;
+  schema?: TSchema;
+  /** Names of headers it may carry, beside those of every answer; openapi.ts describes each. */
+  headers: readonly string[];
+}
+
+/** One operation, whole: the router, the checks, the OpenAPI document and the reference follow from it. */
+export interface Operation {
+  id: 'listPets' | 'createPet' | 'getPet';
+  method: 'GET' | 'POST';
+  /** Relative to the base address, with at most one path parameter, at its end. */
+  path: string;
+  summary: string;
+  description: string;
+  scope: Scope;
+  parameters: readonly Parameter[];
+  body?: TSchema;
+  answers: Readonly<Record<number, Answer>>;
+  /** Beside those that every operation can give. */
+  errors: readonly ErrorCode[];
+  deprecation?: Deprecation;
+  perform: (call: OperationCall) => Promise<HttpResponse>;
+}
+
+const prefer: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  schema: Type.String({ examples: ['handling=strict'] }),
+  description:
+    '`handling=strict` (RFC 7240) refuses unknown query parameters and body fields; otherwise they are ignored.',
+};
+
+const ifNoneMatch: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  schema: Type.String(),
+  description: 'The `ETag` of an answer already at hand; 304 when it still holds.',
+};
+
+const requestId: Parameter = {
+  name: 'X-Request-Id',
+  in: 'header',
+  schema: Type.String({ pattern: '^[A-Za-z0-9._-]{1,128}$' }),
+  description: 'Names the request in the log; one is made where none is sent.',
+};
+
+export const operations: readonly Operation[] = [
+  {
+    id: 'listPets',
+    method: 'GET',
+    path: '/pets',
+    summary: 'List all animals',
+    description:
+      'Returns a page of animals in ascending order of id. Follow the `rel="next"` link until there is none.',
+    scope: 'pets:read',
+    parameters: [
+      {
+        name: 'limit',
+        in: 'query',
+        schema: Limit,
+        description: 'Maximum number of animals to return.',
+      },
+      {
+        name: 'status',
+        in: 'query',
+        schema: PetStatus,
+        description: 'Return only animals with this status.',
+      },
+      {
+        name: 'cursor',
+        in: 'query',
+        schema: Cursor,
+        description:
+          'Where to go on: from the `rel="next"` link of the page before, and only valid with the same `status`.',
+      },
+      ifNoneMatch,
+      prefer,
+      requestId,
+    ],
+    answers: {
+      200: {
+        description: 'A page of animals.',
+        schema: Pets,
+        headers: ['Link', 'ETag', 'Cache-Control', 'Preference-Applied'],
+      },
+      304: {
+        description: 'The page has not changed since the ETag was given.',
+        headers: ['Link', 'ETag', 'Cache-Control'],
+      },
+    },
+    errors: ['invalid_parameter', 'unknown_parameter', 'invalid_cursor'],
+    perform: listPets,
+  },
+  {
+    id: 'createPet',
+    method: 'POST',
+    path: '/pets',
+    summary: 'Add an animal',
+    description:
+      'Stores an animal and assigns its id. The answer is sent after the animal is safely on disk.',
+    scope: 'pets:write',
+    parameters: [
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        schema: Type.String({ minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX + 2 }),
+        description:
+          '1 to 255 visible ASCII characters, bare or quoted. A create repeated with the same key within 24 hours stores nothing and gets the first answer again.',
+      },
+      prefer,
+      requestId,
+    ],
+    body: NewPet,
+    answers: {
+      201: {
+        description: 'The animal was added.',
+        schema: Pet,
+        headers: ['Location', 'Idempotency-Replayed', 'Cache-Control', 'Preference-Applied'],
+      },
+    },
+    errors: [
+      'invalid_json',
+      'missing_field',
+      'invalid_field',
+      'unknown_field',
+      'unknown_parameter',
+      'invalid_idempotency_key',
+      'body_too_large',
+      'unsupported_media_type',
+      'idempotency_key_reused',
+    ],
+    perform: createPet,
+  },
+  {
+    id: 'getPet',
+    method: 'GET',
+    path: '/pets/{petId}',
+    summary: 'Get an animal',
+    description:
+      'Returns one animal. Deprecated: it is removed on 5 December 2030; use `GET /pets` with the `status` filter.',
+    scope: 'pets:read',
+    parameters: [
+      {
+        name: 'petId',
+        in: 'path',
+        schema: Int64,
+        description: 'Identifier of the animal to retrieve.',
+      },
+      ifNoneMatch,
+      prefer,
+      requestId,
+    ],
+    answers: {
+      200: {
+        description: 'The animal.',
+        schema: Pet,
+        headers: ['ETag', 'Cache-Control', 'Preference-Applied'],
+      },
+      304: {
+        description: 'The animal has not changed since the ETag was given.',
+        headers: ['ETag', 'Cache-Control'],
+      },
+    },
+    errors: ['pet_not_found', 'operation_removed', 'unknown_parameter'],
+    deprecation: GET_PET_DEPRECATION,
+    perform: getPet,
+  },
+];

@@ -1,0 +1,109 @@
+import type { ApiKey } from '../domain/api-key.ts';
+import type { Clock } from '../domain/clock.ts';
+import { Refusal } from '../domain/errors.ts';
+import { newIdempotencyClaim, parseIdempotencyKey } from '../domain/idempotency.ts';
+import { parseInt64 } from '../domain/int64.ts';
+import { LIMIT_DEFAULT, newCursor, parsePageRequest, type PageRequest } from '../domain/page.ts';
+import { newPet } from '../domain/pet.ts';
+import type { Store } from '../domain/store.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { readJsonBody } from './body.ts';
+import { GET_PET_DEPRECATION } from './deprecation.ts';
+import { answerConditionally, newRepresentation, type Representation } from './conditional.ts';
+import { petJson, petsJson } from './json.ts';
+import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
+import type { PageCache } from './page-cache.ts';
+
+/** What an operation is given: the request, already let in, and the parts of the service it may use. */
+export interface OperationCall {
+  request: HttpRequest;
+  caller: ApiKey;
+  /** The query parameters the operation knows. */
+  query: Readonly<Record<string, string>>;
+  /** The text in the place of the path parameter; empty where the path has none. */
+  pathParameter: string;
+  /** The caller asked for `Prefer: handling=strict`. */
+  isStrict: boolean;
+  store: Store;
+  cache: PageCache;
+  clock: Clock;
+  baseUrl: string;
+  metrics: Metrics;
+}
+
+export async function listPets(call: OperationCall): Promise<HttpResponse> {
+  const { limit, status, cursor } = call.query;
+  const page = parsePageRequest({ limit, status, cursor });
+  const representation = await call.cache.get(
+    `${page.status ?? ''}/${page.limit}/${page.afterId}`,
+    () => representPage(page, call),
+  );
+  return answerConditionally(call.request, representation);
+}
+
+async function representPage(
+  page: PageRequest,
+  { store, baseUrl }: OperationCall,
+): Promise<Representation> {
+  const { limit, status, afterId } = page;
+  // One more than asked for tells whether there is a next page.
+  const found = await store.listPets({ status, afterId, count: limit + 1 });
+  const pets = found.slice(0, limit);
+  const first = pageUrl(baseUrl, page);
+  const lastId = found.length > limit ? pets.at(-1)?.id : undefined;
+  const links = [`<${first}>; rel="first"`];
+  if (lastId !== undefined) {
+    const cursor = `cursor=${newCursor(lastId, status)}`;
+    links.unshift(`<${first}${first.includes('?') ? '&' : '?'}${cursor}>; rel="next"`);
+  }
+  return newRepresentation(petsJson(pets), links.join(', '));
+}
+
+function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {
+  const parameters = [
+    ...(limit === LIMIT_DEFAULT ? [] : [`limit=${limit}`]),
+    ...(status === undefined ? [] : [`status=${status}`]),
+  ];
+  return `${baseUrl}/pets${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
+}
+
+export async function createPet(call: OperationCall): Promise<HttpResponse> {
+  const { request, caller, store, clock, baseUrl } = call;
+  const pet = newPet(await readJsonBody(request), { refuseUnknown: call.isStrict });
+  const key = request.headers['idempotency-key'];
+  const claim =
+    key === undefined
+      ? undefined
+      : newIdempotencyClaim(parseIdempotencyKey(key), pet, {
+          apiKeyId: caller.id,
+          now: clock.now(),
+        });
+  const creation = await store.createPet(pet, claim);
+  if (creation.kind === 'claim_conflict') {
+    throw new Refusal(
+      'idempotency_key_reused',
+      'This Idempotency-Key was used for another animal; use a new key for a new animal.',
+    );
+  }
+  if (creation.kind === 'created') call.metrics.petsCreated += 1;
+  return jsonResponse(201, petJson(creation.pet), [
+    'Cache-Control',
+    'no-store',
+    // A new animal can be pointed at only as long as it can be fetched.
+    ...(clock.now() < GET_PET_DEPRECATION.removedAt
+      ? ['Location', `${baseUrl}/pets/${creation.pet.id}`]
+      : []),
+    ...(creation.kind === 'replayed' ? ['Idempotency-Replayed', 'true'] : []),
+  ]);
+}
+
+export async function getPet(call: OperationCall): Promise<HttpResponse> {
+  const { pathParameter, store, cache, request } = call;
+  const id = /^(?:0|-?[1-9]\d*)$/.test(pathParameter) ? parseInt64(pathParameter) : undefined;
+  const representation = await cache.get(`pet/${pathParameter}`, async () => {
+    const pet = id === undefined ? undefined : await store.findPet(id);
+    if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
+    return newRepresentation(petJson(pet));
+  });
+  return answerConditionally(request, representation);
+}

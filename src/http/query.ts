@@ -1,0 +1,36 @@
+import { Refusal } from '../domain/errors.ts';
+
+const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
+const UNKNOWN_NAMES_MAX = 10;
+const UNKNOWN_NAME_LENGTH_MAX = 40;
+
+/**
+ * Reads the query of a request whose operation knows `names`. A known parameter given twice is refused,
+ * because either choice would surprise somebody; an unknown one only with `refuseUnknown`.
+ */
+export function parseQuery(
+  query: string,
+  names: readonly string[],
+  options: { refuseUnknown: boolean },
+): Readonly<Record<string, string>> {
+  if (query === '') return NOTHING;
+  const values: Record<string, string> = {};
+  const unknown: string[] = [];
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!names.includes(name)) {
+      unknown.push(name);
+    } else if (Object.hasOwn(values, name)) {
+      throw new Refusal('invalid_parameter', `${name} was given twice; it must be given once.`);
+    } else {
+      values[name] = value;
+    }
+  }
+  if (unknown.length > 0 && options.refuseUnknown) {
+    const shown = unknown.slice(0, UNKNOWN_NAMES_MAX);
+    throw new Refusal(
+      'unknown_parameter',
+      `Unknown query parameters: ${shown.map((name) => name.slice(0, UNKNOWN_NAME_LENGTH_MAX)).join(', ')}; this operation has ${names.join(', ') || 'none'}.`,
+    );
+  }
+  return values;
+}

@@ -1,0 +1,186 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { Handle } from './app.ts';
+import { errorResponse, rawErrorResponse } from './error-response.ts';
+import { explainClientFault, HTTP_VERSION_FAULT, type ClientFault } from './client-fault.ts';
+import type { HttpResponse } from './message.ts';
+import { readBody } from './read-body.ts';
+
+const TARGET_LENGTH_MAX = 8 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 200;
+const CONNECTIONS_MAX = 10_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 15_000;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** A client that neither sends nor reads is let go. Longer than keep-alive, which comes first. */
+const INACTIVITY_TIMEOUT_MS = 70_000;
+const TIMEOUT_SWEEP_MS = 1_000;
+/** After an error the rest of what the client sends is read and dropped for this long, so that the
+ * answer is not lost in a connection reset. */
+const LINGER_MS = 1_000;
+
+export interface HttpServer {
+  port: number;
+  /** Stops accepting, answers what is in flight, and after the grace period cuts what still hangs. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface ServerParts {
+  /** Called once, with the port that was bound, before the first request is read. */
+  createHandle: (port: number) => Handle;
+  host: string;
+  port: number;
+  newRequestId: () => string;
+}
+
+/** Opens the door: everything about sockets is here, and nothing about animals. */
+export async function openServer(parts: ServerParts): Promise<HttpServer> {
+  const door = new Door(parts);
+  const port = await door.open(parts.host, parts.port);
+  return { port, close: (graceMs) => door.close(graceMs) };
+}
+
+class Door {
+  readonly #server: Server;
+  readonly #createHandle: (port: number) => Handle;
+  readonly #newRequestId: () => string;
+  /** The latest response on each connection: a fault in the bytes that follow must not cut into it. */
+  readonly #latest = new WeakMap<Duplex, ServerResponse>();
+  #handle: Handle | undefined;
+  #isClosing = false;
+
+  constructor({ createHandle, newRequestId }: ServerParts) {
+    this.#createHandle = createHandle;
+    this.#newRequestId = newRequestId;
+    this.#server = createServer({
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_SWEEP_MS,
+      // A repeated header is then visible as such, instead of all but the first being dropped.
+      joinDuplicateHeaders: true,
+      // Ours to refuse, because Node.js would answer without an Error body.
+      requireHostHeader: false,
+    });
+    this.#server.timeout = INACTIVITY_TIMEOUT_MS;
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    // Too many are refused by us: the parser would silently drop the rest.
+    this.#server.maxHeadersCount = 0;
+
+    this.#server.on('request', (request, response) => this.#answer(request, response));
+    this.#server.on('checkContinue', (request, response) => this.#answer(request, response));
+    this.#server.on('checkExpectation', (_request, response) => {
+      const message = 'The only Expect that is met is 100-continue.';
+      this.#refuseHead(response, 'expectation_failed', message);
+    });
+    this.#server.on('connect', (_request, socket) => {
+      this.#refuse(socket, 'not_implemented', 'CONNECT is for proxies, and this is none.');
+    });
+    this.#server.on('clientError', (fault: ClientFault, socket) =>
+      this.#answerFault(fault, socket),
+    );
+  }
+
+  open(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        const { port: bound } = this.#server.address() as AddressInfo;
+        this.#handle = this.#createHandle(bound);
+        resolve(bound);
+      });
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    await closed;
+    clearTimeout(cut);
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    this.#latest.set(request.socket, response);
+    const fault = headFault(request);
+    if (fault !== undefined) {
+      this.#refuseHead(response, ...fault);
+      return;
+    }
+    void this.#handle?.({
+      method: request.method ?? '',
+      target: request.url ?? '',
+      headers: request.headers as Record<string, string | undefined>,
+      readBody: (bytesMax) => readBody(request, response, bytesMax),
+    }).then((answer) => this.#send(response, answer, { keepAlive: true }));
+  }
+
+  #refuseHead(response: ServerResponse, code: ErrorCode, message: string): void {
+    const requestId = ['X-Request-Id', this.#newRequestId()];
+    this.#send(response, errorResponse(code, message, requestId), { keepAlive: false });
+  }
+
+  #send(
+    response: ServerResponse,
+    { status, headers, body }: HttpResponse,
+    { keepAlive }: { keepAlive: boolean },
+  ): void {
+    // The connection may have been refused, or gone, while the answer was made.
+    if (!response.req.socket.writable) return;
+    if (this.#isClosing || !keepAlive) response.shouldKeepAlive = false;
+    response.writeHead(status, headers as string[]);
+    response.end(body);
+  }
+
+  #answerFault(fault: ClientFault, socket: Duplex): void {
+    const explained = explainClientFault(fault);
+    const latest = this.#latest.get(socket);
+    const isInBody = latest !== undefined && !latest.req.complete;
+    if (explained === undefined || (isInBody && latest.headersSent)) {
+      // Nobody is left to be told, or this request has had its answer before the rest of its body.
+      socket.destroy();
+    } else if (latest === undefined || isInBody || latest.writableFinished) {
+      this.#refuse(socket, ...explained);
+    } else {
+      // An earlier request still waits for its answer; the garbage behind it gets none.
+      latest.once('close', () => socket.destroy());
+    }
+  }
+
+  #refuse(socket: Duplex, code: ErrorCode, message: string): void {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    socket.end(rawErrorResponse(code, message, this.#newRequestId()));
+    socket.resume();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  }
+}
+
+/** What the parser lets through but HTTP/1.1 forbids, or we do. */
+function headFault(request: IncomingMessage): [ErrorCode, string] | undefined {
+  const { headers, httpVersion, url = '' } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
+  if (url.length > TARGET_LENGTH_MAX) {
+    return ['uri_too_long', `The request target is over ${TARGET_LENGTH_MAX} characters.`];
+  }
+  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
+    return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
+  }
+  const { host } = headers;
+  if (host === undefined ? httpVersion !== '1.0' : !/^[^\s,/?#@\\]*$/.test(host)) {
+    return ['malformed_request', 'A request must have exactly one valid Host header.'];
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
+  }
+  return undefined;
+}
