@@ -7,20 +7,20 @@ import { drillFaults } from '../drills/postgres/faults.ts';
 import { drillMarkers, openMixedUp } from '../drills/postgres/markers.ts';
 import { PostgresServer } from './postgres-server.ts';
 
-void test('PostgreSQL crashes, cuts and freezes: nothing acknowledged is lost, nothing is stored twice, every call is settled in 5 s', async () => {
+test('PostgreSQL crashes, cuts and freezes: nothing acknowledged is lost, nothing is stored twice, every call is settled in 5 s', async () => {
   const report = await drillFaults({ rounds: 3, freezeMs: 5_000, isDurable: false });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
   assert.ok(report.refused > 0, 'the faults were noticed');
 });
 
-void test('the primary dies and the standby takes over: the process goes on there with all that was acknowledged', async () => {
+test('the primary dies and the standby takes over: the process goes on there with all that was acknowledged', async () => {
   const report = await drillFailover({ isDurable: false });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
 });
 
-void test('no answer reaches the wrong caller of an oversubscribed pool, and a pool that mixes them up is found out', async () => {
+test('no answer reaches the wrong caller of an oversubscribed pool, and a pool that mixes them up is found out', async () => {
   const server = await PostgresServer.start();
   try {
     const real = await drillMarkers({ url: server.url(), queries: 10_000 });

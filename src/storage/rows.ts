@@ -54,6 +54,17 @@ export function rowOfApiKey(key: ApiKey): (string | number | null)[] {
   ];
 }
 
+/** Claims as they are stored, in the order of CLAIM_COLUMNS. */
+export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
+
+export type ClaimRow = [
+  apiKeyId: string,
+  key: string,
+  fingerprint: string,
+  petId: bigint,
+  expiresAt: bigint,
+];
+
 function dateOf(time: Time): Date | undefined {
   return time === null ? undefined : new Date(Number(time));
 }

@@ -36,7 +36,7 @@ const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 export function storeContract(name: string, contract: Contract): void {
   /** A test with one store open, and a way to open more. */
   function promise(title: string, keep: (store: Store, more: Opened) => Promise<void>): void {
-    void test(title, async (context) => {
+    test(title, async (context) => {
       const subject = await contract.newSubject(context);
       const open = async () => {
         const store = await subject.open();
@@ -47,11 +47,11 @@ export function storeContract(name: string, contract: Contract): void {
     });
   }
 
-  void describe(`${name} › animals`, () => animals(promise));
-  void describe(`${name} › creates that happen once`, () => idempotency(promise));
-  void describe(`${name} › keys`, () => keys(promise));
-  void describe(`${name} › many at once`, () => concurrency(promise));
-  void describe(`${name} › version`, () => versions(promise, contract.differences.noVersion));
+  describe(`${name} › animals`, () => animals(promise));
+  describe(`${name} › creates that happen once`, () => idempotency(promise));
+  describe(`${name} › keys`, () => keys(promise));
+  describe(`${name} › many at once`, () => concurrency(promise));
+  describe(`${name} › version`, () => versions(promise, contract.differences.noVersion));
 }
 
 interface Opened {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { StoreUnusable } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 
-void test('an address names user, password, hosts and database', () => {
+test('an address names user, password, hosts and database', () => {
   const address = parseAddress('postgres://ann:se%20cr%3Aet@one:5433,two,[::1]:6000/pet%2Fs');
   assert.deepEqual(address, {
     hosts: [
@@ -19,12 +19,12 @@ void test('an address names user, password, hosts and database', () => {
   });
 });
 
-void test('user and password may be left out, and postgresql:// is the same', () => {
+test('user and password may be left out, and postgresql:// is the same', () => {
   const { user, password, hosts } = parseAddress('postgresql://localhost/pets');
   assert.deepEqual([user, password, hosts[0]?.host], [undefined, undefined, 'localhost']);
 });
 
-void test('sslmode chooses between plain text, encryption, and encryption with a checked certificate', () => {
+test('sslmode chooses between plain text, encryption, and encryption with a checked certificate', () => {
   assert.equal(tlsOf('sslmode=disable'), false);
   assert.deepEqual(tlsOf('sslmode=require'), { rejectUnauthorized: false });
   assert.deepEqual(tlsOf('sslmode=verify-full'), {});
@@ -34,7 +34,7 @@ void test('sslmode chooses between plain text, encryption, and encryption with a
   assert.notEqual(checked.rejectUnauthorized, false);
 });
 
-void test('an address that makes no sense is refused in one line, without its password', () => {
+test('an address that makes no sense is refused in one line, without its password', () => {
   for (const url of [
     'mysql://ann:secret@host/pets',
     'postgres://ann:secret@host',

@@ -5,13 +5,10 @@ import { NotSent, stateOf } from './faults.ts';
 
 /** No host could be used. The message says of each one why. */
 export class NoHost extends NotSent {
-  readonly reasons: string;
-
   constructor(faults: { host: Host; error: unknown }[], address: Address) {
     const reasons = faults.map(({ host, error }) => reasonOf(error, host, address)).join('; ');
     super(reasons, { cause: faults.at(-1)?.error });
     this.name = 'NoHost';
-    this.reasons = reasons;
   }
 }
 
@@ -44,8 +41,14 @@ export class Hosts {
   }
 }
 
-export function unusable(error: NoHost): StoreUnusable {
-  return new StoreUnusable(`the database cannot be used: ${error.reasons}.`, { cause: error });
+/** The first connection of a program: without it there is nothing to start with. */
+export async function openFirst(hosts: Hosts): Promise<Connection> {
+  try {
+    return await hosts.open();
+  } catch (error) {
+    if (!(error instanceof NoHost)) throw error;
+    throw new StoreUnusable(`the database cannot be used: ${error.message}.`, { cause: error });
+  }
 }
 
 /** What is wrong with one host and what would be right, without the password. */

@@ -24,30 +24,30 @@ async function refusalOf(url: string): Promise<string> {
   return assert.fail(`${url} was opened`);
 }
 
-void test('a wrong password is named, and not repeated', async () => {
+test('a wrong password is named, and not repeated', async () => {
   const message = await refusalOf(server.url('postgres', 'wrong-password'));
   assert.match(message, /does not let the user petstore in .* check the user and the password/);
 });
 
-void test('a missing database is named', async () => {
+test('a missing database is named', async () => {
   assert.match(await refusalOf(server.url('nothing_here')), /has no database nothing_here/);
 });
 
-void test('an unknown host is named', async () => {
+test('an unknown host is named', async () => {
   const message = await refusalOf('postgres://petstore@no-such-host.invalid/pets');
   assert.match(message, /the host no-such-host\.invalid is not known/);
 });
 
-void test('a port where nobody listens is named, and so is each host of several', async () => {
+test('a port where nobody listens is named, and so is each host of several', async () => {
   const message = await refusalOf('postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets');
   assert.match(message, /nobody listens at 127\.0\.0\.1:1: .*; nobody listens at 127\.0\.0\.1:2: /);
 });
 
-void test('a server without TLS is named when TLS is asked for', async () => {
+test('a server without TLS is named when TLS is asked for', async () => {
   assert.match(await refusalOf(`${server.url()}?sslmode=require`), /does not offer TLS/);
 });
 
-void test('a server that takes no writes is refused, and passed over where another takes them', async () => {
+test('a server that takes no writes is refused, and passed over where another takes them', async () => {
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
   assert.match(await refusalOf(server.url(database)), /takes no writes/);
@@ -66,12 +66,12 @@ void test('a server that takes no writes is refused, and passed over where anoth
   }
 });
 
-void test('a database whose encoding cannot hold every name is refused', async () => {
+test('a database whose encoding cannot hold every name is refused', async () => {
   await server.query(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`);
   assert.match(await refusalOf(server.url('latin')), /ENCODING 'UTF8'/);
 });
 
-void test('a schema from the future is refused and left alone', async () => {
+test('a schema from the future is refused and left alone', async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE petstore_schema (version integer NOT NULL)', database);
   await server.query('INSERT INTO petstore_schema VALUES (999)', database);
@@ -79,21 +79,21 @@ void test('a schema from the future is refused and left alone', async () => {
   assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[999]]);
 });
 
-void test("another program's tables are refused and left alone", async () => {
+test("another program's tables are refused and left alone", async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE pets (legs integer)', database);
   assert.match(await refusalOf(server.url(database)), /of another program/);
   assert.deepEqual(await server.query('SELECT * FROM pets', database), []);
 });
 
-void test('a user who may not create tables is told so', async () => {
+test('a user who may not create tables is told so', async () => {
   const database = await server.createDatabase();
   await server.query(`CREATE ROLE guest LOGIN PASSWORD '${TEST_PASSWORD}'`, database);
   const url = server.url(database).replace('petstore:', 'guest:');
   assert.match(await refusalOf(url), /permission denied .* allowed to create tables/);
 });
 
-void test('of ten processes that start at once on an empty database, one sets it up', async () => {
+test('of ten processes that start at once on an empty database, one sets it up', async () => {
   for (let round = 0; round < 3; round += 1) {
     const database = await server.createDatabase();
     const stores = await Promise.all(

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => server.close());
 
-void test('creates that collide with others are sent again until they succeed', async (context) => {
+test('creates that collide with others are sent again until they succeed', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   // A sequence keeps its value also when the transaction is undone: it counts the attempts.
   await server.query(
@@ -46,7 +46,7 @@ void test('creates that collide with others are sent again until they succeed', 
   assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[3]]);
 });
 
-void test('when the connection is cut, a create is sent again only under a claim', async (context) => {
+test('when the connection is cut, a create is sent again only under a claim', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   const locked = await lockCounter(context, database);
   const bare = store.createPet({ ...REX, name: 'bare' });
@@ -60,7 +60,7 @@ void test('when the connection is cut, a create is sent again only under a claim
   assert.deepEqual(await server.query('SELECT name FROM pets', database), [['claimed']]);
 });
 
-void test('a create that the database keeps waiting is refused in time, and reads go on meanwhile', async (context) => {
+test('a create that the database keeps waiting is refused in time, and reads go on meanwhile', async (context) => {
   const { store, database } = await openFresh(context);
   const locked = await lockCounter(context, database);
   const began = performance.now();
@@ -72,7 +72,7 @@ void test('a create that the database keeps waiting is refused in time, and read
   assert.equal((await store.createPet(REX)).kind, 'created');
 });
 
-void test('cut idle connections disturb nobody', async (context) => {
+test('cut idle connections disturb nobody', async (context) => {
   const { store } = await openFresh(context);
   for (let round = 0; round < 3; round += 1) {
     await Promise.all([1n, 2n, 3n, 4n].map((id) => store.findPet(id)));
@@ -81,7 +81,7 @@ void test('cut idle connections disturb nobody', async (context) => {
   }
 });
 
-void test('when the server takes no more writes, the store moves to the host that does', async () => {
+test('when the server takes no more writes, the store moves to the host that does', async () => {
   const fenced = await PostgresServer.start();
   const other = await PostgresServer.start();
   try {
@@ -106,7 +106,7 @@ void test('when the server takes no more writes, the store moves to the host tha
   }
 });
 
-void test('callers that wait with the same question share a query, and none joins one that was sent', async (context) => {
+test('callers that wait with the same question share a query, and none joins one that was sent', async (context) => {
   const { database } = await openFresh(context);
   const sent: string[] = [];
   const pool = new Pool(() => openCounted(server.url(database), sent), 3);
@@ -124,7 +124,7 @@ void test('callers that wait with the same question share a query, and none join
   await pool.close();
 });
 
-void test('beyond what may wait, a read is refused at once', async (context) => {
+test('beyond what may wait, a read is refused at once', async (context) => {
   const { store } = await openFresh(context);
   const settled = await Promise.allSettled(
     Array.from({ length: 10_050 }, (_, index) => store.findPet(BigInt(index % 5))),

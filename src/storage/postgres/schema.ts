@@ -57,6 +57,14 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   );
 }
 
+/** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
+export async function unfinishedCopyOf(connection: Connection): Promise<string | undefined> {
+  const [found] = await execute(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);
+  if (found?.[0] !== true) return undefined;
+  const [row] = await execute(connection, 'SELECT source FROM unfinished_copy');
+  return String(row?.[0]);
+}
+
 async function applyPending(
   connection: Connection,
   migrations: Migration[],

@@ -2,14 +2,15 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation, PetQuery, Store } from '../../domain/store.ts';
+import { unfinishedCopy } from '../migrate.ts';
 import { apiKeyOfRow, petOfRow, rowOfApiKey, type ApiKeyRow, type PetRow } from '../rows.ts';
 import { parseAddress } from './address.ts';
 import type { Connection, Row, Statement } from './connection.ts';
 import { CreateQueue } from './create-queue.ts';
 import { faultOf, unavailable } from './faults.ts';
-import { Hosts, NoHost, unusable } from './hosts.ts';
+import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
-import { migrate } from './schema.ts';
+import { migrate, unfinishedCopyOf } from './schema.ts';
 import { SharedReads } from './shared-reads.ts';
 import * as statements from './statements.ts';
 
@@ -25,14 +26,11 @@ export async function openPostgresStore(
 ): Promise<Store> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
-  let connection: Connection;
-  try {
-    connection = await hosts.open();
-  } catch (error) {
-    throw error instanceof NoHost ? unusable(error) : error;
-  }
+  const connection = await openFirst(hosts);
   try {
     await migrate(connection, address.shown);
+    const source = await unfinishedCopyOf(connection);
+    if (source !== undefined) throw unfinishedCopy(address.shown, source);
   } finally {
     await connection.close();
   }

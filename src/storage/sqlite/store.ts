@@ -4,7 +4,8 @@ import { Refusal } from '../../domain/errors.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation, PetQuery, Store } from '../../domain/store.ts';
-import { openConnection, prepareFile } from './connection.ts';
+import { unfinishedCopy } from '../migrate.ts';
+import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
 import {
   API_KEY_COLUMNS,
   apiKeyOfRow,
@@ -18,6 +19,7 @@ import { WriteQueue } from './write-queue.ts';
 /** Opens the store that lives in one file. */
 export function openSqliteStore(file: string): Store {
   prepareFile(file);
+  refuseUnfinishedCopy(file);
   return new SqliteStore(file);
 }
 
@@ -107,6 +109,13 @@ class SqliteStore implements Store {
     await this.#writes.close();
     if (this.#database.isOpen) this.#database.close();
   }
+}
+
+function refuseUnfinishedCopy(file: string): void {
+  const database = openConnection(file);
+  const source = unfinishedCopyOf(database);
+  database.close();
+  if (source !== undefined) throw unfinishedCopy(file, source);
 }
 
 function prepareReads(database: DatabaseSync) {
