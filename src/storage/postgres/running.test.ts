@@ -46,13 +46,39 @@ test('creates that collide with others are sent again until they succeed', async
   assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[3]]);
 });
 
+test('a create that is slow to commit holds back the higher ids of every other process', async (context) => {
+  const { store, database } = await openFresh(context);
+  const other = await openPostgresStore(server.url(database));
+  context.after(() => other.close());
+  await server.query(
+    `CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF NEW.name = 'slow' THEN PERFORM pg_sleep(1); END IF;
+       RETURN NEW;
+     END $$;
+     CREATE TRIGGER dawdle AFTER INSERT ON pets FOR EACH ROW EXECUTE FUNCTION dawdle()`,
+    database,
+  );
+  const slow = store.createPet({ ...REX, name: 'slow' });
+  while ((await sessionsThatWaitFor('Timeout', database)) === 0) await sleep(10);
+  await other.createPet({ ...REX, name: 'quick' });
+  const seen = await other.listPets({ status: undefined, afterId: 0n, count: 10 });
+  assert.deepEqual(
+    seen.map(({ id, name }) => [id, name]),
+    [
+      [1n, 'slow'],
+      [2n, 'quick'],
+    ],
+  );
+  await slow;
+});
+
 test('when the connection is cut, a create is sent again only under a claim', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   const locked = await lockCounter(context, database);
   const bare = store.createPet({ ...REX, name: 'bare' });
   const claimed = store.createPet({ ...REX, name: 'claimed' }, newClaim('once'));
   const refused = assert.rejects(bare, { name: 'Refusal', code: 'unavailable' });
-  while ((await waitingSessions(database)) === 0) await sleep(10);
+  while ((await sessionsThatWaitFor('Lock', database)) === 0) await sleep(10);
   await server.endSessions();
   await refused;
   await locked.release();
@@ -156,9 +182,9 @@ async function lockCounter(context: TestContext, database: string) {
   return { release: () => client.query('COMMIT') };
 }
 
-async function waitingSessions(database: string): Promise<number> {
+async function sessionsThatWaitFor(what: string, database: string): Promise<number> {
   const rows = await server.query(
-    `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`,
+    `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = '${what}'`,
   );
   return rows.length;
 }
