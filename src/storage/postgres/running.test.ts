@@ -137,7 +137,7 @@ test('callers that wait with the same question share a query, and none joins one
   const sent: string[] = [];
   const pool = new Pool(() => openCounted(server.url(database), sent), 3);
   const reads = new SharedReads(pool, 4_000);
-  const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.1)' };
+  const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.5)' };
 
   const first = Array.from({ length: 100 }, () => reads.ask(question, []));
   while (sent.length === 0) await sleep(1);
