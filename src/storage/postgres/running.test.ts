@@ -98,6 +98,25 @@ test('a create that the database keeps waiting is refused in time, and reads go 
   assert.equal((await store.createPet(REX)).kind, 'created');
 });
 
+test('a commit that somebody keeps from reaching the standby is no success', async (context) => {
+  const { store, database } = await openFresh(context);
+  await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
+  await server.query('SELECT pg_reload_conf()');
+  try {
+    const refused = assert.rejects(store.createPet(REX), { name: 'Refusal', code: 'unavailable' });
+    while ((await sessionsThatWaitFor('IPC', database)) === 0) await sleep(10);
+    await server.query(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
+    );
+    await refused;
+    // PostgreSQL itself calls it committed.
+    assert.equal((await store.findPet(1n))?.name, 'Rex');
+  } finally {
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+  }
+});
+
 test('cut idle connections disturb nobody', async (context) => {
   const { store } = await openFresh(context);
   for (let round = 0; round < 3; round += 1) {
