@@ -84,6 +84,17 @@ export class Contender {
     }
   }
 
+  /** Itself and the processes it has started; 1 where the system does not tell. */
+  processCount(): number {
+    try {
+      const { pid } = this.#child;
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+      return 1 + (children === '' ? 0 : children.split(' ').length);
+    } catch {
+      return 1;
+    }
+  }
+
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((resolve) => {

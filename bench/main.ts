@@ -1,21 +1,24 @@
 // npm run bench [-- --quick] [-- --only NAME]: measures the service against what it could be.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { newSecret } from '../src/domain/api-key.ts';
 import { Stores } from './animals.ts';
 import type { Bench, Measurement, Row } from './bench.ts';
+import { chart } from './chart.ts';
 import { findCores } from './cores.ts';
 import { Generator } from './generator.ts';
 import { describeMachine } from './machine.ts';
 import { measureCreate, measureInterference, measureSlowCreate } from './measurements/creates.ts';
+import { measureImport } from './measurements/import.ts';
 import { measureCursors, measureGet, measureList } from './measurements/reads.ts';
 import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
+import { measureWorkers } from './measurements/workers.ts';
 import { Progress } from './progress.ts';
-import { tableForTerminal } from './report.ts';
+import { benchmarksPage, tableForTerminal } from './report.ts';
 
 const MEASUREMENTS: Measurement[] = [
   { name: 'list', run: measureList },
@@ -27,6 +30,8 @@ const MEASUREMENTS: Measurement[] = [
   { name: 'memory', run: measureMemory },
   { name: 'start', run: measureStart },
   { name: 'growth', run: measureGrowth },
+  { name: 'import', run: measureImport },
+  { name: 'workers', run: measureWorkers },
 ];
 
 async function main(args: string[]): Promise<number> {
@@ -49,13 +54,22 @@ async function main(args: string[]): Promise<number> {
       if (only === undefined || only.includes(name)) rows.push(...(await run(bench)));
     }
     bench.progress.clear();
-    process.stdout.write(
-      tableForTerminal(rows, describeMachine(bench.cores, bench.generator.name)),
-    );
+    const machine = describeMachine(bench.cores, bench.generator.name);
+    process.stdout.write(tableForTerminal(rows, machine));
+    // Part of the figures, or hasty ones, are for the eyes of whoever asked for them.
+    if (only === undefined && !isQuick) writePage(rows, machine);
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function writePage(rows: readonly Row[], machine: readonly string[]): void {
+  const page = new URL('../docs/benchmarks.md', import.meta.url);
+  const before = existsSync(page) ? readFileSync(page, 'utf8') : '';
+  mkdirSync(new URL('.', page), { recursive: true });
+  writeFileSync(page, benchmarksPage({ rows, machine, chartFile: 'benchmarks.svg', before }));
+  writeFileSync(new URL('benchmarks.svg', page), chart(rows));
 }
 
 function newBench(folder: string, isQuick: boolean): Bench {
