@@ -7,7 +7,7 @@ import type { ImportProgress, Store } from '../domain/store.ts';
 import { storeFile } from '../service.ts';
 import { openStore } from '../storage/open.ts';
 import type { Io } from './command.ts';
-import { inspectFile, READ_BYTES } from './import-file.ts';
+import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
 import { choosePetFormat, type PetFormat } from './pet-format.ts';
 import { PetReader, type PetPiece } from './pet-reader.ts';
@@ -103,7 +103,7 @@ async function importFile(file: string, work: Import): Promise<number> {
     readPet: before.position === 0 ? undefined : readPet,
     isStrict,
   });
-  const chunks = createReadStream(file, { start: before.position, highWaterMark: READ_BYTES });
+  const chunks = readChunks(file, before.position);
   return importSource({ chunks, reader, before, isResumable: true, sizeBytes }, work);
 }
 

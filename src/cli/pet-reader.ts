@@ -51,8 +51,8 @@ export class PetReader {
     return this.#read(this.#splitter.end());
   }
 
-  #read({ records, bytes, lines }: Piece): PetPiece {
-    const piece: PetPiece = { pets: [], faults: [], byteCount: bytes.length, lines };
+  #read({ records, byteCount, lines }: Piece): PetPiece {
+    const piece: PetPiece = { pets: [], faults: [], byteCount, lines };
     for (const record of records) {
       if (this.#isStrict && piece.faults.length > 0) break;
       if (this.#readPet === undefined) this.#readPet = readHeader(record);

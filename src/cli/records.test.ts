@@ -14,7 +14,7 @@ function split(bytes: Uint8Array, options: { hasQuotes: boolean; chunkBytes: num
   }
   for (const piece of [...pieces, splitter.end()]) {
     records.push(...piece.records);
-    byteCount += piece.bytes.length;
+    byteCount += piece.byteCount;
   }
   return { records, byteCount };
 }

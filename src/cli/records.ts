@@ -13,7 +13,7 @@ export type SourceRecord = { line: number; text: string } | { line: number; faul
 /** The records of one piece of a file, and the bytes and lines that they and their ends take up. */
 export interface Piece {
   records: SourceRecord[];
-  bytes: Uint8Array;
+  byteCount: number;
   lines: number;
 }
 
@@ -23,7 +23,9 @@ export interface Piece {
  */
 export class RecordSplitter {
   readonly #hasQuotes: boolean;
-  #rest: Buffer = Buffer.alloc(0);
+  /** What was pushed and not yet cut. One buffer for all chunks: a new one each would soon be hundreds. */
+  #buffer: Buffer = Buffer.alloc(0);
+  #length = 0;
   #line: number;
   /** The start of an overlong record was refused, and what is left of it is passed over. */
   #isDropping = false;
@@ -35,14 +37,22 @@ export class RecordSplitter {
     this.#isAtStart = options.linesBefore === 0;
   }
 
-  /** The records that are complete with this chunk. */
+  /** The records that are complete with this chunk, which is not kept. */
   push(chunk: Uint8Array): Piece {
-    return this.#cut(Buffer.concat([this.#rest, chunk]), { isLast: false });
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.alloc(length);
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+    return this.#cut(this.#buffer.subarray(0, length), { isLast: false });
   }
 
   /** What is left when the stream ends: a last line needs no line break. */
   end(): Piece {
-    return this.#cut(this.#rest, { isLast: true });
+    return this.#cut(this.#buffer.subarray(0, this.#length), { isLast: true });
   }
 
   #cut(bytes: Buffer, { isLast }: { isLast: boolean }): Piece {
@@ -62,8 +72,9 @@ export class RecordSplitter {
       this.#line += countLines(record, this.#hasQuotes) + (end === undefined ? 0 : 1);
       start = end === undefined ? bytes.length : end + 1;
     }
-    this.#rest = Buffer.from(bytes.subarray(start));
-    return { records, bytes: bytes.subarray(0, start), lines: this.#line - firstLine };
+    this.#length = bytes.length - start;
+    this.#buffer.copyWithin(0, start, bytes.length);
+    return { records, byteCount: start, lines: this.#line - firstLine };
   }
 
   /** Where the record that starts here ends: a line break outside quotes, or any once it is overlong. */
