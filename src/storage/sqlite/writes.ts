@@ -10,7 +10,7 @@ import {
   petOfRow,
   rowOfApiKey,
   type PetRow,
-} from './rows.ts';
+} from '../rows.ts';
 
 /** Forgotten claims removed for each new one, so that their number falls as fast as it grew. */
 const EXPIRED_CLAIMS_REMOVED_MAX = 2;
