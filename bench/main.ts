@@ -14,6 +14,7 @@ import { Generator } from './generator.ts';
 import { describeMachine } from './machine.ts';
 import { measureCreate, measureInterference, measureSlowCreate } from './measurements/creates.ts';
 import { measureImport } from './measurements/import.ts';
+import { measurePostgres } from './measurements/postgres.ts';
 import { measureCursors, measureGet, measureList } from './measurements/reads.ts';
 import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
 import { measureWorkers } from './measurements/workers.ts';
@@ -32,6 +33,7 @@ const MEASUREMENTS: Measurement[] = [
   { name: 'growth', run: measureGrowth },
   { name: 'import', run: measureImport },
   { name: 'workers', run: measureWorkers },
+  { name: 'postgres', run: measurePostgres },
 ];
 
 async function main(args: string[]): Promise<number> {

@@ -65,3 +65,12 @@ export function jsonServer(databaseFile: string): Recipe {
     probe: '/pets?_limit=20',
   };
 }
+
+/** node:http and pg, one query a request. */
+export function barePg(databaseUrl: string): Recipe {
+  return {
+    name: 'bare-pg',
+    command: (port) => [node, scriptPath('contenders/bare-pg.ts'), String(port), databaseUrl],
+    probe: '/pets',
+  };
+}

@@ -43,6 +43,7 @@ short of what it must show is reported as it was measured.
 | bare | \`node:http\` that answers with the same headers and bytes from a constant: the limit |
 | bare-sqlite | \`node:http\`, \`node:sqlite\`, \`JSON.stringify\`, and nothing else: no keys, no checks |
 | typical | Fastify with schemas and a key check, \`node:sqlite\`, one durable commit a create |
+| bare-pg | \`node:http\` and \`pg\` with its pool, one query a request: no keys, no checks |
 | json-server | json-server with its default settings, 1,000 animals |
 `;
 
