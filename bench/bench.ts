@@ -53,9 +53,13 @@ export interface RoundResult extends LoadResult {
 }
 
 /** Warms every contender up, then lets them run in turn, so that a mood of the machine meets all. */
-export async function alternate(bench: Bench, what: string, runs: readonly Run[]) {
+export async function alternate(
+  bench: Bench,
+  what: string,
+  runs: readonly Run[],
+): Promise<RoundResult[][]> {
   const { generator, progress, rounds, warmUpSeconds } = bench;
-  for (const { contender, load } of runs) {
+  for (const { contender, load } of warmUpSeconds === 0 ? [] : runs) {
     progress.show(`${what}: warming up ${contender.name}`);
     await generator.run(contender.url, load, { seconds: warmUpSeconds });
   }

@@ -85,7 +85,7 @@ function newBench(folder: string, isQuick: boolean): Bench {
     generator: new Generator({ folder, key, cores: cores.generator }),
     stores: new Stores(folder),
     progress: new Progress(process.stderr),
-    rounds: isQuick ? 3 : 7,
+    rounds: isQuick ? 3 : 5,
     roundSeconds: isQuick ? 1 : 3,
     warmUpSeconds: isQuick ? 1 : 3,
   };

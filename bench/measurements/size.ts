@@ -13,7 +13,8 @@ const LARGE_COUNT = 10_000_000;
 const QUICK_LARGE_COUNT = 1_000_000;
 const START_COUNT = 1_000_000;
 const STARTS = 11;
-const MEMORY_LOAD_ROUNDS = 3;
+const MEMORY_LOAD_ROUNDS = 5;
+const QUICK_MEMORY_LOAD_ROUNDS = 1;
 const QUICK_STARTS = 5;
 /** More pages than the service keeps, and about as many as 1,000 animals can give. */
 const DIFFERENT_PAGES = 37_000;
@@ -40,8 +41,9 @@ export async function measureGrowth(bench: Bench): Promise<Row[]> {
       if (small === undefined || large === undefined) return [];
       const measured: Row[] = [];
       for (const { name, load } of operations) {
+        const pace = bench.isQuick ? hastened(bench, measured.length) : bench;
         const what = `${name}: cost at ${quantity(largeCount)} animals against 1,000`;
-        const [smallResults, largeResults] = await alternate(bench, what, [
+        const [smallResults, largeResults] = await alternate(pace, what, [
           { contender: small, load: load(SMALL_COUNT) },
           { contender: large, load: load(largeCount) },
         ]);
@@ -55,6 +57,11 @@ export async function measureGrowth(bench: Bench): Promise<Row[]> {
   );
   bench.stores.remove(largeFolder);
   return rows;
+}
+
+/** Fewer rounds, and one warming up for all: a first look has to fit into two minutes. */
+function hastened(bench: Bench, measured: number): Bench {
+  return { ...bench, rounds: 2, warmUpSeconds: measured === 0 ? bench.warmUpSeconds : 0 };
 }
 
 /** As many animals as a small store has, spread over the whole of a large one. */
@@ -75,11 +82,12 @@ export async function measureMemory(bench: Bench): Promise<Row[]> {
     return withContenders(bench, [bare(answer)], async (limit) => {
       if (limit === undefined) return [];
       const deep: Load = { method: 'GET', paths: deepPages(DIFFERENT_PAGES, SMALL_COUNT) };
+      const loadRounds = bench.isQuick ? QUICK_MEMORY_LOAD_ROUNDS : MEMORY_LOAD_ROUNDS;
       for (const load of [LIST, deep]) {
         for (const { name, url } of [our, limit]) {
           bench.progress.show(`${what}: ${name}`);
           await bench.generator.run(url, load, {
-            seconds: MEMORY_LOAD_ROUNDS * bench.roundSeconds,
+            seconds: loadRounds * bench.roundSeconds,
           });
         }
       }
