@@ -1,0 +1,18 @@
+export { PetStore } from './client.ts';
+export { PetStoreError } from './error.ts';
+export { PET_STATUSES } from './json.ts';
+export type {
+  CallOptions,
+  ClientErrorCode,
+  CreateOptions,
+  ErrorCode,
+  ListOptions,
+  NewPet,
+  Pet,
+  PetList,
+  PetPage,
+  Pets,
+  PetStatus,
+  PetStoreOptions,
+  ServiceErrorCode,
+} from './types.ts';

@@ -1,0 +1,207 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Pet } from '../src/index.ts';
+
+/** What can be made to go wrong with one request. */
+export type Fault =
+  /** The connection breaks before anything is stored. */
+  | 'lose_request'
+  /** The animal is stored, but the connection breaks before the answer. */
+  | 'lose_answer'
+  /** The animal is stored, but the connection breaks in the middle of the answer. */
+  | 'cut_short'
+  /** The answer is whole for HTTP, but its JSON ends in the middle. */
+  | 'half_json'
+  /** A proxy answers 200 with a page of its own. */
+  | 'garbage'
+  /** Nothing is ever answered. */
+  | 'silence'
+  | { status: number; code?: string; headers?: Record<string, string>; body?: string };
+
+export interface SeenRequest {
+  /** Counts from 1. */
+  number: number;
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+export interface TestServer {
+  baseUrl: string;
+  origin: string;
+  apiKey: string;
+  /** The animals in the order of their ids. */
+  pets: Pet[];
+  requests: SeenRequest[];
+  /** Decides for each request what goes wrong with it. */
+  fault: (request: SeenRequest) => Fault | undefined;
+  /** The address that links to the next page point at. */
+  linkBase: string;
+  nextId: bigint;
+  close: () => Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
+}
+
+/** The specification's three operations in memory, over real HTTP, with faults on demand. */
+export async function openTestServer(): Promise<TestServer> {
+  const claims = new Map<string, { body: string; answer: Answer }>();
+  const listener = createServer((request, response) => {
+    void serve(server, claims, request, response);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  const server: TestServer = {
+    baseUrl: `${origin}/v1`,
+    origin,
+    apiKey: 'pet_test_0123456789',
+    pets: [],
+    requests: [],
+    fault: () => undefined,
+    linkBase: `${origin}/v1`,
+    nextId: 1n,
+    close: () =>
+      new Promise((resolve) => {
+        listener.close(() => resolve());
+        listener.closeAllConnections();
+      }),
+  };
+  return server;
+}
+
+type Claims = Map<string, { body: string; answer: Answer }>;
+
+async function serve(
+  server: TestServer,
+  claims: Claims,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = '', url = '', headers } = request;
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) body += String(chunk);
+  const seen = { number: server.requests.length + 1, method, url, headers, body };
+  server.requests.push(seen);
+  const fault = server.fault(seen);
+
+  if (fault === 'silence') return;
+  if (fault === 'lose_request') {
+    response.destroy();
+    return;
+  }
+  const answer = typeof fault === 'object' ? refuse(fault) : answerTo(server, claims, seen);
+  if (fault === 'lose_answer') {
+    response.destroy();
+    return;
+  }
+  const text = fault === 'garbage' ? '<html>Welcome to the hotel network</html>' : answer.body;
+  const bytes = Buffer.from(text);
+  const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
+  const isHalf = fault === 'half_json' || fault === 'cut_short';
+  response.writeHead(answer.status, {
+    'Content-Type': 'application/json',
+    'Content-Length': fault === 'half_json' ? half.length : bytes.length,
+    'X-Request-Id': `request-${seen.number}`,
+    ...answer.headers,
+  });
+  // The broken connection comes after the half has left, so that the client sees the half.
+  if (fault === 'cut_short') response.write(half, () => response.destroy());
+  else response.end(isHalf ? half : bytes);
+}
+
+function answerTo(server: TestServer, claims: Claims, request: SeenRequest): Answer {
+  const { method, url, headers } = request;
+  if (headers.authorization !== `Bearer ${server.apiKey}`) {
+    return error(401, 'invalid_api_key', 'The API key is not valid.');
+  }
+  const { pathname, searchParams } = new URL(url, server.baseUrl);
+  if (pathname === '/v1/pets' && method === 'GET') return listPets(server, searchParams);
+  if (pathname === '/v1/pets' && method === 'POST') return createPetOnce(server, claims, request);
+  const id = /^\/v1\/pets\/(-?\d+)$/.exec(pathname)?.[1];
+  if (id !== undefined && method === 'GET') return getPet(server, BigInt(id));
+  return error(404, 'route_not_found', 'There is nothing here.');
+}
+
+function listPets(server: TestServer, query: URLSearchParams): Answer {
+  const limit = Number(query.get('limit') ?? 20);
+  const status = query.get('status');
+  if (!(limit >= 1 && limit <= 100)) {
+    return error(400, 'invalid_parameter', 'limit must be an integer from 1 to 100.');
+  }
+  const after = BigInt(query.get('cursor')?.replace('after-', '') ?? '0');
+  const matching = server.pets.filter(
+    (pet) => pet.id > after && (status === null || pet.status === status),
+  );
+  const pets = matching.slice(0, limit);
+  const next = new URLSearchParams(query);
+  next.set('cursor', `after-${pets.at(-1)?.id}`);
+  const first = `<${server.linkBase}/pets?limit=${limit}>; rel="first"`;
+  const links =
+    matching.length > limit
+      ? `<${server.linkBase}/pets?${next.toString()}>; rel="next", ${first}`
+      : first;
+  return { status: 200, headers: { Link: links }, body: `[${pets.map(write).join(',')}]` };
+}
+
+function createPetOnce(server: TestServer, claims: Claims, { headers, body }: SeenRequest): Answer {
+  const key = headers['idempotency-key'];
+  const claim = typeof key === 'string' ? claims.get(key) : undefined;
+  if (claim !== undefined && claim.body !== body) {
+    return error(422, 'idempotency_key_reused', 'This key came with another animal before.');
+  }
+  if (claim !== undefined) {
+    return { ...claim.answer, headers: { 'Idempotency-Replayed': 'true' } };
+  }
+  const answer = createPet(server, body);
+  if (typeof key === 'string' && answer.status === 201) claims.set(key, { body, answer });
+  return answer;
+}
+
+function createPet(server: TestServer, body: string): Answer {
+  const { name, categoryId, status = 'available' } = readExactly(body);
+  if (typeof name !== 'string' || name === '' || typeof categoryId !== 'bigint') {
+    return error(400, 'invalid_field', 'name must be a string of 1 to 255 characters.');
+  }
+  const pet = { id: server.nextId, name, categoryId, status: status as Pet['status'] };
+  server.nextId += 1n;
+  server.pets.push(pet);
+  return { status: 201, body: write(pet) };
+}
+
+function getPet(server: TestServer, id: bigint): Answer {
+  const pet = server.pets.find((candidate) => candidate.id === id);
+  const headers = {
+    Deprecation: '@1794614400',
+    Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+    Link: `<${server.baseUrl}/pets>; rel="successor-version", <${server.origin}/docs#getPet>; rel="deprecation"; type="text/html"`,
+  };
+  return pet === undefined
+    ? { ...error(404, 'pet_not_found', `No animal has the id ${id}.`), headers }
+    : { status: 200, headers, body: write(pet) };
+}
+
+function refuse(fault: Exclude<Fault, string>): Answer {
+  const { status, code = 'unavailable', headers = {}, body } = fault;
+  const answer = error(status, code, 'On purpose.');
+  return { ...answer, headers, body: body ?? answer.body };
+}
+
+function error(status: number, code: string, message: string): Answer {
+  return { status, body: JSON.stringify({ code, message, status }) };
+}
+
+// Reading and writing are the server's own, so that a fault of the library cannot hide in both ends.
+function readExactly(body: string): Record<string, unknown> {
+  const exact = (_key: string, value: unknown, context?: { source: string }): unknown =>
+    typeof value === 'number' ? BigInt(context?.source ?? '') : value;
+  return JSON.parse(body, exact) as Record<string, unknown>;
+}
+
+function write({ id, name, categoryId, status }: Pet): string {
+  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+}
