@@ -45,11 +45,14 @@ function isProgram(file: string): boolean {
 function installFromDebian(): boolean {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return false;
   process.stderr.write('Installing Chromium from the packages of the system, once …\n');
-  const run = (...args: string[]): boolean =>
-    spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-      stdio: ['ignore', 'ignore', 2],
-      env: { ...processVariables, DEBIAN_FRONTEND: 'noninteractive' },
-      timeout: INSTALL_TIMEOUT_MS,
-    }).status === 0;
-  return run('update') && run('install', '-y', '--no-install-recommends', 'chromium');
+  return runApt('update') && runApt('install', '-y', '--no-install-recommends', 'chromium');
+}
+
+function runApt(...args: string[]): boolean {
+  const { status } = spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {
+    stdio: ['ignore', 'ignore', 2],
+    env: { ...processVariables, DEBIAN_FRONTEND: 'noninteractive' },
+    timeout: INSTALL_TIMEOUT_MS,
+  });
+  return status === 0;
 }
