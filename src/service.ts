@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import { UsageError, type Config } from './config.ts';
 import { consolePages } from './console/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
@@ -11,9 +11,9 @@ import { KeyRing } from './http/key-ring.ts';
 import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
 import { jsonResponse } from './http/message.ts';
 import { PageCache } from './http/page-cache.ts';
-import { healthPages, Pages } from './http/pages.ts';
+import { healthPages, Pages, type Page } from './http/pages.ts';
 import { createRateLimit } from './http/rate-limit.ts';
-import { openServer } from './http/server.ts';
+import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
 import { openRegistry } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { Metrics } from './ops/metrics.ts';
@@ -48,81 +48,98 @@ export function storeFile(config: Config): string {
 /** Joins the parts and opens the doors. Production and tests start the service the same way. */
 export async function startService(config: Config, around: Surroundings): Promise<Service> {
   const { clock, log, newRequestId } = around;
+  // What was opened is closed in reverse, at the end or when a later part cannot be opened.
+  await using opened = new AsyncDisposableStack();
+  const metrics = new Metrics();
+  const readiness = { isReady: async () => false };
+  const health = healthPages(() => readiness.isReady());
+
+  const admin =
+    config.adminPort === undefined
+      ? undefined
+      : await openDoor('--admin-port', {
+          createHandle: () => adminHandle(metrics, health),
+          host: LOOPBACK,
+          port: config.adminPort,
+          newRequestId,
+        });
+  opened.defer(async () => admin?.close(ADMIN_GRACE_MS));
+
   const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  opened.defer(() => store.close());
   const firstKey = await makeFirstKey(store, config, around);
   const keys = new KeyRing(store, clock);
   await keys.open();
+  opened.defer(() => keys.close());
 
-  const metrics = new Metrics();
-  let isDraining = false;
-  const health = healthPages(async () => !isDraining && (await answers(store)));
-
-  const createHandle = (port: number): Handle => {
-    const baseUrl = baseUrlOf(config, port);
-    const document = jsonResponse(
-      200,
-      JSON.stringify(openApiDocument({ ...DEFAULT_SERVERS, [config.environment]: baseUrl })),
-    );
-    return createApp({
-      store,
-      authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
-      countRequest: config.rateLimit && createRateLimit(config.rateLimit),
-      cors: new Cors(config.corsOrigins),
-      pages: new Pages(new Map([...consolePages(), ['/openapi.json', () => document], ...health])),
-      cache: new PageCache(() => store.version()),
-      clock,
-      baseUrl,
-      metrics,
-      log,
-      newRequestId,
-    });
-  };
-
-  const server = await openServer({
-    createHandle,
+  const server = await openDoor('--port', {
+    createHandle: (port) =>
+      createApp({
+        store,
+        authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
+        countRequest: config.rateLimit && createRateLimit(config.rateLimit),
+        cors: new Cors(config.corsOrigins),
+        pages: publicPages(config, baseUrlOf(config, port), health),
+        cache: new PageCache(() => store.version()),
+        clock,
+        baseUrl: baseUrlOf(config, port),
+        metrics,
+        log,
+        newRequestId,
+      }),
     host: config.host,
     port: config.port,
     newRequestId,
   });
-  const admin = config.adminPort === undefined ? undefined : await openAdmin(config.adminPort);
+  opened.defer(() => server.close(DRAIN_GRACE_MS));
 
-  async function openAdmin(port: number) {
-    const registry = openRegistry(metrics);
-    const pages = new Pages(
-      new Map([
-        [
-          '/metrics',
-          async () => ({
-            status: 200,
-            headers: ['Content-Type', registry.contentType],
-            body: await registry.metrics(),
-          }),
-        ],
-        ...health,
-      ]),
-    );
-    return openServer({
-      createHandle: () => (request) => pages.answer(request, request.target),
-      host: LOOPBACK,
-      port,
-      newRequestId,
-    });
-  }
-
-  const baseUrl = baseUrlOf(config, server.port);
+  readiness.isReady = () => answers(store);
+  opened.defer(async () => {
+    readiness.isReady = async () => false;
+  });
+  const everything = opened.move();
   return {
-    baseUrl,
+    baseUrl: baseUrlOf(config, server.port),
     adminUrl: admin && `http://${LOOPBACK}:${admin.port}`,
     firstKey,
-    async close() {
-      isDraining = true;
-      await server.close(DRAIN_GRACE_MS);
-      await keys.close();
-      await store.close();
-      await admin?.close(ADMIN_GRACE_MS);
-      log.info('stopped');
-    },
+    close: () => everything.disposeAsync(),
   };
+}
+
+type NamedPage = [path: string, page: Page];
+
+function publicPages(config: Config, baseUrl: string, health: NamedPage[]): Pages {
+  const servers = { ...DEFAULT_SERVERS, [config.environment]: baseUrl };
+  const document = jsonResponse(200, JSON.stringify(openApiDocument(servers)));
+  return new Pages(new Map([...consolePages(), ['/openapi.json', () => document], ...health]));
+}
+
+/** What operators see, on the loopback address only. */
+function adminHandle(metrics: Metrics, health: NamedPage[]): Handle {
+  const registry = openRegistry(metrics);
+  const exposition: Page = async () => ({
+    status: 200,
+    headers: ['Content-Type', registry.contentType],
+    body: await registry.metrics(),
+  });
+  const pages = new Pages(new Map([['/metrics', exposition], ...health]));
+  return (request) => pages.answer(request, request.target);
+}
+
+async function openDoor(flag: string, parts: ServerParts): Promise<HttpServer> {
+  try {
+    return await openServer(parts);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (
+      code === undefined ||
+      !['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(code)
+    )
+      throw error;
+    throw new UsageError(
+      `cannot listen on ${parts.host} port ${parts.port} (${code}): ${flag} must be a port that is free and allowed${flag === '--port' ? ', and --host an address of this machine' : ', or off'}.`,
+    );
+  }
 }
 
 async function makeFirstKey(

@@ -23,6 +23,7 @@ export async function serve(args: string[], io: Io): Promise<number> {
   const signal = await firstSignal();
   log.info({ signal }, 'stopping');
   await service.close();
+  log.info('stopped');
   return 0;
 }
 

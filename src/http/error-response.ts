@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
-import { jsonResponse, type HttpResponse } from './message.ts';
+import { JSON_MEDIA_TYPE, jsonResponse, type HttpResponse } from './message.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 const CHALLENGE = 'Bearer realm="petstore"';
@@ -13,6 +13,7 @@ const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
   missing_api_key: ['WWW-Authenticate', CHALLENGE],
   invalid_api_key: INVALID_TOKEN,
   expired_api_key: INVALID_TOKEN,
+  unsupported_media_type: ['Accept-Post', JSON_MEDIA_TYPE],
   unavailable: RETRY,
   overloaded: RETRY,
 };

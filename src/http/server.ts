@@ -4,12 +4,13 @@ import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Handle } from './app.ts';
 import { errorResponse, rawErrorResponse } from './error-response.ts';
-import { explainClientFault, type ClientFault } from './client-fault.ts';
+import { explainClientFault, HTTP_VERSION_FAULT, type ClientFault } from './client-fault.ts';
 import type { HttpResponse } from './message.ts';
 import { readBody } from './read-body.ts';
 
 const TARGET_LENGTH_MAX = 8 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 200;
 const CONNECTIONS_MAX = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -67,17 +68,14 @@ class Door {
     });
     this.#server.timeout = INACTIVITY_TIMEOUT_MS;
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // No limit on their number but that on their bytes: the parser would silently drop the rest.
+    // Too many are refused by us: the parser would silently drop the rest.
     this.#server.maxHeadersCount = 0;
 
     this.#server.on('request', (request, response) => this.#answer(request, response));
     this.#server.on('checkContinue', (request, response) => this.#answer(request, response));
     this.#server.on('checkExpectation', (_request, response) => {
-      this.#send(
-        response,
-        errorResponse('expectation_failed', 'The only Expect that is met is 100-continue.'),
-        { keepAlive: false },
-      );
+      const message = 'The only Expect that is met is 100-continue.';
+      this.#refuseHead(response, 'expectation_failed', message);
     });
     this.#server.on('connect', (_request, socket) => {
       this.#refuse(socket, 'not_implemented', 'CONNECT is for proxies, and this is none.');
@@ -110,9 +108,9 @@ class Door {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     this.#latest.set(request.socket, response);
-    const refusal = refuseHead(request);
-    if (refusal !== undefined) {
-      this.#send(response, refusal, { keepAlive: false });
+    const fault = headFault(request);
+    if (fault !== undefined) {
+      this.#refuseHead(response, ...fault);
       return;
     }
     void this.#handle?.({
@@ -121,6 +119,11 @@ class Door {
       headers: request.headers as Record<string, string | undefined>,
       readBody: (bytesMax) => readBody(request, response, bytesMax),
     }).then((answer) => this.#send(response, answer, { keepAlive: true }));
+  }
+
+  #refuseHead(response: ServerResponse, code: ErrorCode, message: string): void {
+    const requestId = ['X-Request-Id', this.#newRequestId()];
+    this.#send(response, errorResponse(code, message, requestId), { keepAlive: false });
   }
 
   #send(
@@ -143,7 +146,7 @@ class Door {
       // Nobody is left to be told, or this request has had its answer before the rest of its body.
       socket.destroy();
     } else if (latest === undefined || isInBody || latest.writableFinished) {
-      this.#refuse(socket, explained.code, explained.message);
+      this.#refuse(socket, ...explained);
     } else {
       // An earlier request still waits for its answer; the garbage behind it gets none.
       latest.once('close', () => socket.destroy());
@@ -162,18 +165,22 @@ class Door {
 }
 
 /** What the parser lets through but HTTP/1.1 forbids, or we do. */
-function refuseHead(request: IncomingMessage): HttpResponse | undefined {
-  const { headers, httpVersion } = request;
-  if ((request.url ?? '').length > TARGET_LENGTH_MAX) {
-    return errorResponse('uri_too_long', `The target is over ${TARGET_LENGTH_MAX} characters.`);
+function headFault(request: IncomingMessage): [ErrorCode, string] | undefined {
+  const { headers, httpVersion, url = '' } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
+  if (url.length > TARGET_LENGTH_MAX) {
+    return ['uri_too_long', `The request target is over ${TARGET_LENGTH_MAX} characters.`];
   }
-  const host = headers.host;
+  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
+    return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
+  }
+  const { host } = headers;
   if (host === undefined ? httpVersion !== '1.0' : !/^[^\s,/?#@\\]*$/.test(host)) {
-    return errorResponse('malformed_request', 'A request must have exactly one valid Host header.');
+    return ['malformed_request', 'A request must have exactly one valid Host header.'];
   }
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return errorResponse('not_implemented', 'The only transfer coding that is read is chunked.');
+    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
   }
   return undefined;
 }

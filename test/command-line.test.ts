@@ -1,0 +1,259 @@
+// The command line as a person and a script meet it.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSecret } from '../src/domain/api-key.ts';
+import { run, serve, temporaryFolder } from './test-process.ts';
+
+async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = method === 'POST' ? '{"name":"Rex","categoryId":1}' : null;
+  return (await fetch(`${url}/pets`, { method, headers, body })).status;
+}
+
+test('--version and --help print to standard output and nothing else', async () => {
+  const version = await run(['--version']);
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  assert.deepEqual(version, {
+    code: 0,
+    stdout: `${(JSON.parse(manifest) as { version: string }).version}\n`,
+    stderr: '',
+  });
+  const help = await run(['--help']);
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /petstore serve/);
+  assert.match(help.stdout, /--admin-port .*PETSTORE_ADMIN_PORT/);
+  assert.equal(help.stderr, '');
+});
+
+const refused: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
+  ['no command', [], {}, /no command/],
+  ['an unknown command', ['fly'], {}, /"fly".*serve, keys/],
+  ['an unknown flag', ['serve', '--colour', 'red'], {}, /--colour/],
+  ['a word after serve', ['serve', 'now'], {}, /now/],
+  ['a flag without its value', ['serve', '--port'], {}, /--port/],
+  [
+    'a port that is a word',
+    ['serve', '--port', 'http'],
+    {},
+    /--port is "http": it must be an integer from 0 to 65535/,
+  ],
+  ['a port beyond 65535', ['serve'], { PETSTORE_PORT: '70000' }, /PETSTORE_PORT is "70000"/],
+  [
+    'a third environment',
+    ['serve', '--env', 'test'],
+    {},
+    /--env is "test": it must be production or staging/,
+  ],
+  [
+    'a base address without /v1',
+    ['serve', '--base-url', 'http://a/v2'],
+    {},
+    /--base-url is "http:\/\/a\/v2".*\/v1/,
+  ],
+  [
+    'a database of another kind',
+    ['serve'],
+    { DATABASE_URL: 'mysql://me:secret@a/b' },
+    /DATABASE_URL is not usable.*postgres:\/\//,
+  ],
+  [
+    'an admin port that is a word',
+    ['serve', '--admin-port', 'on'],
+    {},
+    /--admin-port is "on".*off/,
+  ],
+  [
+    'a rate limit without a window',
+    ['serve', '--rate-limit', '600'],
+    {},
+    /--rate-limit is "600".*600\/60s/,
+  ],
+  [
+    'an origin with a path',
+    ['serve', '--cors-origins', 'https://a.example/x'],
+    {},
+    /--cors-origins/,
+  ],
+  ['no workers', ['serve', '--workers', '0'], {}, /--workers is "0"/],
+  ['an unknown log level', ['serve', '--log', 'loud'], {}, /--log is "loud".*silent/],
+  [
+    'a bootstrap key that is none',
+    ['serve'],
+    { PETSTORE_BOOTSTRAP_KEY: 'pet_live_mine' },
+    /PETSTORE_BOOTSTRAP_KEY/,
+  ],
+  ['keys without a verb', ['keys'], {}, /create, list, revoke ID, rotate ID/],
+  ['a key without a name', ['keys', 'create'], {}, /--name/],
+  [
+    'a scope that does not exist',
+    ['keys', 'create', '--name', 'a', '--scopes', 'pets:eat'],
+    {},
+    /pets:eat.*pets:read/,
+  ],
+  [
+    'a duration that is none',
+    ['keys', 'create', '--name', 'a', '--expires', 'soon'],
+    {},
+    /--expires is "soon".*90d/,
+  ],
+  ['revoking a key that does not exist', ['keys', 'revoke', 'key_x'], {}, /key_x.*keys list/],
+];
+for (const [what, args, env, line] of refused) {
+  test(`${what} is refused in one line with exit code 2`, async (t) => {
+    const { code, stdout, stderr } = await run(args, { env, cwd: temporaryFolder(t) });
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^petstore: [^\n]+\n$/);
+    assert.match(stderr, line);
+    assert.doesNotMatch(stderr, /secret|pet_live_mine/);
+  });
+}
+
+test('a port that is taken is refused in one line with exit code 2', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  t.after(() => taken.close());
+  await new Promise((resolve) => {
+    taken.once('listening', resolve);
+  });
+  const { port } = taken.address() as { port: number };
+  for (const flags of [
+    ['--port', String(port), '--admin-port', 'off'],
+    ['--port', '0', '--admin-port', String(port)],
+  ]) {
+    const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`^petstore: [^\\n]*${port}[^\\n]*\\n$`));
+  }
+});
+
+test('a store of another program, or from the future, is refused in one line with exit code 2', async (t) => {
+  const data = temporaryFolder(t);
+  const file = join(data, 'production', 'petstore.sqlite');
+  mkdirSync(join(data, 'production'));
+  writeFileSync(
+    file,
+    'this is not a database, whatever its name says, and it is long enough to show',
+  );
+  const garbage = await run(['keys', 'list', '--data', data]);
+  assert.equal(garbage.code, 2);
+  assert.match(garbage.stderr, /^petstore: [^\n]*petstore\.sqlite[^\n]*\n$/);
+
+  const other = temporaryFolder(t);
+  mkdirSync(join(other, 'production'));
+  const foreign = new DatabaseSync(join(other, 'production', 'petstore.sqlite'));
+  foreign.exec('CREATE TABLE songs (title TEXT)');
+  foreign.close();
+  const refusedForeign = await run(['keys', 'list', '--data', other]);
+  assert.equal(refusedForeign.code, 2);
+  assert.match(refusedForeign.stderr, /^petstore: [^\n]*belongs to another program[^\n]*\n$/);
+
+  const future = temporaryFolder(t);
+  assert.equal((await run(['keys', 'list', '--data', future])).code, 0);
+  const newer = new DatabaseSync(join(future, 'production', 'petstore.sqlite'));
+  newer.exec('PRAGMA user_version = 99');
+  newer.close();
+  const refusedFuture = await run(['keys', 'list', '--data', future]);
+  assert.equal(refusedFuture.code, 2);
+  assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
+});
+
+test('flags win over variables, and variables over defaults', async (t) => {
+  const data = temporaryFolder(t);
+  const env = {
+    PETSTORE_ENV: 'staging',
+    PETSTORE_DATA: data,
+    PETSTORE_BASE_URL: 'https://staging.example/v1',
+  };
+  const staging = await serve(t, [], { env });
+  assert.equal(staging.baseUrl, 'https://staging.example/v1');
+  assert.match(staging.key, /^pet_test_/);
+  const production = await serve(
+    t,
+    ['--env', 'production', '--base-url', 'https://pets.example/v1'],
+    {
+      env,
+    },
+  );
+  assert.equal(production.baseUrl, 'https://pets.example/v1');
+  assert.match(production.key, /^pet_live_/);
+});
+
+test('production and staging run side by side from one checkout, and neither key opens the other', async (t) => {
+  const data = temporaryFolder(t);
+  const [production, staging] = await Promise.all([
+    serve(t, ['--data', data]),
+    serve(t, ['--data', data, '--env', 'staging']),
+  ]);
+  assert.equal(await statusOf(production.baseUrl, production.key, 'POST'), 201);
+  assert.equal(await statusOf(staging.baseUrl, staging.key), 200);
+  assert.equal(await statusOf(production.baseUrl, staging.key), 401);
+  assert.equal(await statusOf(staging.baseUrl, production.key), 401);
+  const headers = { authorization: `Bearer ${staging.key}` };
+  assert.equal(await (await fetch(`${staging.baseUrl}/pets`, { headers })).text(), '[]');
+});
+
+test('the curl line that is printed works, and the key is printed once', async (t) => {
+  const data = temporaryFolder(t);
+  const first = await serve(t, ['--data', data]);
+  const [, header, url] = /curl -H '([^']*)' (\S+)/.exec(first.stderr()) ?? [];
+  const headers = { authorization: String(header).replace('Authorization: ', '') };
+  assert.equal((await fetch(String(url), { headers })).status, 200);
+  first.kill('SIGTERM');
+  assert.equal(await first.ended, 0);
+  const second = await serve(t, ['--data', data]);
+  assert.equal(second.key, '');
+});
+
+test('PETSTORE_BOOTSTRAP_KEY is the first key, and is never printed', async (t) => {
+  const key = newSecret('production', () => crypto.getRandomValues(new Uint8Array(30)));
+  const service = await serve(t, ['--data', temporaryFolder(t)], {
+    env: { PETSTORE_BOOTSTRAP_KEY: key },
+  });
+  assert.equal(service.key, '');
+  assert.equal(await statusOf(service.baseUrl, key), 200);
+});
+
+test('keys are made, limited, listed, rotated and revoked while the server runs', async (t) => {
+  const data = temporaryFolder(t);
+  const service = await serve(t, ['--data', data]);
+  const keys = (...args: string[]) => run(['keys', ...args, '--data', data]);
+
+  const made = await keys('create', '--name', 'shop', '--scopes', 'pets:read', '--expires', '90d');
+  assert.match(made.stdout, /^pet_live_\w{36}\n$/, 'the key alone on standard output');
+  const key = made.stdout.trim();
+  assert.equal(await statusOf(service.baseUrl, key), 200);
+  assert.equal(await statusOf(service.baseUrl, key, 'POST'), 403);
+
+  const listed = await keys('list');
+  assert.match(listed.stdout, /^ID +NAME +STATE/);
+  assert.doesNotMatch(listed.stdout, /pet_live_/);
+  const id = /^(key_\w+) +shop/m.exec(listed.stdout)?.[1] ?? '';
+
+  const rotated = await keys('rotate', id, '--overlap', '1h');
+  const successor = rotated.stdout.trim();
+  assert.equal(await statusOf(service.baseUrl, key), 200, 'the old key lives through the overlap');
+  assert.equal(await statusOf(service.baseUrl, successor), 200);
+  assert.equal(await statusOf(service.baseUrl, successor, 'POST'), 403, 'the scopes are inherited');
+
+  assert.equal((await keys('revoke', id)).code, 0);
+  const revokedMs = performance.now();
+  while ((await statusOf(service.baseUrl, key)) !== 401) {
+    assert.ok(performance.now() - revokedMs < 5_000, 'a revoked key stops within 5 seconds');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.match((await keys('list')).stdout, new RegExp(`${id} +shop +revoked`));
+  assert.equal((await keys('rotate', id)).code, 2, 'a revoked key cannot be rotated');
+});
+
+test('keys made while the server is down open it later, and none is made at the first start then', async (t) => {
+  const data = temporaryFolder(t);
+  const made = await run(['keys', 'create', '--name', 'early', '--data', data]);
+  const service = await serve(t, ['--data', data]);
+  assert.equal(service.key, '');
+  assert.equal(await statusOf(service.baseUrl, made.stdout.trim()), 200);
+});

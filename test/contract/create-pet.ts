@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { ErrorCode } from '../../src/domain/errors.ts';
+import {
+  startTestService,
+  type Received,
+  type Sent,
+  type TestService,
+  type TestStorage,
+} from '../test-service.ts';
+import { assertError } from './errors.ts';
+
+const REX = '{"name":"Rex","categoryId":7}';
+const KIB = 1024;
+
+function padded(bytes: number): string {
+  return `${REX.slice(0, -1)}${' '.repeat(bytes - REX.length)}}`;
+}
+
+export function createPetContract(storage: TestStorage): void {
+  describe(`POST /v1/pets on ${storage.name}`, { concurrency: false }, () => {
+    let service: TestService;
+    const post = (body: string | Buffer, sent: Sent = {}) =>
+      service.send('/pets', { method: 'POST', body, ...sent });
+    /** How many animals there are; ids start at 1, so the next id tells. */
+    const count = async () => {
+      let found = 0;
+      for (let next: string | undefined = '/pets?limit=100'; next !== undefined;) {
+        const page: Received = await service.send(next);
+        found += (page.json() as unknown[]).length;
+        next = /<[^>]*\/v1(\/[^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1];
+      }
+      return found;
+    };
+
+    before(async () => {
+      service = await startTestService(storage);
+    });
+    after(() => service.close());
+
+    test('201 with the animal, its id, its default status and its Location', async () => {
+      const created = await post(REX);
+      assert.equal(created.status, 201);
+      assert.equal(created.text, '{"id":1,"name":"Rex","categoryId":7,"status":"available"}');
+      assert.equal(created.headers['content-type'], 'application/json');
+      assert.equal(created.headers['location'], `${service.baseUrl}/pets/1`);
+      assert.equal((await service.send('/pets/1')).text, created.text);
+    });
+
+    for (const digits of [
+      '9223372036854775807',
+      '-9223372036854775808',
+      '9007199254740993',
+      '0',
+      '-1',
+    ]) {
+      test(`categoryId ${digits} comes back with the same digits from create, list and get`, async () => {
+        const created = await post(`{"name":"Exact","categoryId":${digits},"status":"sold"}`);
+        const id = /"id":(\d+)/.exec(created.text)?.[1];
+        const expected = `{"id":${id},"name":"Exact","categoryId":${digits},"status":"sold"}`;
+        assert.equal(created.text, expected);
+        assert.equal((await service.send(`/pets/${id}`)).text, expected);
+        assert.ok((await service.send('/pets?limit=100&status=sold')).text.includes(expected));
+      });
+    }
+
+    test('1.0 and 1e2 are integers, as JSON Schema has it', async () => {
+      assert.match((await post('{"name":"a","categoryId":1.0}')).text, /"categoryId":1,/);
+      assert.match((await post('{"name":"a","categoryId":1e2}')).text, /"categoryId":100,/);
+    });
+
+    test('a name is returned exactly as sent, whatever the characters', async () => {
+      const characters = fc.string({ unit: 'binary', minLength: 1, maxLength: 255 });
+      await fc.assert(
+        fc.asyncProperty(
+          characters.filter((name) => !name.includes('\0')),
+          async (name) => {
+            const created = await post(JSON.stringify({ name, categoryId: 1 }));
+            assert.equal(created.status, 201, created.text);
+            const { id, name: returned } = created.json() as { id: number; name: string };
+            assert.equal(returned, name);
+            const found = (await service.send(`/pets/${id}`)).json() as { name: string };
+            assert.equal(found.name, name);
+          },
+        ),
+        { numRuns: 60 },
+      );
+    });
+
+    test('255 characters beyond the basic plane are 255, and one more is too many', async () => {
+      const longest = JSON.stringify({ name: '🐢'.repeat(255), categoryId: 1 });
+      assert.equal((await post(longest)).status, 201);
+      const tooLong = JSON.stringify({ name: '🐢'.repeat(256), categoryId: 1 });
+      assertError(await post(tooLong), 'invalid_field', /name .*255/);
+    });
+
+    const refused: [why: string, body: string | Buffer, code: ErrorCode, message: RegExp][] = [
+      ['no name', '{"categoryId":1}', 'missing_field', /name is missing/],
+      ['no categoryId', '{"name":"a"}', 'missing_field', /categoryId is missing/],
+      ['neither', '{}', 'missing_field', /name is missing.*categoryId is missing/],
+      ['a null name', '{"name":null,"categoryId":1}', 'invalid_field', /name must/],
+      ['a number as name', '{"name":5,"categoryId":1}', 'invalid_field', /name must/],
+      ['an empty name', '{"name":"","categoryId":1}', 'invalid_field', /name must/],
+      ['U+0000 in the name', '{"name":"a\\u0000b","categoryId":1}', 'invalid_field', /U\+0000/],
+      ['a lone surrogate', '{"name":"a\\ud800b","categoryId":1}', 'invalid_field', /surrogate/],
+      ['2^63', '{"name":"a","categoryId":9223372036854775808}', 'invalid_field', /categoryId must/],
+      [
+        '-2^63-1',
+        '{"name":"a","categoryId":-9223372036854775809}',
+        'invalid_field',
+        /categoryId must/,
+      ],
+      ['1.5', '{"name":"a","categoryId":1.5}', 'invalid_field', /categoryId must/],
+      ['1e400', '{"name":"a","categoryId":1e400}', 'invalid_field', /categoryId must/],
+      ['1e999999999', '{"name":"a","categoryId":1e999999999}', 'invalid_field', /categoryId must/],
+      ['"1"', '{"name":"a","categoryId":"1"}', 'invalid_field', /categoryId must/],
+      ['a null categoryId', '{"name":"a","categoryId":null}', 'invalid_field', /categoryId must/],
+      ['true as categoryId', '{"name":"a","categoryId":true}', 'invalid_field', /categoryId must/],
+      [
+        'an unknown status',
+        '{"name":"a","categoryId":1,"status":"lost"}',
+        'invalid_field',
+        /status must be one of available, pending, sold/,
+      ],
+      [
+        'a null status',
+        '{"name":"a","categoryId":1,"status":null}',
+        'invalid_field',
+        /status must/,
+      ],
+      [
+        'a number as status',
+        '{"name":"a","categoryId":1,"status":1}',
+        'invalid_field',
+        /status must/,
+      ],
+      ['three faults', '{"name":"","status":"x"}', 'missing_field', /categoryId.*name.*status/],
+      ['an array', '[]', 'invalid_json', /object/],
+      ['a string', '"x"', 'invalid_json', /object/],
+      ['null', 'null', 'invalid_json', /object/],
+      ['a number', '12', 'invalid_json', /object/],
+      ['an empty body', '', 'invalid_json', /empty/],
+      ['truncated JSON', '{"name":"a","categ', 'invalid_json', /JSON/],
+      ['two documents', `${REX}${REX}`, 'invalid_json', /JSON/],
+      ['a trailing comma', '{"name":"a","categoryId":1,}', 'invalid_json', /JSON/],
+      [
+        'bad UTF-8',
+        Buffer.from([...Buffer.from('{"name":"'), 0xff, 0xfe, ...Buffer.from('","categoryId":1}')]),
+        'invalid_json',
+        /UTF-8/,
+      ],
+      ['60 KiB of brackets', '['.repeat(60 * KIB), 'invalid_json', /JSON/],
+    ];
+    for (const [why, body, code, message] of refused) {
+      test(`400 ${code} for ${why}, and nothing is stored`, async () => {
+        const countBefore = await count();
+        assertError(await post(body), code, message);
+        assert.equal(await count(), countBefore);
+      });
+    }
+
+    test('unknown fields, a client-sent id among them, are ignored and never stored', async () => {
+      const created = await post('{"id":77777,"colour":"red","name":"Rex","categoryId":7}');
+      assert.equal(created.status, 201);
+      assert.match(
+        created.text,
+        /^\{"id":\d{1,4},"name":"Rex","categoryId":7,"status":"available"\}$/,
+      );
+    });
+
+    test('unknown fields are refused by name under Prefer: handling=strict', async () => {
+      const strict = { headers: { prefer: 'handling=strict' } };
+      const refusal = await post('{"id":77777,"colour":"red","name":"Rex","categoryId":7}', strict);
+      assertError(refusal, 'unknown_field', /id.*colour/);
+      assert.equal((await post(REX, strict)).status, 201);
+    });
+
+    test('fields of a prototype are not fields of the body', async () => {
+      assertError(await post('{"__proto__":{"name":"a","categoryId":1}}'), 'missing_field');
+      assert.equal(
+        (await post('{"name":"a","categoryId":1,"__proto__":{"status":"sold"}}')).status,
+        201,
+      );
+    });
+
+    for (const type of [
+      'application/json',
+      'APPLICATION/JSON',
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+      '',
+    ]) {
+      test(`Content-Type ${type || '(none)'} is fine`, async () => {
+        assert.equal((await post(REX, { headers: { 'content-type': type } })).status, 201);
+      });
+    }
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=latin1',
+      'application/jsonx',
+      'multipart/form-data',
+    ]) {
+      test(`415 for Content-Type ${type}, and nothing is stored`, async () => {
+        const countBefore = await count();
+        const refusal = await post(REX, { headers: { 'content-type': type } });
+        assertError(refusal, 'unsupported_media_type');
+        assert.equal(refusal.headers['accept-post'], 'application/json');
+        assert.equal(await count(), countBefore);
+      });
+    }
+
+    test('415 for a gzip body; identity is fine', async () => {
+      const gzip = { headers: { 'content-encoding': 'gzip' } };
+      assertError(await post(gzipSync(REX), gzip), 'unsupported_media_type');
+      assert.equal((await post(REX, { headers: { 'content-encoding': 'identity' } })).status, 201);
+    });
+
+    for (const [how, headers] of [
+      ['with Content-Length', {}],
+      ['chunked', { 'transfer-encoding': 'chunked' }],
+    ] as const) {
+      test(`413 when the body is over 64 KiB (${how}), and nothing is stored`, async () => {
+        const countBefore = await count();
+        assertError(await post(padded(64 * KIB + 1), { headers }), 'body_too_large', /65536/);
+        assert.equal(await count(), countBefore);
+        assert.equal((await post(padded(64 * KIB), { headers })).status, 201);
+      });
+    }
+
+    test('ids are given from 1 upwards and never twice, however many create at once', async () => {
+      const created = await Promise.all(Array.from({ length: 200 }, () => post(REX)));
+      const ids = created.map(({ text }) => Number(/"id":(\d+)/.exec(text)?.[1]));
+      assert.equal(new Set(ids).size, 200);
+    });
+  });
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { ERROR_STATUS, type ErrorCode } from '../../src/domain/errors.ts';
+import type { Received } from '../test-service.ts';
+
+/** Asserts that an answer is the Error with this code: three fields, no fourth, and its status. */
+export function assertError(received: Received, code: ErrorCode, message?: RegExp): void {
+  assert.equal(received.headers['content-type'], 'application/json', received.text);
+  const body = received.json() as Record<string, unknown>;
+  assert.equal(body['code'], code, received.text);
+  assert.deepEqual(Object.keys(body), ['code', 'message', 'status']);
+  assert.equal(body['status'], ERROR_STATUS[code]);
+  assert.equal(received.status, ERROR_STATUS[code]);
+  assert.equal(typeof body['message'], 'string');
+  if (message !== undefined) assert.match(String(body['message']), message);
+  assert.equal(received.headers['cache-control'], 'no-store');
+  assert.ok(received.headers['x-request-id'], 'every answer names its request');
+}

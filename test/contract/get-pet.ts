@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  linksOf,
+  startTestService,
+  type Received,
+  type TestService,
+  type TestStorage,
+} from '../test-service.ts';
+import { assertError } from './errors.ts';
+
+export function getPetContract(storage: TestStorage): void {
+  describe(`GET /v1/pets/{petId} on ${storage.name}`, { concurrency: false }, () => {
+    let service: TestService;
+
+    before(async () => {
+      service = await startTestService(storage);
+      await service.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
+    });
+    after(() => service.close());
+
+    const assertDeprecated = (answer: Received) => {
+      assert.equal(answer.headers['deprecation'], '@1794614400');
+      assert.equal(answer.headers['sunset'], 'Thu, 05 Dec 2030 00:00:00 GMT');
+      const site = service.baseUrl.replace('/v1', '');
+      assert.deepEqual(linksOf(answer), {
+        'successor-version': `${service.baseUrl}/pets`,
+        deprecation: `${site}/docs/deprecations`,
+      });
+      assert.match(String(answer.headers.link), /rel="deprecation"; type="text\/html"/);
+    };
+
+    test('200 with the animal and the signs of its deprecation', async () => {
+      const found = await service.send('/pets/1');
+      assert.equal(found.status, 200);
+      assert.equal(found.text, '{"id":1,"name":"Rex","categoryId":7,"status":"available"}');
+      assertDeprecated(found);
+    });
+
+    test('the Deprecation date is 14 November 2026, the day of interface 1.0.0', () => {
+      assert.equal(new Date(1_794_614_400_000).toISOString(), '2026-11-14T00:00:00.000Z');
+    });
+
+    test('404 for an id that no animal has', async () => {
+      const missing = await service.send('/pets/2');
+      assertError(missing, 'pet_not_found');
+      assertDeprecated(missing);
+    });
+
+    for (const id of [
+      '0',
+      '-1',
+      '9223372036854775807',
+      '-9223372036854775808',
+      '9223372036854775808',
+      '99999999999999999999',
+      'rex',
+      '1.0',
+      '1e0',
+      '+1',
+      '01',
+      '%20',
+      '1%2F',
+      '%',
+      '1%00',
+      "1'--",
+    ]) {
+      test(`404 pet_not_found for the id ${id}`, async () => {
+        assertError(await service.send(`/pets/${id}`), 'pet_not_found');
+      });
+    }
+
+    test('a percent-encoded digit is that digit', async () => {
+      assert.equal((await service.send('/pets/%31')).status, 200);
+    });
+
+    test('401 carries the signs of deprecation too: they are on every answer of the operation', async () => {
+      const refused = await service.send('/pets/1', { headers: { authorization: '' } });
+      assertError(refused, 'missing_api_key');
+      assertDeprecated(refused);
+    });
+
+    test('HEAD has the headers of GET and no body; If-None-Match gives 304', async () => {
+      const found = await service.send('/pets/1');
+      const head = await service.send('/pets/1', { method: 'HEAD' });
+      assert.equal(head.status, 200);
+      assert.equal(head.text, '');
+      assert.equal(head.headers['content-length'], found.headers['content-length']);
+      assert.equal(head.headers.etag, found.headers.etag);
+      assertDeprecated(head);
+      const known = { headers: { 'if-none-match': String(found.headers.etag) } };
+      assert.equal((await service.send('/pets/1', known)).status, 304);
+    });
+
+    test('until 2030-12-05T00:00:00Z it is served; from that second on it is 410, and Location is left out', async () => {
+      service.setNow(new Date('2030-12-04T23:59:59Z'));
+      const last = await service.send('/pets/1');
+      assert.equal(last.status, 200);
+      assertDeprecated(last);
+      const body = '{"name":"Rex","categoryId":7}';
+      const pointed = await service.send('/pets', { method: 'POST', body });
+      assert.equal(pointed.headers['location'], `${service.baseUrl}/pets/2`);
+
+      service.setNow(new Date('2030-12-05T00:00:00Z'));
+      const removed = await service.send('/pets/1');
+      assertError(removed, 'operation_removed', /2030-12-05.*GET \/pets/);
+      assertDeprecated(removed);
+      assertError(await service.send('/pets/rex'), 'operation_removed');
+      const created = await service.send('/pets', { method: 'POST', body });
+      assert.equal(created.status, 201);
+      assert.equal(created.headers['location'], undefined);
+    });
+  });
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startTestService, type TestService, type TestStorage } from '../test-service.ts';
+import { assertError } from './errors.ts';
+
+const REX = '{"name":"Rex","categoryId":7}';
+const HOUR_MS = 3_600_000;
+
+export function idempotencyContract(storage: TestStorage): void {
+  describe(`Idempotency-Key on ${storage.name}`, { concurrency: false }, () => {
+    let service: TestService;
+    const post = (key: string, body = REX, authorization?: string) =>
+      service.send('/pets', {
+        method: 'POST',
+        body,
+        headers: { 'idempotency-key': key, ...(authorization && { authorization }) },
+      });
+
+    before(async () => {
+      service = await startTestService(storage, { now: new Date('2027-01-01T00:00:00Z') });
+    });
+    after(() => service.close());
+
+    test('a repeated create gets the same 201 and body, says so, and stores nothing', async () => {
+      const first = await post('order-1');
+      const again = await post('order-1');
+      assert.equal(first.status, 201);
+      assert.equal(first.headers['idempotency-replayed'], undefined);
+      assert.equal(again.status, 201);
+      assert.equal(again.text, first.text);
+      assert.equal(again.headers['location'], first.headers['location']);
+      assert.equal(again.headers['idempotency-replayed'], 'true');
+      assert.equal((await service.send('/pets?limit=100')).text, `[${first.text}]`);
+    });
+
+    test('quoted and bare are the same key, and white space in the body makes no difference', async () => {
+      const first = await post('"order-2"');
+      const again = await post(
+        'order-2',
+        '{ "categoryId": 7, "name": "Rex", "status": "available" }',
+      );
+      assert.equal(again.text, first.text);
+      assert.equal(again.headers['idempotency-replayed'], 'true');
+    });
+
+    test('concurrent duplicates make one animal', async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => post('order-3')));
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+      assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+      const originals = answers.filter(
+        ({ headers }) => headers['idempotency-replayed'] === undefined,
+      );
+      assert.equal(originals.length, 1);
+    });
+
+    test('422 when the key was used for another animal, and nothing is stored', async () => {
+      await post('order-4');
+      const listBefore = (await service.send('/pets?limit=100')).text;
+      assertError(await post('order-4', '{"name":"Max","categoryId":7}'), 'idempotency_key_reused');
+      assert.equal((await service.send('/pets?limit=100')).text, listBefore);
+    });
+
+    test('a key belongs to the API key it was sent with', async () => {
+      const first = await post('order-5');
+      const other = await post('order-5', REX, `Bearer ${await service.addKey({})}`);
+      assert.notEqual(other.text, first.text);
+      assert.equal(other.headers['idempotency-replayed'], undefined);
+    });
+
+    test('a refused create leaves its key free', async () => {
+      assertError(await post('order-6', '{"name":""}'), 'missing_field');
+      const first = await post('order-6');
+      assert.equal(first.status, 201);
+      assert.equal(first.headers['idempotency-replayed'], undefined);
+    });
+
+    test('a key is kept for 24 hours and then free again', async () => {
+      const start = new Date('2027-02-01T00:00:00Z');
+      service.setNow(start);
+      const first = await post('order-7');
+      service.setNow(new Date(start.getTime() + 24 * HOUR_MS - 1));
+      assert.equal((await post('order-7')).text, first.text);
+      service.setNow(new Date(start.getTime() + 24 * HOUR_MS));
+      assert.notEqual((await post('order-7')).text, first.text);
+    });
+
+    for (const [why, key] of [
+      ['256 characters', 'x'.repeat(256)],
+      ['a space', 'a b'],
+      ['nothing between the quotes', '""'],
+      ['characters beyond ASCII', 'schl\u00fcssel'],
+    ] as const) {
+      test(`400 invalid_idempotency_key for ${why}`, async () => {
+        assertError(await post(key), 'invalid_idempotency_key', /Idempotency-Key must/);
+      });
+    }
+
+    test('255 characters are fine, and two headers are not one key', async () => {
+      assert.equal((await post('y'.repeat(255))).status, 201);
+      const twice = await service.send('/pets', {
+        method: 'POST',
+        body: REX,
+        headers: { 'idempotency-key': ['a', 'b'] },
+      });
+      assertError(twice, 'invalid_idempotency_key');
+    });
+  });
+}

@@ -1,0 +1,87 @@
+// How the service ends: what is in flight is answered, nothing hangs.
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { exchange, parseAnswers } from './raw-socket.ts';
+import { serve, temporaryFolder, type Running } from './test-process.ts';
+
+const EXIT_MS_MAX = 10_000;
+
+async function serveIn(t: TestContext): Promise<Running & { port: number }> {
+  const folder = temporaryFolder(t);
+  const running = await serve(t, ['--data', folder]);
+  return { ...running, port: Number(new URL(running.baseUrl).port) };
+}
+
+function headOf(key: string, length: number): string {
+  return `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${length}\r\n\r\n`;
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal}: a request in flight is answered with Connection: close, and the exit code is 0`, async (t) => {
+    const { key, port, kill, ended } = await serveIn(t);
+    const body = '{"name":"Last","categoryId":1}';
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    const closed = new Promise((resolve) => {
+      socket.on('close', resolve);
+    });
+    socket.write(headOf(key, body.length) + body.slice(0, 10));
+    // The head must have been read before the signal arrives; a round trip on another connection is after it.
+    await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
+    kill(signal);
+    await refusesConnections(port);
+    socket.write(body.slice(10));
+    await closed;
+    const [answer] = parseAnswers(received);
+    assert.equal(answer?.status, 201);
+    assert.match(answer?.head ?? '', /^connection: close$/im);
+    assert.equal(await ended, 0);
+  });
+}
+
+test('SIGTERM with hanging clients ends with exit code 0 within 10 seconds', async (t) => {
+  const { key, port, kill, ended } = await serveIn(t);
+  const hanging = [headOf(key, 100), 'GET /v1/pets HTT', ''].map((bytes) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(bytes);
+    return socket;
+  });
+  await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
+  const startedMs = performance.now();
+  kill('SIGTERM');
+  assert.equal(await ended, 0);
+  assert.ok(performance.now() - startedMs < EXIT_MS_MAX);
+  for (const socket of hanging) socket.destroy();
+});
+
+test('a second signal ends it at once', async (t) => {
+  const { key, port, kill, ended, stderr } = await serveIn(t);
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(headOf(key, 100));
+  await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
+  kill('SIGTERM');
+  await refusesConnections(port);
+  assert.match(stderr(), /"msg":"stopping"/);
+  kill('SIGTERM');
+  assert.equal(await ended, 1);
+  socket.destroy();
+});
+
+/** Resolves once the port takes no more connections. */
+async function refusesConnections(port: number): Promise<void> {
+  const isOpen = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.on('error', () => resolve(false));
+    });
+  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20));
+}

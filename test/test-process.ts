@@ -1,0 +1,84 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+function start(args: readonly string[], { env = {}, cwd }: RunOptions): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    // Nothing of this process's own settings may leak into the one under test.
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Runs a command to its end, as a shell would. */
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = start(args, options);
+  const finished: Finished = { code: null, stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk: Buffer) => (finished.stdout += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (finished.stderr += chunk.toString()));
+  [finished.code] = (await once(child, 'close')) as [number | null];
+  return finished;
+}
+
+export interface Running {
+  baseUrl: string;
+  /** The key that was printed, or '' when none was. */
+  key: string;
+  stderr: () => string;
+  kill: (signal: NodeJS.Signals) => void;
+  /** The exit code, or the signal that ended it. */
+  ended: Promise<number | NodeJS.Signals>;
+}
+
+/** Runs `petstore serve` and waits for its ready line; it does not outlive its test. */
+export async function serve(
+  t: TestContext,
+  flags: readonly string[],
+  options: RunOptions = {},
+): Promise<Running> {
+  const child = start(['serve', '--port', '0', '--admin-port', 'off', ...flags], options);
+  t.after(() => child.kill('SIGKILL'));
+  let stderr = '';
+  const ended = once(child, 'exit').then(
+    ([code, signal]: (number | NodeJS.Signals | null)[]) => code ?? signal ?? -1,
+  );
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+      if (/"msg":"started"/.test(stderr)) resolve();
+    });
+    void ended.then(() => reject(new Error(`ended before it was ready: ${stderr}`)));
+  });
+  return {
+    baseUrl: /ready at (\S+)/.exec(stderr)?.[1] ?? '',
+    key: /pet_(?:live|test)_\w{36}/.exec(stderr)?.[0] ?? '',
+    stderr: () => stderr,
+    kill: (signal) => child.kill(signal),
+    ended,
+  };
+}
+
+/** A folder that is gone when its test is over. */
+export function temporaryFolder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'petstore-test-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}

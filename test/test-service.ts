@@ -1,0 +1,146 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../src/config.ts';
+import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api-key.ts';
+import { openLog } from '../src/ops/log.ts';
+import { startService, storeFile } from '../src/service.ts';
+import { openStore } from '../src/storage/open.ts';
+
+/** A kind of store to run a suite on: each new database is empty, and its flags tell a service to use it. */
+export interface TestStorage {
+  name: string;
+  newDatabase(): Promise<{ flags: string[]; remove(): Promise<void> }>;
+}
+
+export const sqliteStorage: TestStorage = {
+  name: 'SQLite',
+  async newDatabase() {
+    const folder = mkdtempSync(join(tmpdir(), 'petstore-test-'));
+    return {
+      flags: ['--data', folder],
+      remove: async () => rmSync(folder, { recursive: true, force: true }),
+    };
+  },
+};
+
+export interface Sent {
+  method?: string;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+}
+
+export interface Received {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The body as JSON, rounded like any JavaScript client would; use `text` where digits matter. */
+  json: () => unknown;
+}
+
+export interface TestService {
+  baseUrl: string;
+  /** The key made at the first start, with both scopes. */
+  key: string;
+  flags: string[];
+  logLines: string[];
+  setNow(now: Date): void;
+  /** Sends one request under the base address with the service's key; a header of "" is left out. */
+  send(path: string, sent?: Sent): Promise<Received>;
+  addKey(options: { scopes?: Scope[]; expiresAt?: Date; revokedAt?: Date }): Promise<string>;
+  listKeys(): Promise<ApiKey[]>;
+  close(): Promise<void>;
+}
+
+/** Starts the service as production does, on a free port. */
+export async function startTestService(
+  storage: TestStorage,
+  options: { flags?: string[]; now?: Date } = {},
+): Promise<TestService> {
+  const database = await storage.newDatabase();
+  const flags = [...database.flags, '--port', '0', '--admin-port', 'off', ...(options.flags ?? [])];
+  const config = loadConfig(flags, {});
+  const logLines: string[] = [];
+  let now = options.now;
+  const clock = { now: () => now ?? new Date(), elapsedMs: () => performance.now() };
+  const service = await startService(config, {
+    clock,
+    randomBytes,
+    newRequestId: randomUUID,
+    log: openLog('debug', { write: (line) => logLines.push(line) }),
+  });
+  const key = service.firstKey ?? '';
+  const openAside = () => openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+
+  return {
+    baseUrl: service.baseUrl,
+    key,
+    flags: database.flags,
+    logLines,
+    setNow: (moment) => {
+      now = moment;
+    },
+    send: (path, sent = {}) =>
+      send(service.baseUrl + path, {
+        ...sent,
+        headers: { authorization: `Bearer ${key}`, ...sent.headers },
+      }),
+    async addKey({ scopes, expiresAt, revokedAt }) {
+      const made = newApiKey({
+        secret: newSecret(config.environment, randomBytes),
+        name: 'test',
+        ...(scopes && { scopes }),
+        expiresAt,
+        now: clock.now(),
+        randomBytes,
+      });
+      const store = await openAside();
+      await store.createApiKey({ ...made.record, revokedAt });
+      await store.close();
+      return made.secret;
+    },
+    async listKeys() {
+      const store = await openAside();
+      const keys = await store.listApiKeys();
+      await store.close();
+      return keys;
+    },
+    async close() {
+      await service.close();
+      await database.remove();
+    },
+  };
+}
+
+export function send(
+  url: string,
+  { method = 'GET', headers = {}, body }: Sent = {},
+): Promise<Received> {
+  const kept = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, headers: kept, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: () => JSON.parse(text) as unknown,
+        });
+      });
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** The addresses of a Link header, by relation. */
+export function linksOf({ headers }: Received): Record<string, string> {
+  const links = [...String(headers.link ?? '').matchAll(/<([^>]*)>; rel="([^"]*)"/g)];
+  return Object.fromEntries(links.map(([, url = '', relation = '']) => [relation, url]));
+}
