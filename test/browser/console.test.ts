@@ -230,7 +230,7 @@ test('an answer that is lost after the animal was stored does not make a second 
   });
   await fillAnimal(page, 'Rex', '7');
   await addButton(page).click();
-  await page.getByText('No connection to the service').waitFor();
+  await page.getByText('The service cannot be reached').waitFor();
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('Rex was added with the id 1.').waitFor();
   assert.equal(new Set(sent).size, 1);

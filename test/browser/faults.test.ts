@@ -23,9 +23,9 @@ test('a service that is gone is told, and when it is back nothing typed is lost'
   await place(page, 'Page 1');
   await stage.stop();
   await addRex(page);
-  await page.locator('#add-outcome', { hasText: 'No connection to the service' }).waitFor();
+  await page.locator('#add-outcome', { hasText: 'The service cannot be reached' }).waitFor();
   await page.locator('#filter label', { hasText: 'Available' }).click();
-  await page.locator('#list-message', { hasText: 'No connection to the service' }).waitFor();
+  await page.locator('#list-message', { hasText: 'The service cannot be reached' }).waitFor();
   await assertRexIsStillTyped(page);
   await assertAccessible(page);
   await keepPicture(page, 'service-gone');

@@ -43,7 +43,7 @@ const WORDS_OF_STATUS: Readonly<Record<number, Words>> = {
 };
 
 const NO_CONNECTION: Words = {
-  title: 'No connection to the service',
+  title: 'The service cannot be reached',
   remedy: `Check that the service runs and that this device is online, then try again. ${NOTHING_LOST}`,
   mend: 'retry',
 };
