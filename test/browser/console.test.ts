@@ -204,16 +204,33 @@ test("an error stands beside the field it names, in the service's own words", as
   assert.equal((await stage.client().pets.list().page()).pets.length, 0);
 });
 
-test('a double click adds one animal', async (t) => {
+test('a double click adds one animal, however soon the answer comes', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();
+  let sent = 0;
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() === 'POST') sent += 1;
+    await held.promise;
+    await route.continue();
+  });
   await fillAnimal(page, 'Rex', '7');
   await addButton(page).dblclick();
+  await page.getByRole('button', { name: 'Adding …' }).click({ force: true });
+  held.resolve();
   await page.getByText('Rex was added').waitFor();
-  await place(page, 'Page 1 · 1 animal');
+  assert.equal(sent, 1);
+
+  // Here the answer is there before the second click, and the form is empty again.
+  await fillAnimal(page, 'Mimi', '7');
+  await addButton(page).click();
+  await page.getByText('Mimi was added').waitFor();
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  await place(page, 'Page 1 · 2 animals');
   assert.equal(await page.locator('.field-fault:not(:empty)').count(), 0);
-  assert.equal((await stage.client().pets.list().page()).pets.length, 1);
+  assert.equal((await stage.client().pets.list().page()).pets.length, 2);
 });
 
 test('an answer that is lost after the animal was stored does not make a second one', async (t) => {
