@@ -4,7 +4,7 @@ import { consolePages } from './console/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
 import type { Store } from './domain/store.ts';
-import { createApp, type Handle } from './http/app.ts';
+import { App, type Handle } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
@@ -73,8 +73,8 @@ export async function startService(config: Config, around: Surroundings): Promis
   opened.defer(() => keys.close());
 
   const server = await openDoor('--port', {
-    createHandle: (port) =>
-      createApp({
+    createHandle: (port) => {
+      const app = new App({
         store,
         authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
         countRequest: config.rateLimit && createRateLimit(config.rateLimit),
@@ -86,7 +86,9 @@ export async function startService(config: Config, around: Surroundings): Promis
         metrics,
         log,
         newRequestId,
-      }),
+      });
+      return (request) => app.handle(request);
+    },
     host: config.host,
     port: config.port,
     newRequestId,

@@ -47,18 +47,23 @@ export type Handle = (request: HttpRequest) => Promise<HttpResponse>;
  * The core of the service: a request becomes a response, and nothing is ever thrown. The order of the
  * checks is the order of the lines: key, route, scope, rate, then whatever the operation itself refuses.
  */
-export function createApp(parts: AppParts): Handle {
-  const { authenticate, clock, metrics, cors, pages } = parts;
+export class App {
+  readonly #parts: AppParts;
 
-  return async function handle(request) {
+  constructor(parts: AppParts) {
+    this.#parts = parts;
+  }
+
+  async handle(request: HttpRequest): Promise<HttpResponse> {
+    const { clock, metrics, log, cors, newRequestId } = this.#parts;
     const startedMs = clock.elapsedMs();
     metrics.requestStarted();
-    const requestId = requestIdOf(request, parts.newRequestId);
+    const requestId = requestIdOf(request, newRequestId);
     const passage: Passage = { operation: undefined, keyId: undefined, headers: [] };
     let answer: HttpResponse;
     let fault: unknown;
     try {
-      answer = await admit(request, passage);
+      answer = await this.#admit(request, passage);
     } catch (error) {
       fault = error;
       answer =
@@ -66,30 +71,24 @@ export function createApp(parts: AppParts): Handle {
           ? errorResponse(error.code, error.message)
           : errorResponse('internal_error', 'Something went wrong on our side.');
     }
+    const { status } = answer;
     const durationMs = clock.elapsedMs() - startedMs;
-    metrics.requestEnded(passage.operation?.id ?? 'other', answer.status, durationMs);
-    logRequest(parts.log, request, passage, {
+    metrics.requestEnded(passage.operation?.id ?? 'other', status, durationMs);
+    logRequest(log, request, passage, { requestId, status, durationMs, fault });
+    const headers = [
+      ...answer.headers,
+      'X-Request-Id',
       requestId,
-      status: answer.status,
-      durationMs,
-      fault,
-    });
-    return {
-      status: answer.status,
-      headers: [
-        ...answer.headers,
-        'X-Request-Id',
-        requestId,
-        'X-Content-Type-Options',
-        'nosniff',
-        ...passage.headers,
-        ...cors.headers(request),
-      ],
-      body: answer.body,
-    };
-  };
+      'X-Content-Type-Options',
+      'nosniff',
+      ...passage.headers,
+      ...cors.headers(request),
+    ];
+    return { status, headers, body: answer.body };
+  }
 
-  async function admit(request: HttpRequest, passage: Passage): Promise<HttpResponse> {
+  async #admit(request: HttpRequest, passage: Passage): Promise<HttpResponse> {
+    const { cors, pages, authenticate, baseUrl } = this.#parts;
     const { method } = request;
     if (method === 'OPTIONS' && request.target === '*') {
       return cors.answerOptions(request, ALL_METHODS);
@@ -105,45 +104,35 @@ export function createApp(parts: AppParts): Handle {
     const operation = route?.byMethod.get(method);
     passage.operation = operation;
     if (operation?.deprecation !== undefined) {
-      passage.headers.push(...deprecationHeaders(operation.deprecation, parts.baseUrl));
+      passage.headers.push(...deprecationHeaders(operation.deprecation, baseUrl));
     }
     const caller = await authenticate(request.headers.authorization);
     passage.keyId = caller.id;
-    const rate = await parts.countRequest?.(caller.id);
+    const rate = await this.#parts.countRequest?.(caller.id);
     if (rate !== undefined) passage.headers.push(...rate.headers);
 
     if (route === undefined) return errorResponse('route_not_found', 'There is nothing here.');
     if (operation === undefined) return methodNotAllowed(route);
     if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
     if (rate?.refusal !== undefined) return rate.refusal;
+    return this.#perform(operation, { request, caller, target, route, passage });
+  }
+
+  async #perform(operation: Operation, admitted: Admitted): Promise<HttpResponse> {
+    const { store, cache, clock, baseUrl, metrics } = this.#parts;
+    const { request, caller, target, route, passage } = admitted;
     if (operation.deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
       if (clock.now() >= operation.deprecation.removedAt) {
         return operationRemoved(operation.deprecation);
       }
     }
-    return perform(operation, { request, caller, target, route, passage });
-  }
-
-  async function perform(
-    operation: Operation,
-    { request, caller, target, route, passage }: Admitted,
-  ): Promise<HttpResponse> {
     const isStrict = STRICT.test(request.headers['prefer'] ?? '');
     const query = parseQuery(target.query, QUERY_NAMES[operation.id], { refuseUnknown: isStrict });
     if (isStrict) passage.headers.push('Preference-Applied', 'handling=strict');
-    return operation.perform({
-      request,
-      caller,
-      query,
-      pathParameter: route.pathParameter,
-      isStrict,
-      store: parts.store,
-      cache: parts.cache,
-      clock,
-      baseUrl: parts.baseUrl,
-      metrics,
-    });
+    const { pathParameter } = route;
+    const call = { request, caller, query, pathParameter, isStrict };
+    return operation.perform({ ...call, store, cache, clock, baseUrl, metrics });
   }
 }
 

@@ -4,7 +4,7 @@ import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, parseIdempotencyKey } from '../domain/idempotency.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import { LIMIT_DEFAULT, newCursor, parsePageRequest, type PageRequest } from '../domain/page.ts';
-import { newPet } from '../domain/pet.ts';
+import { newPet, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { readJsonBody } from './body.ts';
@@ -68,17 +68,9 @@ function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {
 }
 
 export async function createPet(call: OperationCall): Promise<HttpResponse> {
-  const { request, caller, store, clock, baseUrl } = call;
+  const { request, store, clock, baseUrl } = call;
   const pet = newPet(await readJsonBody(request), { refuseUnknown: call.isStrict });
-  const key = request.headers['idempotency-key'];
-  const claim =
-    key === undefined
-      ? undefined
-      : newIdempotencyClaim(parseIdempotencyKey(key), pet, {
-          apiKeyId: caller.id,
-          now: clock.now(),
-        });
-  const creation = await store.createPet(pet, claim);
+  const creation = await store.createPet(pet, claimOf(call, pet));
   if (creation.kind === 'claim_conflict') {
     throw new Refusal(
       'idempotency_key_reused',
@@ -95,6 +87,13 @@ export async function createPet(call: OperationCall): Promise<HttpResponse> {
       : []),
     ...(creation.kind === 'replayed' ? ['Idempotency-Replayed', 'true'] : []),
   ]);
+}
+
+function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  const scope = { apiKeyId: caller.id, now: clock.now() };
+  return newIdempotencyClaim(parseIdempotencyKey(key), pet, scope);
 }
 
 export async function getPet(call: OperationCall): Promise<HttpResponse> {

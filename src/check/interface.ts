@@ -1,0 +1,112 @@
+import type { Observation } from './clause.ts';
+import type { Exchange } from './client.ts';
+import { isRecord } from './shapes.ts';
+
+/**
+ * Headers that belong to a connection, or that a proxy before the service adds: two addresses may
+ * differ in them and still have one interface.
+ */
+const TRANSPORT_HEADERS = new Set([
+  'age',
+  'alt-svc',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'date',
+  'keep-alive',
+  'server',
+  'strict-transport-security',
+  'transfer-encoding',
+  'vary',
+  'via',
+]);
+
+const DEPTH_MAX = 4;
+
+/** What can be seen of an interface in one kind of answer, such as `listPets 200`. */
+interface AnswerKind {
+  headers: Set<string>;
+  /** Lines such as `[].id: integer`. */
+  shape: Set<string>;
+}
+
+/**
+ * How two addresses differ, one sentence each: in what they keep of the specification, and in the
+ * headers and bodies of the kinds of answer that both of them gave.
+ */
+export function differencesOf(one: Observation, other: Observation): string[] {
+  const first = kindsOf(one.exchanges);
+  const second = kindsOf(other.exchanges);
+  const answers = [...first].flatMap(([kind, { headers, shape }]) => {
+    const match = second.get(kind);
+    if (match === undefined) return [];
+    return [
+      ...differing(headers, match.headers, `${kind}: the header `),
+      ...differing(...comparable(shape, match.shape), `${kind}: in the body, `),
+    ];
+  });
+  return [...verdictDifferencesOf(one, other, ''), ...answers];
+}
+
+/** What is kept here and broken there; where a clause could not be told, nothing follows. */
+export function verdictDifferencesOf(
+  one: Observation,
+  other: Observation,
+  idPrefix: string,
+): string[] {
+  return [...one.verdicts].flatMap(([id, { kind }]) => {
+    const match = other.verdicts.get(id)?.kind;
+    if (!id.startsWith(idPrefix) || match === undefined || match === kind) return [];
+    if (kind === 'not-checkable' || match === 'not-checkable') return [];
+    return [`${id} is ${kind} at the first address and ${match} at the second`];
+  });
+}
+
+function differing(one: Set<string>, other: Set<string>, what: string): string[] {
+  return [
+    ...[...one.difference(other)].map((part) => `${what}${part} is only at the first address`),
+    ...[...other.difference(one)].map((part) => `${what}${part} is only at the second address`),
+  ];
+}
+
+/** Of a list that was always empty at one address, the elements cannot be compared. */
+function comparable(one: Set<string>, other: Set<string>): [Set<string>, Set<string>] {
+  if (hasElements(one) && hasElements(other)) return [one, other];
+  return [withoutElements(one), withoutElements(other)];
+}
+
+function hasElements(shape: Set<string>): boolean {
+  return shape.values().some((line) => line.startsWith('[]'));
+}
+
+function withoutElements(shape: Set<string>): Set<string> {
+  return new Set(shape.values().filter((line) => !line.startsWith('[]')));
+}
+
+function kindsOf(exchanges: readonly Exchange[]): Map<string, AnswerKind> {
+  const kinds = new Map<string, AnswerKind>();
+  for (const { operation, status, headerNames, body } of exchanges) {
+    const kind = kinds.getOrInsertComputed(`${operation} ${status}`, () => ({
+      headers: new Set(),
+      shape: new Set(),
+    }));
+    for (const name of headerNames) if (!TRANSPORT_HEADERS.has(name)) kind.headers.add(name);
+    addShape(kind.shape, body, []);
+  }
+  return kinds;
+}
+
+function addShape(shape: Set<string>, value: unknown, path: string[]): void {
+  shape.add(`${path.length === 0 ? 'the whole' : path.join('')}: ${typeName(value)}`);
+  if (path.length >= DEPTH_MAX) return;
+  if (Array.isArray(value)) for (const element of value) addShape(shape, element, [...path, '[]']);
+  if (!isRecord(value)) return;
+  for (const [field, part] of Object.entries(value)) addShape(shape, part, [...path, `.${field}`]);
+}
+
+function typeName(value: unknown): string {
+  if (value === undefined) return 'not JSON';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'bigint' ? 'integer' : typeof value;
+}

@@ -1,0 +1,55 @@
+import { styleText } from 'node:util';
+import { summaryOf, type Report, type ReportedClause, type ReportedResult } from './report.ts';
+import type { Verdict } from './verdict.ts';
+
+const MARKS: Record<Verdict['kind'], { mark: string; colour: 'green' | 'red' | 'yellow' }> = {
+  kept: { mark: '✓', colour: 'green' },
+  broken: { mark: '✗', colour: 'red' },
+  'not-checkable': { mark: '–', colour: 'yellow' },
+};
+
+type Style = 'green' | 'red' | 'yellow' | 'bold' | 'dim';
+type Paint = (style: Style, text: string) => string;
+
+/** The outcome of a check as people read it: one line a clause, by sections of the specification. */
+export function renderTable(report: Report, options: { colours: boolean }): string {
+  const paint: Paint = (style, text) =>
+    options.colours ? styleText(style, text, { validateStream: false }) : text;
+  const lines = [`${report.addresses.join(' and ')} against the ${report.specification}`];
+  for (const [section, clauses] of Map.groupBy(report.clauses, (clause) => clause.section)) {
+    lines.push('', paint('bold', section));
+    for (const clause of clauses) lines.push(...linesOf(clause, report, paint));
+  }
+  if (report.differences.length > 0) lines.push('', paint('bold', 'Differences'));
+  for (const difference of report.differences) lines.push(`  ${difference}`);
+  lines.push('', paint('bold', summaryOf(report)));
+  return `${lines.join('\n')}\n`;
+}
+
+function linesOf(
+  { id, sentence, results }: ReportedClause,
+  { addresses }: Report,
+  paint: Paint,
+): string[] {
+  const marks = results.map(({ verdict }) => paint(MARKS[verdict].colour, MARKS[verdict].mark));
+  // With two addresses a verdict about both stands in the first of two columns.
+  const padding = '  '.repeat(addresses.length - results.length);
+  return [
+    `  ${marks.join(' ')}${padding} ${sentence} ${paint('dim', id)}`,
+    ...results.flatMap((result) => detailsOf(result, results.length > 1, paint)),
+  ];
+}
+
+function detailsOf(result: ReportedResult, isOneOfTwo: boolean, paint: Paint): string[] {
+  if (result.verdict === 'kept') return [];
+  const details = {
+    address: isOneOfTwo ? result.address : undefined,
+    request: result.request,
+    answer: result.answer,
+    expected: result.expected,
+    'not checked': result.why,
+  };
+  return Object.entries(details)
+    .filter(([, text]) => typeof text === 'string')
+    .map(([label, text]) => `      ${paint('dim', `${label}:`)} ${text}`);
+}

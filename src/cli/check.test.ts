@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { KEY, openReferenceServer } from '../check/reference.test-server.ts';
+import type { Report } from '../check/report.ts';
+import { checkAddresses } from '../check/run.ts';
+import type { ShopOptions } from '../check/shop.test-server.ts';
+import { UsageError } from '../config.ts';
+import { sqliteStorage, startTestService } from '../../test/test-service.ts';
+import { check } from './check.ts';
+
+async function run(
+  args: string[],
+  { env = {}, isTTY = false }: { env?: Record<string, string>; isTTY?: boolean } = {},
+) {
+  const shown = { out: '', err: '' };
+  const stdout = { isTTY, write: (text: string) => (shown.out += text) };
+  const stderr = { write: (text: string) => (shown.err += text) };
+  const code = await check(args, { env, stdout, stderr });
+  return { code, ...shown };
+}
+
+/** For services that are no shop at all. */
+async function withServer<T>(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  use: (base: string) => Promise<T>,
+): Promise<T> {
+  const server = createServer(handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+async function withShop<T>(shop: ShopOptions, use: (base: string) => Promise<T>): Promise<T> {
+  const { base, close } = await openReferenceServer(shop);
+  try {
+    return await use(base);
+  } finally {
+    await close();
+  }
+}
+
+function repeatAuthorization({ headers }: IncomingMessage, response: ServerResponse): void {
+  const { authorization: text = '' } = headers;
+  const seen = [text, encodeURIComponent(text), JSON.stringify(text)];
+  response.writeHead(418, { 'content-type': 'text/plain' }).end(seen.join('\n'));
+}
+
+function steerTerminal(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/plain' }).end('\u001B[2J\u202Eevil\r\n');
+}
+
+test('a right service is shown section by section, with a summary at the end and exit code 0', async () => {
+  const { code, out, err } = await withShop({ animals: 25 }, (base) =>
+    run([base, '--key', KEY, '--write']),
+  );
+  assert.equal(code, 0);
+  assert.equal(err, '');
+  assert.match(out, /\nEndpoints\n {2}✓ GET \/pets: 200, JSON array of Pet\. listPets\.200\n/);
+  assert.match(out, /\n {2}– The interface version is 1\.0\.0\. version\n {6}not checked: /);
+  assert.match(out, /\n\d+ kept, 0 broken, \d+ not checkable\n$/);
+  assert.ok(!out.includes('✗'));
+});
+
+test('our own service keeps every clause, and staging has the interface of production', async () => {
+  const production = await startTestService(sqliteStorage);
+  const staging = await startTestService(sqliteStorage, { flags: ['--env', 'staging'] });
+  try {
+    const env = { PETSTORE_API_KEY: production.key, PETSTORE_API_KEY_2: staging.key };
+    const addresses = [production.baseUrl, staging.baseUrl];
+    const { code, out } = await run([...addresses, '--write', '--json'], { env });
+    const { clauses, differences } = JSON.parse(out) as Report;
+    const unkept = clauses.filter(({ results }) => results.some((each) => each.verdict !== 'kept'));
+    const ids = unkept.map(({ id }) => id);
+    assert.deepEqual(ids, ['listPets.pages', 'getPet.deprecated', 'version', 'getPet.removed']);
+    assert.deepEqual(differences, []);
+    assert.equal(code, 0);
+  } finally {
+    await production.close();
+    await staging.close();
+  }
+});
+
+test('our own service has removed getPet after 5 December 2030', async () => {
+  const now = new Date('2031-01-01T00:00:00Z');
+  const service = await startTestService(sqliteStorage, { now });
+  const { baseUrl: base, key } = service;
+  try {
+    const subject = { base, key, now, mayWrite: true, run: 'test', unwantedCategoryId: 2n ** 45n };
+    const { findings } = await checkAddresses([subject]);
+    const broken = findings.filter(({ results }) =>
+      results.some(({ verdict }) => verdict.kind === 'broken'),
+    );
+    assert.deepEqual(broken, []);
+    const removed = findings.find(({ clause }) => clause.id === 'getPet.removed');
+    assert.equal(removed?.results[0]?.verdict.kind, 'kept');
+  } finally {
+    await service.close();
+  }
+});
+
+test('a broken clause shows request, answer and expectation, and gives exit code 1', async () => {
+  const { code, out } = await withShop({ animals: 5, way: 'answers 403 for 401' }, (base) =>
+    run([base, '--key', KEY]),
+  );
+  assert.equal(code, 1);
+  assert.ok(
+    out.includes(
+      [
+        '  ✗ GET /pets: 401, Error, when the API key is missing. listPets.401',
+        '      request: GET /pets without an Authorization header',
+        '      answer: 403, application/json; charset=utf-8, {"code":"refused","message":"Answered with 403.","status":403}',
+        '      expected: 401 with an Error body',
+      ].join('\n'),
+    ),
+    out,
+  );
+});
+
+test('--json prints one document with the same fields for every clause', async () => {
+  const { code, out } = await withShop({ animals: 25, way: 'trims names' }, (base) =>
+    run([base, '--key', KEY, '--write', '--json']),
+  );
+  assert.equal(code, 1);
+  const report = JSON.parse(out) as Report;
+  assert.deepEqual(Object.keys(report), [
+    'specification',
+    'addresses',
+    'write',
+    'clauses',
+    'differences',
+    'totals',
+  ]);
+  const details = { kept: [], broken: ['request', 'answer', 'expected'], 'not-checkable': ['why'] };
+  const counted = { kept: 0, broken: 0, 'not-checkable': 0 };
+  for (const { results, ...clause } of report.clauses) {
+    assert.deepEqual(Object.keys(clause), ['id', 'section', 'sentence', 'writes']);
+    for (const result of results) {
+      const fields = ['address', 'verdict', ...details[result.verdict]];
+      assert.deepEqual(Object.keys(result), fields);
+      counted[result.verdict] += 1;
+    }
+  }
+  const { kept, broken, notCheckable } = report.totals;
+  assert.deepEqual({ kept, broken, 'not-checkable': notCheckable }, counted);
+  assert.equal(broken, 1);
+});
+
+test('the key is never shown, also where a service repeats it in every form it saw', async () => {
+  // All but the last character would be enough to guess it.
+  const guessable = KEY.slice(0, -2);
+  const basic = Buffer.from(`petstore:${KEY}`).toString('base64');
+  await withServer(repeatAuthorization, async (base) => {
+    for (const format of [[], ['--json']]) {
+      const { code, out, err } = await run([base, '--key', KEY, '--write', ...format]);
+      assert.equal(code, 1);
+      assert.ok(out.includes('(the key)'));
+      for (const form of [guessable, encodeURIComponent(guessable), basic]) {
+        assert.ok(!(out + err).includes(form), `${form} is shown`);
+      }
+    }
+  });
+});
+
+test('what a service sends cannot steer the terminal', async () => {
+  const { out } = await withServer(steerTerminal, (base) => run([base, '--key', KEY]));
+  assert.ok(out.includes(String.raw`\u{1b}[2J\u{202e}evil`));
+  assert.ok(!out.includes('\u001B') && !out.includes('\u202E'));
+});
+
+test('colours are for terminals, and NO_COLOR turns them off', async () => {
+  await withShop({ animals: 1 }, async (base) => {
+    const args = [base, '--key', KEY];
+    assert.ok((await run(args, { isTTY: true })).out.includes('\u001B[32m✓'));
+    const plain = await run(args, { isTTY: true, env: { NO_COLOR: '1' } });
+    assert.ok(!plain.out.includes('\u001B'));
+    assert.ok(!(await run(args)).out.includes('\u001B'));
+  });
+});
+
+test('keys may come from the environment, one for each address', async () => {
+  await withShop({ animals: 3 }, async (base) => {
+    const env = { PETSTORE_API_KEY: KEY, PETSTORE_API_KEY_2: KEY };
+    const { code, out } = await run([base, `${base}/`, '--json'], { env });
+    assert.equal(code, 0);
+    const report = JSON.parse(out) as Report;
+    assert.deepEqual(report.addresses, [base, base]);
+    assert.deepEqual(report.differences, []);
+  });
+});
+
+test('two addresses stand in two columns, and their differences below', async () => {
+  await withShop({ animals: 30 }, (one) =>
+    withShop({ animals: 30, way: 'lists 10 by default' }, async (other) => {
+      const { code, out } = await run([one, other, '--key', KEY, '--key2', KEY]);
+      assert.equal(code, 1);
+      assert.match(out, /\n {2}✓ ✗ limit default on GET \/pets: 20\./);
+      assert.match(out, /\n {2}✗ {3}A staging environment with the same interface exists\./);
+      assert.match(
+        out,
+        /\nDifferences\n {2}limit\.default is kept at the first address and broken/,
+      );
+    }),
+  );
+});
+
+test('a key that the service refuses breaks one clause and makes the others not checkable', async () => {
+  const { code, out } = await withShop({ animals: 3 }, (base) => run([base, '--key', 'other']));
+  assert.equal(code, 1);
+  assert.match(out, /expected: anything but 401, if the key is a valid one/);
+  assert.match(out, /\n\d+ kept, 1 broken, \d+ not checkable\n$/);
+});
+
+test('an address where nothing listens gives one line and exit code 2', async () => {
+  const base = await withShop({}, (address) => Promise.resolve(address));
+  const { code, out, err } = await run([base, '--key', KEY]);
+  assert.equal(code, 2);
+  assert.equal(out, '');
+  assert.equal(
+    err,
+    `petstore: ${base} cannot be reached (no answer: ECONNREFUSED): start the service there, or give the address it has.\n`,
+  );
+});
+
+const WRONG_USAGE: { args: string[]; says: RegExp }[] = [
+  { args: ['--key', KEY], says: /needs one base address or two.*; got 0\.$/ },
+  { args: ['http://a/v1', 'http://b/v1', 'http://c/v1', '--key', KEY], says: /got 3\.$/ },
+  { args: ['http://a/v1'], says: /give --key or PETSTORE_API_KEY\.$/ },
+  { args: ['http://a/v1', 'http://b/v1', '--key', KEY], says: /--key2 or PETSTORE_API_KEY_2\.$/ },
+  { args: ['http://a/v1', '--key', KEY, '--key2', KEY], says: /--key2 is the key of a second/ },
+  { args: ['127.0.0.1:8080/v1', '--key', KEY], says: /a URL, such as http:/ },
+  { args: ['ftp://a/v1', '--key', KEY], says: /a URL, such as http:/ },
+  { args: ['http://me:secret@a/v1', '--key', KEY], says: /no user name, password/ },
+  { args: ['http://a/v1', '--key', `${KEY} x`], says: /without spaces\.$/ },
+  { args: ['http://a/v1', '--key', KEY, '--fast'], says: /Unknown option '--fast'/ },
+  { args: ['http://a/v1', '--key'], says: /--key/ },
+];
+
+for (const { args, says } of WRONG_USAGE) {
+  test(`\`petstore check ${args.join(' ').replaceAll(KEY, 'KEY')}\` is refused in one line without the key`, async () => {
+    await assert.rejects(run(args), (error) => {
+      assert.ok(error instanceof UsageError);
+      assert.match(error.message, says);
+      assert.doesNotMatch(error.message, /\n|secret/);
+      assert.ok(!error.message.includes(KEY));
+      return true;
+    });
+  });
+}

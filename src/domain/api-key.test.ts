@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  ENVIRONMENTS,
+  environmentOfSecret,
+  hashApiKey,
+  newApiKey,
+  newSecret,
+  stateOfKey,
+} from './api-key.ts';
+
+const environments = fc.constantFrom(...ENVIRONMENTS);
+const NOW = new Date('2027-01-01T00:00:00Z');
+
+test('a key is its prefix, 30 random characters and 6 of checksum, and tells its environment', () => {
+  fc.assert(
+    fc.property(environments, (environment) => {
+      const secret = newSecret(environment, randomBytes);
+      assert.match(
+        secret,
+        environment === 'production' ? /^pet_live_\w{36}$/ : /^pet_test_\w{36}$/,
+      );
+      assert.equal(environmentOfSecret(secret), environment);
+    }),
+  );
+});
+
+test('a key with one character mistyped is no key', () => {
+  fc.assert(
+    fc.property(
+      environments,
+      fc.nat(),
+      fc.constantFrom('a', 'Z', '0', '9', '_', '-'),
+      (environment, at, put) => {
+        const secret = newSecret(environment, randomBytes);
+        const place = at % secret.length;
+        const mistyped = secret.slice(0, place) + put + secret.slice(place + 1);
+        fc.pre(mistyped !== secret);
+        assert.equal(environmentOfSecret(mistyped), undefined);
+      },
+    ),
+  );
+});
+
+test('all 62 letters are about equally frequent', () => {
+  const counts = new Map<string, number>();
+  for (let index = 0; index < 2000; index += 1) {
+    for (const letter of newSecret('production', randomBytes).slice(9, 39)) {
+      counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+  }
+  assert.equal(counts.size, 62);
+  const average = (2000 * 30) / 62;
+  for (const count of counts.values()) assert.ok(Math.abs(count - average) < average / 4);
+});
+
+test('what is stored of a key is its SHA-256 and never the key', () => {
+  const secret = newSecret('staging', randomBytes);
+  const { record } = newApiKey({ secret, name: 'shop', now: NOW, randomBytes });
+  assert.equal(record.hash, hashApiKey(secret));
+  assert.match(record.hash, /^[\da-f]{64}$/);
+  assert.ok(!JSON.stringify(record).includes(secret));
+  assert.deepEqual(record.scopes, ['pets:read', 'pets:write']);
+});
+
+test('a key is active until the very moment it expires or is revoked', () => {
+  const { record } = newApiKey({
+    secret: newSecret('production', randomBytes),
+    name: 'shop',
+    now: NOW,
+    randomBytes,
+  });
+  const later = new Date(NOW.getTime() + 1);
+  assert.equal(stateOfKey(record, later), 'active');
+  assert.equal(stateOfKey({ ...record, expiresAt: later }, NOW), 'active');
+  assert.equal(stateOfKey({ ...record, expiresAt: later }, later), 'expired');
+  assert.equal(stateOfKey({ ...record, revokedAt: later }, NOW), 'active');
+  assert.equal(stateOfKey({ ...record, revokedAt: NOW, expiresAt: NOW }, NOW), 'revoked');
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Refusal } from './errors.ts';
+import { INT64_MAX, INT64_MIN } from './int64.ts';
+import { newPet, PET_STATUSES } from './pet.ts';
+
+const lenient = { refuseUnknown: false };
+const names = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 255 })
+  .filter((name) => !name.includes('\0'));
+
+test('any legal body becomes exactly that animal', () => {
+  fc.assert(
+    fc.property(
+      names,
+      fc.bigInt(INT64_MIN, INT64_MAX),
+      fc.constantFrom(...PET_STATUSES),
+      (name, categoryId, status) => {
+        assert.deepEqual(newPet({ name, categoryId, status }, lenient), {
+          name,
+          categoryId,
+          status,
+        });
+      },
+    ),
+  );
+});
+
+test('the status is available when omitted', () => {
+  assert.equal(newPet({ name: 'Rex', categoryId: 1n }, lenient).status, 'available');
+});
+
+test('whatever is sent, the answer is an animal or a Refusal', () => {
+  fc.assert(
+    fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (body) => {
+      try {
+        const { name, categoryId, status } = newPet(body, { refuseUnknown: true });
+        assert.equal(typeof name, 'string');
+        assert.equal(typeof categoryId, 'bigint');
+        assert.ok(PET_STATUSES.includes(status));
+      } catch (error) {
+        assert.ok(error instanceof Refusal, String(error));
+      }
+    }),
+  );
+});
+
+test('one Refusal names every faulty field and what it must be', () => {
+  assert.throws(
+    () => newPet({ name: 5, status: 'lost', colour: 'red' }, { refuseUnknown: true }),
+    ({ code, message }: Refusal) =>
+      code === 'missing_field' &&
+      /categoryId is missing: it must be an integer/.test(message) &&
+      /name must be a string of 1 to 255/.test(message) &&
+      /status must be one of available, pending, sold/.test(message) &&
+      /Unknown fields: colour/.test(message),
+  );
+});
+
+test('an error repeats only so much of the unknown names', () => {
+  const body = Object.fromEntries(
+    Array.from({ length: 5000 }, (_, index) => [`${index}`.padEnd(300, 'x'), 1]),
+  );
+  assert.throws(
+    () => newPet({ name: 'a', categoryId: 1n, ...body }, { refuseUnknown: true }),
+    ({ message }: Refusal) => message.length < 1000 && /and 4990 more/.test(message),
+  );
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
+import { PET_STATUSES } from '../domain/pet.ts';
+import { parseJson, petJson, petsJson } from './json.ts';
+
+const int64 = fc.bigInt(INT64_MIN, INT64_MAX);
+const pets = fc.record(
+  {
+    id: int64,
+    name: fc.string({ unit: 'binary' }),
+    categoryId: int64,
+    status: fc.constantFrom(...PET_STATUSES),
+  },
+  { noNullPrototype: true },
+);
+
+test('an animal survives writing and reading to the last digit and character', () => {
+  fc.assert(
+    fc.property(fc.array(pets, { maxLength: 5 }), (list) => {
+      assert.deepEqual(parseJson(petsJson(list)), list);
+      for (const pet of list) assert.deepEqual(parseJson(petJson(pet)), pet);
+    }),
+  );
+});
+
+test('what JSON.parse refuses is refused as invalid_json, however deep', () => {
+  for (const text of [
+    '',
+    '{',
+    '[1,]',
+    '{"a":1}x',
+    "{'a':1}",
+    '\u{feff}{}',
+    '['.repeat(60_000),
+    '01',
+    'NaN',
+  ]) {
+    assert.throws(() => parseJson(text), { code: 'invalid_json' });
+  }
+});
+
+test('a number that is no int64 stays a number', () => {
+  assert.deepEqual(parseJson('[1.5,9223372036854775808,1e400]'), [
+    1.5,
+    9223372036854775808,
+    Infinity,
+  ]);
+});

