@@ -14,8 +14,9 @@ export class PetStore {
   constructor(options: PetStoreOptions) {
     const { apiKey, fetch = globalThis.fetch, warn = console.warn } = options;
     // The message leaves the value out: a mistyped key is still a secret.
-    if (!VISIBLE_ASCII.test(apiKey ?? ''))
+    if (!VISIBLE_ASCII.test(apiKey ?? '')) {
       throw new TypeError('apiKey must be visible ASCII characters.');
+    }
     this.pets = newPets({
       baseUrl: parseBaseUrl(options.baseUrl),
       apiKey,
@@ -43,15 +44,8 @@ function newPets(connection: Connection): Pets {
         'Idempotency-Key': `"${idempotencyKey.replace(/["\\]/g, '\\$&')}"`,
       };
       const body = writeNewPet(pet);
-      const call = {
-        operation: 'POST /pets',
-        path: '/pets',
-        method: 'POST',
-        headers,
-        body,
-        signal,
-      };
-      return send(connection, call, readPet);
+      const post = { operation: 'POST /pets', path: '/pets', method: 'POST', headers, body };
+      return send(connection, { ...post, signal }, readPet);
     },
 
     async get(id, { signal } = {}) {
@@ -72,8 +66,7 @@ function newPetList(connection: Connection, { status, limit, signal }: ListOptio
       return send(connection, { operation: 'GET /pets', path, signal }, (json, headers) => {
         const next = nextCursor(headers, connection.baseUrl);
         if (!Array.isArray(json)) throw new TypeError('This is not a list.');
-        if (next !== undefined && next === cursor)
-          throw new TypeError('This page leads to itself.');
+        if (next && next === cursor) throw new TypeError('This page leads to itself.');
         return { pets: json.map(readPet), nextCursor: next };
       });
     },

@@ -15,12 +15,12 @@ export async function send<Result>(
   for (let attempt = 0; ; attempt += 1) {
     call.signal?.throwIfAborted();
     try {
-      const timeoutMs = Math.min(connection.timeoutMs, deadline - performance.now());
-      return await sendOnce(connection, call, read, timeoutMs);
+      const remainingMs = Math.max(0, deadline - performance.now());
+      return await sendOnce(connection, call, read, remainingMs);
     } catch (error) {
       if (attempt >= connection.retries || !isPassing(error)) throw error;
       // Full jitter: clients that were turned away together do not come back together.
-      const backoffMs = Math.min(BACKOFF_MS_MAX, connection.backoffMs * 2 ** attempt);
+      const backoffMs = Math.min(BACKOFF_MS_MAX, connection.backoffMs * 2 ** Math.min(attempt, 30));
       const waitMs = Math.random() * backoffMs + (error.retryAfterMs ?? 0);
       if (performance.now() + waitMs >= deadline) throw error;
       await pause(waitMs, call.signal);
@@ -32,19 +32,19 @@ export async function send<Result>(
 function isPassing(error: unknown): error is PetStoreError {
   if (!(error instanceof PetStoreError)) return false;
   const { code, status } = error;
-  if (code === 'unreadable_answer' && (status < 300 || status >= 500)) return true;
+  if (code === 'unreadable_answer') return status >= 500 || (status >= 200 && status < 300);
   return code === 'connection_lost' || code === 'timed_out' || status === 429 || status === 503;
 }
 
 async function sendOnce<Result>(
-  { fetch, apiKey, baseUrl, onAnswer }: Connection,
+  { fetch, apiKey, baseUrl, timeoutMs, totalTimeoutMs, onAnswer }: Connection,
   { operation, path, method = 'GET', headers, body, signal }: Call,
   read: Read<Result>,
-  timeoutMs: number,
+  remainingMs: number,
 ): Promise<Result> {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
-  const timer = setTimeout(stop, timeoutMs);
+  const timer = setTimeout(stop, Math.min(timeoutMs, remainingMs));
   signal?.addEventListener('abort', stop);
   try {
     const response = await fetch(baseUrl + path, {
@@ -60,11 +60,10 @@ async function sendOnce<Result>(
   } catch (cause) {
     if (cause instanceof PetStoreError) throw cause;
     signal?.throwIfAborted();
+    const spanMs = timeoutMs < remainingMs ? timeoutMs : totalTimeoutMs;
     throw controller.signal.aborted
-      ? new PetStoreError('timed_out', `No answer within ${Math.ceil(timeoutMs)} ms.`, { cause })
-      : new PetStoreError('connection_lost', `No connection to ${baseUrl}, or it broke.`, {
-          cause,
-        });
+      ? new PetStoreError('timed_out', `No answer within ${spanMs} ms.`, { cause })
+      : new PetStoreError('connection_lost', `No answer came from ${baseUrl}.`, { cause });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
@@ -94,7 +93,7 @@ function readAnswer<Result>(response: Response, bytes: Uint8Array, read: Read<Re
     throw unreadable(response, cause);
   }
   const { code, message } = Object(json) as Record<string, unknown>;
-  throw typeof code === 'string' && typeof message === 'string'
+  throw response.status >= 400 && typeof code === 'string' && typeof message === 'string'
     ? newError(code, message, response)
     : unreadable(response);
 }

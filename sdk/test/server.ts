@@ -16,6 +16,8 @@ export type Fault =
   | 'garbage'
   /** Nothing is ever answered. */
   | 'silence'
+  /** The answer is 64 MiB long. */
+  | 'endless'
   | { status: number; code?: string; headers?: Record<string, string>; body?: string };
 
 export interface SeenRequest {
@@ -94,6 +96,10 @@ async function serve(
     response.destroy();
     return;
   }
+  if (fault === 'endless') {
+    writeSpaces(response);
+    return;
+  }
   const answer = typeof fault === 'object' ? refuse(fault) : answerTo(server, claims, seen);
   if (fault === 'lose_answer') {
     response.destroy();
@@ -112,6 +118,16 @@ async function serve(
   // The broken connection comes after the half has left, so that the client sees the half.
   if (fault === 'cut_short') response.write(half, () => response.destroy());
   else response.end(isHalf ? half : bytes);
+}
+
+const SPACES = ' '.repeat(64 * 1024);
+const SPACES_WRITES_MAX = 1000;
+
+/** Far more than any client should read, and still an end for the one that would. */
+function writeSpaces(response: ServerResponse, writesLeft = SPACES_WRITES_MAX): void {
+  response.write(SPACES, (fault) => {
+    if (!fault && writesLeft > 0) writeSpaces(response, writesLeft - 1);
+  });
 }
 
 function answerTo(server: TestServer, claims: Claims, request: SeenRequest): Answer {
@@ -197,9 +213,11 @@ function error(status: number, code: string, message: string): Answer {
 
 // Reading and writing are the server's own, so that a fault of the library cannot hide in both ends.
 function readExactly(body: string): Record<string, unknown> {
-  const exact = (_key: string, value: unknown, context?: { source: string }): unknown =>
-    typeof value === 'number' ? BigInt(context?.source ?? '') : value;
   return JSON.parse(body, exact) as Record<string, unknown>;
+}
+
+function exact(_key: string, value: unknown, context?: { source: string }): unknown {
+  return typeof value === 'number' ? BigInt(context?.source ?? '') : value;
 }
 
 function write({ id, name, categoryId, status }: Pet): string {

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { inspect } from 'node:util';
+import { openTestServer, type TestServer } from '../test/server.ts';
+import { PetStore, type Pet, type PetPage, type PetStoreOptions } from './index.ts';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await openTestServer();
+});
+afterEach(() => server.close());
+
+function newClient(options: Partial<PetStoreOptions> = {}): PetStore {
+  const { baseUrl, apiKey } = server;
+  return new PetStore({ baseUrl, apiKey, backoffMs: 1, warn: () => undefined, ...options });
+}
+
+function stock(count: number): void {
+  for (let index = 0; index < count; index += 1) {
+    const status = index % 3 === 0 ? 'sold' : 'available';
+    server.pets.push({ id: BigInt(index + 1), name: `Animal ${index}`, categoryId: 1n, status });
+  }
+}
+
+async function all(pets: AsyncIterable<Pet>): Promise<Pet[]> {
+  const found: Pet[] = [];
+  for await (const pet of pets) found.push(pet);
+  return found;
+}
+
+test('the iterator walks 1,000 animals over their pages, each once and in order', async () => {
+  stock(1000);
+  assert.deepEqual(await all(newClient().pets.list({ limit: 70 })), server.pets);
+  assert.equal(server.requests.length, Math.ceil(1000 / 70));
+});
+
+test('the iterator walks on when answers are lost between pages', async () => {
+  stock(100);
+  server.fault = ({ number }) => (number % 2 === 0 ? 'cut_short' : undefined);
+  assert.deepEqual(await all(newClient().pets.list({ limit: 10 })), server.pets);
+});
+
+test('the status filter holds on every page', async () => {
+  stock(100);
+  const sold = await all(newClient().pets.list({ status: 'sold', limit: 10 }));
+  assert.deepEqual(
+    sold,
+    server.pets.filter(({ status }) => status === 'sold'),
+  );
+});
+
+test('no further page is fetched once the reader stops', async () => {
+  stock(100);
+  for await (const pet of newClient().pets.list({ limit: 10 })) if (pet.id === 15n) break;
+  assert.equal(server.requests.length, 2);
+});
+
+test('an empty store is an empty list', async () => {
+  assert.deepEqual(await all(newClient().pets.list()), []);
+  assert.deepEqual(await newClient().pets.list().page(), { pets: [], nextCursor: undefined });
+});
+
+test('a console can page forward and back and choose how much a page holds', async () => {
+  stock(25);
+  const list = newClient().pets.list({ limit: 10 });
+  const cursors: (string | undefined)[] = [undefined];
+  const shown: PetPage[] = [];
+  for (let cursor = cursors.at(-1), more = true; more; cursor = cursors.at(-1)) {
+    const page = await list.page(cursor);
+    shown.push(page);
+    more = page.nextCursor !== undefined;
+    cursors.push(page.nextCursor);
+  }
+  assert.deepEqual(
+    shown.map(({ pets }) => pets.length),
+    [10, 10, 5],
+  );
+  assert.deepEqual(await list.page(cursors[1]), shown[1]);
+  assert.deepEqual(await list.page(), shown[0]);
+});
+
+test('the key never goes to another origin, even when a link to the next page points there', async (context) => {
+  const stranger = await openTestServer();
+  context.after(() => stranger.close());
+  stock(30);
+  server.linkBase = stranger.baseUrl;
+  assert.equal((await all(newClient().pets.list({ limit: 10 }))).length, 30);
+  assert.equal(stranger.requests.length, 0);
+});
+
+test('a page whose next page is itself ends in an error, not in a loop', async () => {
+  const headers = { Link: `<${server.baseUrl}/pets?cursor=again>; rel="next"` };
+  server.fault = () => ({ status: 200, headers, body: '[]' });
+  await assert.rejects(all(newClient({ retries: 0 }).pets.list()), { code: 'unreadable_answer' });
+  assert.equal(server.requests.length, 2);
+});
+
+test('int64 extremes are exact in both directions', async () => {
+  const { pets } = newClient();
+  for (const value of [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
+    server.nextId = value;
+    const created = await pets.create({ name: 'Rex', categoryId: value });
+    assert.deepEqual(created, { id: value, name: 'Rex', categoryId: value, status: 'available' });
+    assert.ok(server.requests.at(-1)?.body.includes(`"categoryId":${value}`));
+    assert.deepEqual(await pets.get(value), created);
+    assert.equal(server.requests.at(-1)?.url, `/v1/pets/${value}`);
+  }
+});
+
+test('a plain number is as good as a bigint, and a rounded one sends nothing', async () => {
+  const { pets } = newClient();
+  assert.equal((await pets.create({ name: 'Rex', categoryId: 7, status: 'sold' })).categoryId, 7n);
+  assert.equal((await pets.get(1)).status, 'sold');
+  await assert.rejects(pets.create({ name: 'Rex', categoryId: 2 ** 53 }), TypeError);
+  await assert.rejects(pets.get(2 ** 53), TypeError);
+  assert.equal(server.requests.length, 2);
+});
+
+test('a name comes back exactly as it was given', async () => {
+  const { pets } = newClient();
+  for (const name of ['Zoë 🐕‍🦺', '"\\/\n\t\u2028\u0001', '123', '#1', "'x", '{"id":1}']) {
+    assert.equal((await pets.create({ name, categoryId: 1 })).name, name);
+  }
+});
+
+test('a create under a known key of the caller gives the first animal again', async () => {
+  const { pets } = newClient();
+  const options = { idempotencyKey: 'order "42" \\ line 1'.replaceAll(' ', '-') };
+  const first = await pets.create({ name: 'Rex', categoryId: 7 }, options);
+  assert.deepEqual(await pets.create({ name: 'Rex', categoryId: 7 }, options), first);
+  assert.equal(
+    server.requests[0]?.headers['idempotency-key'],
+    String.raw`"order-\"42\"-\\-line-1"`,
+  );
+  await assert.rejects(pets.create({ name: 'Tom', categoryId: 7 }, options), {
+    code: 'idempotency_key_reused',
+    status: 422,
+  });
+  assert.equal(server.pets.length, 1);
+});
+
+test('a key of the caller that no header can carry is a TypeError', async () => {
+  const { pets } = newClient();
+  for (const idempotencyKey of ['', 'a b', 'é', 'x'.repeat(256), 'a\r\nX: y']) {
+    await assert.rejects(
+      pets.create({ name: 'Rex', categoryId: 7 }, { idempotencyKey }),
+      TypeError,
+    );
+  }
+  assert.equal(server.requests.length, 0);
+});
+
+test('an error carries code, status, message and request id', async () => {
+  const error = {
+    name: 'PetStoreError',
+    code: 'invalid_api_key',
+    status: 401,
+    requestId: 'request-1',
+  };
+  await assert.rejects(newClient({ apiKey: 'pet_test_wrong' }).pets.list().page(), error);
+  await assert.rejects(newClient().pets.list({ limit: 101 }).page(), {
+    code: 'invalid_parameter',
+    status: 400,
+    message: 'limit must be an integer from 1 to 100.',
+    requestId: 'request-2',
+  });
+});
+
+test('a deprecated operation is warned of once, with its end and where to read more', async () => {
+  const warnings: string[] = [];
+  const { pets } = newClient({ warn: (message) => warnings.push(message) });
+  await assert.rejects(pets.get(1), { code: 'pet_not_found', status: 404 });
+  await pets.create({ name: 'Rex', categoryId: 7 });
+  await pets.get(1);
+  assert.deepEqual(warnings, [
+    `petstore-client: GET /pets/{petId} is deprecated and ends on Thu, 05 Dec 2030 00:00:00 GMT. ${server.origin}/docs#getPet`,
+  ]);
+});
+
+test('the key is in no log of the client', () => {
+  const client = newClient();
+  const shown = inspect(client, { depth: null, showHidden: true }) + JSON.stringify(client);
+  assert.ok(!shown.includes(server.apiKey));
+});
+
+test('options that make no sense are a TypeError that names them, and never shows the key', () => {
+  const faults: [Partial<PetStoreOptions>, RegExp][] = [
+    [{ baseUrl: 'pets.example/v1' }, /^baseUrl must be/],
+    [{ baseUrl: 'ftp://pets.example/v1' }, /^baseUrl must be/],
+    [{ baseUrl: 'https://pets.example/v1?a=b' }, /^baseUrl must be/],
+    [{ baseUrl: 'https://me:secret@pets.example/v1' }, /^baseUrl must be/],
+    [{ apiKey: '' }, /^apiKey must be/],
+    [{ apiKey: 'a key' }, /^apiKey must be visible ASCII characters\.$/],
+    [{ timeoutMs: 0 }, /^timeoutMs must be a number from 1 to 2147483647, not 0\.$/],
+    [{ totalTimeoutMs: 2 ** 31 }, /^totalTimeoutMs must be/],
+    [{ retries: -1 }, /^retries must be/],
+    [{ backoffMs: Number.NaN }, /^backoffMs must be/],
+  ];
+  for (const [options, message] of faults) {
+    assert.throws(() => newClient(options), { name: 'TypeError', message });
+  }
+});
+
+test('a base address may end in a slash', async () => {
+  await newClient({ baseUrl: `${server.baseUrl}/` })
+    .pets.list()
+    .page();
+  assert.equal(server.requests[0]?.url, '/v1/pets');
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseJson, parseJsonByTokens, readPet, toInt64, writeNewPet } from './json.ts';
+
+const EXTREMES = [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 0n, -1n];
+
+for (const [name, parse] of [
+  ['JSON.parse', parseJson],
+  ['the tokens', parseJsonByTokens],
+] as const) {
+  test(`reading through ${name} keeps every digit of an integer`, () => {
+    for (const value of EXTREMES) {
+      assert.deepEqual(parse(`{"id": ${value} }`), { id: value });
+    }
+  });
+
+  test(`reading through ${name} leaves texts, keys and other numbers as they are`, () => {
+    const text = String.raw`{"1":"1","a":[1.5,1e3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
+    assert.deepEqual(parse(text), {
+      1: '1',
+      a: [1.5, 1000, -0.25],
+      'b " 2:3': '\\',
+      '#': '#4',
+      "'": `' ": 5`,
+      '': null,
+    });
+  });
+
+  test(`reading through ${name} refuses what is not JSON`, () => {
+    for (const text of ['', '01', '{"a":1', '1 2', '"', '<html>', '[1,]', "{'a':1}"]) {
+      assert.throws(() => parse(text), SyntaxError, text);
+    }
+  });
+}
+
+test('both ways of reading agree on any JSON', () => {
+  const layout = fc.constantFrom(undefined, 1, '\t');
+  fc.assert(
+    fc.property(fc.jsonValue(), layout, (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      assert.deepStrictEqual(parseJsonByTokens(text), parseJson(text));
+    }),
+  );
+});
+
+test('any int64 is written exactly, and read back as it was', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'grapheme' }),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+      (name, categoryId) => {
+        const body = writeNewPet({ name, categoryId, status: 'sold' });
+        assert.deepEqual(parseJson(body), { name, categoryId, status: 'sold' });
+        assert.ok(body.includes(`"categoryId":${categoryId},`));
+      },
+    ),
+  );
+});
+
+test('a number that JavaScript may have rounded is a TypeError that names the field', () => {
+  for (const value of [
+    2 ** 53,
+    -(2 ** 53),
+    1.5,
+    Number.NaN,
+    Infinity,
+    2n ** 63n,
+    -(2n ** 63n) - 1n,
+  ]) {
+    assert.throws(() => toInt64(value, 'categoryId'), {
+      name: 'TypeError',
+      message: `categoryId must be a safe integer or an int64 as a bigint, not ${value}.`,
+    });
+  }
+  assert.equal(toInt64(2 ** 53 - 1, 'id'), 9007199254740991n);
+});
+
+test('a Pet has its four fields and no other, whatever the answer adds', () => {
+  const pet = { id: 1n, name: 'Rex', categoryId: 7n, status: 'available' };
+  assert.deepEqual(readPet({ ...pet, colour: 'brown' }), pet);
+});
+
+test('what is not a Pet is refused', () => {
+  const pet = { id: 1n, name: 'Rex', categoryId: 7n, status: 'available' };
+  for (const wrong of [
+    null,
+    7n,
+    'Rex',
+    [],
+    { ...pet, id: 1.5 },
+    { ...pet, id: '1' },
+    { ...pet, name: 1n },
+    { ...pet, status: 'gone' },
+    { ...pet, categoryId: 2n ** 63n },
+  ]) {
+    assert.throws(() => readPet(wrong), TypeError);
+  }
+});

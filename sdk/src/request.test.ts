@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { openTestServer, type Fault, type TestServer } from '../test/server.ts';
+import { PetStore, PetStoreError, type PetStoreOptions } from './index.ts';
+import { parseRetryAfter } from './request.ts';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await openTestServer();
+});
+afterEach(() => server.close());
+
+const REX = { name: 'Rex', categoryId: 7 };
+
+function newClient(options: Partial<PetStoreOptions> = {}): PetStore {
+  return new PetStore({ baseUrl: server.baseUrl, apiKey: server.apiKey, backoffMs: 1, ...options });
+}
+
+function failFirst(count: number, fault: Fault): void {
+  server.fault = ({ number }) => (number <= count ? fault : undefined);
+}
+
+test('with every second answer lost, 1,000 creates make exactly 1,000 animals', async () => {
+  const faults: Fault[] = ['lose_answer', 'cut_short', 'lose_request', 'half_json'];
+  server.fault = ({ number }) =>
+    number % 2 === 0 ? faults[(number / 2) % faults.length] : undefined;
+  // Which of ten creates at a time is the unlucky one is chance: forty retries make it certain enough.
+  const { pets } = newClient({ retries: 40 });
+  const names = Array.from({ length: 1000 }, (_, index) => `Animal ${index}`);
+  const waiting = [...names];
+  const created: bigint[] = [];
+  const worker = async (): Promise<void> => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      created.push((await pets.create({ name, categoryId: 1 })).id);
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, worker));
+
+  assert.equal(server.pets.length, 1000);
+  assert.deepEqual(new Set(server.pets.map(({ name }) => name)), new Set(names));
+  assert.deepEqual(new Set(created), new Set(server.pets.map(({ id }) => id)));
+  assert.ok(server.requests.length >= 1900, `${server.requests.length} requests were sent`);
+});
+
+for (const fault of [
+  'lose_request',
+  'lose_answer',
+  'cut_short',
+  'half_json',
+  'garbage',
+  { status: 503 },
+  { status: 429, code: 'rate_limited' },
+  { status: 502, body: '<html>Bad Gateway</html>' },
+] satisfies Fault[]) {
+  test(`a create survives two times ${JSON.stringify(fault)}, with one key and one animal`, async () => {
+    failFirst(2, fault);
+    const pet = await newClient().pets.create(REX);
+    assert.equal(server.requests.length, 3);
+    assert.equal(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size, 1);
+    assert.deepEqual(server.pets, [pet]);
+  });
+}
+
+test('two creates of the same animal have two keys and make two animals', async () => {
+  const { pets } = newClient();
+  await pets.create(REX);
+  await pets.create(REX);
+  assert.equal(server.pets.length, 2);
+});
+
+test('Retry-After is waited for, in seconds and as a date', async () => {
+  failFirst(2, { status: 503, code: 'overloaded', headers: { 'Retry-After': '1' } });
+  const start = performance.now();
+  await newClient().pets.create(REX);
+  // A timer may fire a breath early.
+  assert.ok(performance.now() - start >= 1990);
+  assert.equal(server.requests.length, 3);
+
+  const now = Date.parse('Thu, 05 Dec 2030 00:00:00 GMT');
+  assert.equal(parseRetryAfter('Thu, 05 Dec 2030 00:01:00 GMT', now), 60_000);
+  assert.equal(parseRetryAfter('Wed, 04 Dec 2030 00:00:00 GMT', now), 0);
+  assert.equal(parseRetryAfter('120', now), 120_000);
+  assert.equal(parseRetryAfter('soon', now), undefined);
+  assert.equal(parseRetryAfter('', now), undefined);
+});
+
+test('retries stop at the bound, and the error is the last answer', async () => {
+  server.fault = () => ({ status: 503, code: 'overloaded' });
+  await assert.rejects(newClient({ retries: 3 }).pets.create(REX), {
+    name: 'PetStoreError',
+    code: 'overloaded',
+    status: 503,
+    message: 'On purpose.',
+    requestId: 'request-4',
+  });
+  assert.equal(server.requests.length, 4);
+});
+
+test('a wait that would outlast the total time is not begun', async () => {
+  server.fault = () => ({ status: 429, code: 'rate_limited', headers: { 'Retry-After': '3600' } });
+  await assert.rejects(newClient().pets.create(REX), {
+    code: 'rate_limited',
+    retryAfterMs: 3_600_000,
+  });
+  assert.equal(server.requests.length, 1);
+});
+
+test('a refusal that would only be repeated is not retried', async () => {
+  for (const status of [400, 401, 403, 404, 410, 422, 500, 501]) {
+    server.requests.length = 0;
+    server.fault = () => ({ status, code: 'a_code_of_tomorrow' });
+    await assert.rejects(newClient().pets.create(REX), { code: 'a_code_of_tomorrow', status });
+    assert.equal(server.requests.length, 1, String(status));
+  }
+});
+
+test('a service that never answers is given up after the time-out of each attempt', async () => {
+  server.fault = () => 'silence';
+  await assert.rejects(newClient({ timeoutMs: 50, retries: 1 }).pets.create(REX), {
+    name: 'PetStoreError',
+    code: 'timed_out',
+    status: 0,
+    requestId: undefined,
+    message: 'No answer within 50 ms.',
+  });
+});
+
+test('the total time ends a call however many retries are left', async () => {
+  server.fault = () => 'silence';
+  const patient = { timeoutMs: 20, totalTimeoutMs: 200, retries: 1_000_000 };
+  await assert.rejects(newClient(patient).pets.create(REX), { code: 'timed_out' });
+  await assert.rejects(newClient({ totalTimeoutMs: 50 }).pets.create(REX), {
+    code: 'timed_out',
+    message: 'No answer within 50 ms.',
+  });
+
+  // So many quick retries that 2 to their power is no number any more.
+  server.fault = () => ({ status: 503 });
+  const hasty = { backoffMs: 0, totalTimeoutMs: 3_000, retries: 1_000_000 };
+  await assert.rejects(newClient(hasty).pets.create(REX), PetStoreError);
+});
+
+test('no service at all is connection_lost, with the reason as its cause', async () => {
+  await server.close();
+  await assert.rejects(newClient({ retries: 1 }).pets.create(REX), (error) => {
+    assert.ok(error instanceof PetStoreError && error.cause instanceof Error);
+    assert.equal(error.code, 'connection_lost');
+    assert.equal(error.message, `No answer came from ${server.baseUrl}.`);
+    return true;
+  });
+});
+
+test('an answer that stays unreadable is an error with its status and request id', async () => {
+  server.fault = () => 'garbage';
+  await assert.rejects(newClient({ retries: 1 }).pets.create(REX), {
+    code: 'unreadable_answer',
+    status: 201,
+    requestId: 'request-2',
+  });
+});
+
+test('an answer without end is given up before it fills the memory', async () => {
+  server.fault = () => 'endless';
+  await assert.rejects(newClient({ retries: 0 }).pets.create(REX), { code: 'unreadable_answer' });
+});
+
+test('a signal ends a call that waits for an answer, with its own reason', async () => {
+  const controller = new AbortController();
+  server.fault = () => {
+    controller.abort(new Error('The page was left.'));
+    return 'silence';
+  };
+  const client = newClient({ timeoutMs: 1_000_000, totalTimeoutMs: 1_000_000 });
+  await assert.rejects(client.pets.create(REX, { signal: controller.signal }), {
+    message: 'The page was left.',
+  });
+  assert.equal(server.requests.length, 1);
+});
+
+test('a signal ends a call that waits for its next attempt', async () => {
+  const controller = new AbortController();
+  const client = newClient({ retries: 1, totalTimeoutMs: 1_000_000 });
+  server.fault = () => {
+    // Well after the 503 has arrived, and long before the retry that it asks for.
+    setTimeout(() => controller.abort(), 300);
+    return { status: 503, headers: { 'Retry-After': '600' } };
+  };
+  await assert.rejects(client.pets.create(REX, { signal: controller.signal }), {
+    name: 'AbortError',
+  });
+  assert.equal(server.requests.length, 1);
+});
+
+test('a signal that has already fired sends nothing', async () => {
+  const { pets } = newClient();
+  const signal = AbortSignal.abort();
+  await assert.rejects(pets.create(REX, { signal }), { name: 'AbortError' });
+  await assert.rejects(pets.get(1, { signal }), { name: 'AbortError' });
+  await assert.rejects(pets.list({ signal }).page(), { name: 'AbortError' });
+  assert.equal(server.requests.length, 0);
+});
+
+test('a redirect is not followed, so that the key stays with the service', async (context) => {
+  const stranger = await openTestServer();
+  context.after(() => stranger.close());
+  server.fault = () => ({ status: 307, headers: { Location: `${stranger.baseUrl}/pets` } });
+  await assert.rejects(newClient().pets.create(REX), { code: 'unreadable_answer', status: 307 });
+  assert.equal(server.requests.length, 1);
+  assert.equal(stranger.requests.length, 0);
+});
