@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { GET_PET_DEPRECATION } from '../http/deprecation.ts';
 import type { HttpRequest } from '../http/message.ts';
 import { Pages } from '../http/pages.ts';
 import { toJavaScript } from './assets.ts';
@@ -66,4 +67,19 @@ test('the modules lose nothing but types, comments and space on their way to the
     }
     assert.doesNotMatch(toJavaScript(source), /^\s*(?:interface|import type|export type) /m);
   }
+});
+
+test('the pages name the dates by which the service itself goes', async () => {
+  const { since, removedAt } = GET_PET_DEPRECATION;
+  const removed = removedAt.toISOString().slice(0, 10);
+  const removedInWords = removedAt.toLocaleDateString('en-GB', {
+    dateStyle: 'long',
+    timeZone: 'UTC',
+  });
+  const text = async (path: string) => String((await ask(path)).body);
+  const deprecations = await text('/docs/deprecations');
+  assert.ok(deprecations.includes(`datetime="${since.toISOString().slice(0, 10)}"`));
+  assert.ok(deprecations.includes(`datetime="${removed}T00:00:00Z">${removedInWords}<`));
+  assert.ok((await text('/')).includes(`datetime="${removed}">${removedInWords}<`));
+  assert.ok((await text('/assets/src/console/page/reference.css')).includes(removedInWords));
 });
