@@ -14,6 +14,10 @@ function ask(path: string, headers: HttpRequest['headers'] = {}) {
   return pages.answer(request, path);
 }
 
+async function textOf(path: string): Promise<string> {
+  return String((await ask(path)).body);
+}
+
 function headerOf({ headers }: { headers: readonly string[] }, name: string): string | undefined {
   return headers[headers.indexOf(name) + 1];
 }
@@ -47,7 +51,7 @@ test('no page allows inline scripts, inline styles or another host', async () =>
 
 test('every asset that a page names is there, and nothing of another host is named', async () => {
   for (const path of ['/', '/docs', '/docs/deprecations']) {
-    const html = String((await ask(path)).body);
+    const html = await textOf(path);
     const named = [...html.matchAll(/(?:href|src)="([^"#]+)/g)].map(([, address = '']) => address);
     for (const address of named) {
       const url = new URL(address, `http://pets.example${path}`);
@@ -76,10 +80,9 @@ test('the pages name the dates by which the service itself goes', async () => {
     dateStyle: 'long',
     timeZone: 'UTC',
   });
-  const text = async (path: string) => String((await ask(path)).body);
-  const deprecations = await text('/docs/deprecations');
+  const deprecations = await textOf('/docs/deprecations');
   assert.ok(deprecations.includes(`datetime="${since.toISOString().slice(0, 10)}"`));
   assert.ok(deprecations.includes(`datetime="${removed}T00:00:00Z">${removedInWords}<`));
-  assert.ok((await text('/')).includes(`datetime="${removed}">${removedInWords}<`));
-  assert.ok((await text('/assets/src/console/page/reference.css')).includes(removedInWords));
+  assert.ok((await textOf('/')).includes(`datetime="${removed}">${removedInWords}<`));
+  assert.ok((await textOf('/assets/src/console/page/reference.css')).includes(removedInWords));
 });
