@@ -6,6 +6,7 @@ import { unfitRuntime } from './runtime.ts';
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./cli/serve.ts')).serve,
   keys: async () => (await import('./cli/keys.ts')).keys,
+  pets: async () => (await import('./cli/pets.ts')).pets,
   check: async () => (await import('./cli/check.ts')).check,
 };
 

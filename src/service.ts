@@ -58,7 +58,7 @@ export async function startService(config: Config, around: Surroundings): Promis
     config.adminPort === undefined
       ? undefined
       : await openDoor('--admin-port', {
-          createHandle: () => adminHandle(metrics, health),
+          createHandle: () => adminHandle(metrics, health, newRequestId),
           host: LOOPBACK,
           port: config.adminPort,
           newRequestId,
@@ -117,7 +117,7 @@ function publicPages(config: Config, baseUrl: string, health: NamedPage[]): Page
 }
 
 /** What operators see, on the loopback address only. */
-function adminHandle(metrics: Metrics, health: NamedPage[]): Handle {
+function adminHandle(metrics: Metrics, health: NamedPage[], newRequestId: () => string): Handle {
   const registry = openRegistry(metrics);
   const exposition: Page = async () => ({
     status: 200,
@@ -125,7 +125,10 @@ function adminHandle(metrics: Metrics, health: NamedPage[]): Handle {
     body: await registry.metrics(),
   });
   const pages = new Pages(new Map([['/metrics', exposition], ...health]));
-  return (request) => pages.answer(request, request.target);
+  return async (request) => {
+    const { headers, ...answer } = await pages.answer(request, request.target);
+    return { ...answer, headers: [...headers, 'X-Request-Id', newRequestId()] };
+  };
 }
 
 async function openDoor(flag: string, parts: ServerParts): Promise<HttpServer> {

@@ -11,8 +11,8 @@ import { run, serve, temporaryFolder } from './test-process.ts';
 
 async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const body = method === 'POST' ? '{"name":"Rex","categoryId":1}' : null;
-  return (await fetch(`${url}/pets`, { method, headers, body })).status;
+  const body = method === 'POST' && { body: '{"name":"Rex","categoryId":1}' };
+  return (await fetch(`${url}/pets`, { method, headers, ...body })).status;
 }
 
 test('--version and --help print to standard output and nothing else', async () => {

@@ -16,6 +16,7 @@ Usage
   petstore keys list                                 all keys, without their secrets
   petstore keys revoke ID                            end a key now
   petstore keys rotate ID [--overlap 24h]            a new key now, the old one ends after the overlap
+  petstore pets list | add | get ID                  use a running service; see petstore pets --help
   petstore check BASE_URL [BASE_URL2] --key K [--key2 K2] [--write] [--json]
                                                      hold any service to the specification; reads only
                                                      unless --write (keys: PETSTORE_API_KEY, PETSTORE_API_KEY_2)

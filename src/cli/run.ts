@@ -10,6 +10,11 @@ export async function runCommand(
   [name, ...args]: string[],
 ): Promise<number> {
   const { stdout, stderr } = process;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    // The reader, such as head, has seen enough.
+    process.exit(0);
+  });
   if (name === '--version' || name === 'version') {
     stdout.write(`${version()}\n`);
     return 0;

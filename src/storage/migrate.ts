@@ -33,3 +33,10 @@ export function pendingMigrations(
   }
   return migrations.slice(version);
 }
+
+/** A store that `petstore copy` has begun to fill, and that lacks the rest. */
+export function unfinishedCopy(store: string, source: string): StoreUnusable {
+  return new StoreUnusable(
+    `${store} is an unfinished copy of ${source}: finish it with petstore copy, or open another store.`,
+  );
+}

@@ -1,12 +1,15 @@
 import type { Store } from '../domain/store.ts';
-import { openSqliteStore } from './sqlite/store.ts';
 
-/** Opens the store that the settings name. */
-export async function openStore({
-  file,
-}: {
+/** Opens the store of a configuration: PostgreSQL where an address is given, otherwise one file. */
+export async function openStore(where: {
   databaseUrl: string | undefined;
   file: string;
 }): Promise<Store> {
-  return openSqliteStore(file);
+  // Each is loaded only where it is used: the other's driver would lengthen the start for nothing.
+  if (where.databaseUrl === undefined) {
+    const { openSqliteStore } = await import('./sqlite/store.ts');
+    return openSqliteStore(where.file);
+  }
+  const { openPostgresStore } = await import('./postgres/store.ts');
+  return openPostgresStore(where.databaseUrl);
 }

@@ -47,6 +47,16 @@ export function prepareFile(file: string): void {
   }
 }
 
+/** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
+export function unfinishedCopyOf(database: DatabaseSync): string | undefined {
+  const isMarked = database
+    .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unfinished_copy'")
+    .get();
+  if (isMarked === undefined) return undefined;
+  const row = database.prepare('SELECT source FROM unfinished_copy').get() as unknown as unknown[];
+  return String(row[0]);
+}
+
 function migrate(database: DatabaseSync, file: string): void {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   // IMMEDIATE: of several processes that start at once one migrates, and the others then find it done.

@@ -4,7 +4,8 @@ import { Refusal } from '../../domain/errors.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation, PetQuery, Store } from '../../domain/store.ts';
-import { openConnection, prepareFile } from './connection.ts';
+import { unfinishedCopy } from '../migrate.ts';
+import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
 import {
   API_KEY_COLUMNS,
   apiKeyOfRow,
@@ -12,12 +13,13 @@ import {
   petOfRow,
   type ApiKeyRow,
   type PetRow,
-} from './rows.ts';
+} from '../rows.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Opens the store that lives in one file. */
 export function openSqliteStore(file: string): Store {
   prepareFile(file);
+  refuseUnfinishedCopy(file);
   return new SqliteStore(file);
 }
 
@@ -105,8 +107,15 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     await this.#writes.close();
-    this.#database.close();
+    if (this.#database.isOpen) this.#database.close();
   }
+}
+
+function refuseUnfinishedCopy(file: string): void {
+  const database = openConnection(file);
+  const source = unfinishedCopyOf(database);
+  database.close();
+  if (source !== undefined) throw unfinishedCopy(file, source);
 }
 
 function prepareReads(database: DatabaseSync) {

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
-import { API_KEY_COLUMNS, PET_COLUMNS, petOfRow, rowOfApiKey, type PetRow } from './rows.ts';
+import { API_KEY_COLUMNS, PET_COLUMNS, petOfRow, rowOfApiKey, type PetRow } from '../rows.ts';
 
 /** Forgotten claims removed for each new one, so that their number falls as fast as it grew. */
 const EXPIRED_CLAIMS_REMOVED_MAX = 2;

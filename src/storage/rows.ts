@@ -1,5 +1,5 @@
-import type { ApiKey, Scope } from '../../domain/api-key.ts';
-import type { Pet } from '../../domain/pet.ts';
+import type { ApiKey, Scope } from '../domain/api-key.ts';
+import type { Pet } from '../domain/pet.ts';
 
 // Rows arrive as arrays in the order of these columns: an object a row would cost more than the row.
 
@@ -53,6 +53,17 @@ export function rowOfApiKey(key: ApiKey): (string | number | null)[] {
     key.lastUsedAt?.getTime() ?? null,
   ];
 }
+
+/** Claims as they are stored, in the order of CLAIM_COLUMNS. */
+export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
+
+export type ClaimRow = [
+  apiKeyId: string,
+  key: string,
+  fingerprint: string,
+  petId: bigint,
+  expiresAt: bigint,
+];
 
 function dateOf(time: Time): Date | undefined {
   return time === null ? undefined : new Date(Number(time));

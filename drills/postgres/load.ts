@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../src/domain/errors.ts';
+import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
+import type { NewPet, Pet } from '../../src/domain/pet.ts';
+import type { Creation, Store } from '../../src/domain/store.ts';
+
+/** Every call must be settled within this time, whatever happens to the database. */
+const CALL_MS_MAX = 5_000;
+const PAUSE_AFTER_REFUSAL_MS = 20;
+const PAGE = 1_000;
+
+export interface LoadReport {
+  calls: number;
+  acknowledged: number;
+  refused: number;
+  slowestCallMs: number;
+  violations: string[];
+}
+
+/**
+ * Clients that create and read without end, and keep account of what they were promised. Every animal
+ * has a name of its own, so that afterwards each promise can be held against what is stored.
+ */
+export class Load {
+  readonly #store: Store;
+  readonly #apiKeyId: string;
+  readonly #violations: string[] = [];
+  /** By name: the id that was acknowledged. */
+  readonly #acknowledged = new Map<string, bigint>();
+  #calls = 0;
+  #refused = 0;
+  #slowestCallMs = 0;
+  #lastAcknowledgedAt = 0;
+  #isStopping = false;
+  #clients: Promise<void>[] = [];
+
+  constructor(store: Store, apiKeyId: string) {
+    this.#store = store;
+    this.#apiKeyId = apiKeyId;
+  }
+
+  start(clients: number): void {
+    this.#isStopping = false;
+    this.#clients = Array.from({ length: clients }, (_, index) => this.#client(index));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all(this.#clients);
+  }
+
+  /** Resolves with the time it took until a create that began after now was acknowledged. */
+  async untilAcknowledged(timeoutMs: number): Promise<number> {
+    const from = performance.now();
+    while (this.#lastAcknowledgedAt <= from) {
+      if (performance.now() - from > timeoutMs) {
+        this.#violations.push(`nothing was acknowledged for ${timeoutMs} ms after the fault`);
+        break;
+      }
+      await sleep(5);
+    }
+    return performance.now() - from;
+  }
+
+  /** Reads the whole catalogue and holds it against every promise. */
+  async check(): Promise<LoadReport> {
+    const stored = new Map<string, bigint>();
+    let afterId = 0n;
+    for (;;) {
+      const page = await this.#store.listPets({ status: undefined, afterId, count: PAGE });
+      for (const { id, name } of page) {
+        if (stored.has(name)) this.#violations.push(`${name} is stored twice`);
+        stored.set(name, id);
+        afterId = id;
+      }
+      if (page.length === 0) break;
+    }
+    for (const [name, id] of this.#acknowledged) {
+      if (stored.get(name) !== id) {
+        this.#violations.push(`${name} was acknowledged as ${id} and is ${stored.get(name)}`);
+      }
+    }
+    return {
+      calls: this.#calls,
+      acknowledged: this.#acknowledged.size,
+      refused: this.#refused,
+      slowestCallMs: Math.round(this.#slowestCallMs),
+      violations: this.#violations,
+    };
+  }
+
+  async #client(client: number): Promise<void> {
+    for (let number = 0; !this.#isStopping; number += 1) {
+      const name = `${client}-${number}-${performance.now()}`;
+      // Two of three creates carry a claim and are repeated until they are acknowledged.
+      const isClaimed = number % 3 !== 0;
+      const creation = await this.#create(
+        { name, categoryId: BigInt(number), status: 'available' },
+        isClaimed,
+      );
+      if (creation === undefined || creation.kind === 'claim_conflict') continue;
+      this.#check(creation.pet, name);
+      this.#acknowledged.set(name, creation.pet.id);
+      const found = await this.#call(() => this.#store.findPet(creation.pet.id));
+      if (found !== undefined) this.#check(found.answer, name);
+    }
+  }
+
+  async #create(pet: NewPet, isClaimed: boolean): Promise<Creation | undefined> {
+    const options = { apiKeyId: this.#apiKeyId, now: new Date() };
+    const claim = isClaimed ? newIdempotencyClaim(pet.name, pet, options) : undefined;
+    for (;;) {
+      const began = performance.now();
+      const created = await this.#call(() => this.#store.createPet(pet, claim));
+      if (created !== undefined) this.#lastAcknowledgedAt = began;
+      if (created !== undefined || !isClaimed) return created?.answer;
+    }
+  }
+
+  #check(pet: Pet | undefined, name: string): void {
+    if (pet?.name !== name) this.#violations.push(`asked for ${name} and got ${pet?.name}`);
+  }
+
+  /** One call: undefined when it was refused, and a violation when it was anything but settled in time. */
+  async #call<Answer>(call: () => Promise<Answer>): Promise<{ answer: Answer } | undefined> {
+    const began = performance.now();
+    this.#calls += 1;
+    try {
+      return { answer: await call() };
+    } catch (error) {
+      this.#refused += 1;
+      if (!(error instanceof Refusal) || error.status !== 503) {
+        this.#violations.push(`a call ended with ${String(error)}`);
+      }
+      await sleep(PAUSE_AFTER_REFUSAL_MS);
+      return undefined;
+    } finally {
+      const tookMs = performance.now() - began;
+      this.#slowestCallMs = Math.max(this.#slowestCallMs, tookMs);
+      if (tookMs > CALL_MS_MAX) {
+        this.#violations.push(`a call took ${Math.round(tookMs)} ms`);
+      }
+    }
+  }
+}

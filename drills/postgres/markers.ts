@@ -1,0 +1,98 @@
+import { Client, types } from 'pg';
+import { parseAddress } from '../../src/storage/postgres/address.ts';
+import {
+  openConnection,
+  type Connection,
+  type Row,
+  type Statement,
+} from '../../src/storage/postgres/connection.ts';
+import { Pool } from '../../src/storage/postgres/pool.ts';
+
+const CONNECTIONS = 4;
+/** Far more callers than connections, so that every answer finds others waiting. */
+const CALLERS = 100;
+/** One query in so many takes longer than its caller waits. */
+const LATE_EVERY = 500;
+const LATE_TIMEOUT_MS = 5;
+const TIMEOUT_MS = 60_000;
+
+const MARKER: Statement = { name: 'marker', text: 'SELECT $1::bigint' };
+const LATE: Statement = { name: 'late', text: 'SELECT $1::bigint, pg_sleep(0.03)' };
+
+export interface MarkersReport {
+  queries: number;
+  answered: number;
+  givenUp: number;
+  wrong: number;
+}
+
+/** Sends queries that each ask for a number of their own, and counts the answers with another's. */
+export async function drillMarkers(options: {
+  url: string;
+  queries: number;
+  open?: (url: string) => Promise<Connection>;
+}): Promise<MarkersReport> {
+  const open = options.open ?? openReal;
+  const pool = new Pool(() => open(options.url), CONNECTIONS);
+  const report = { queries: options.queries, answered: 0, givenUp: 0, wrong: 0 };
+  let next = 0n;
+  const caller = async () => {
+    while (next < options.queries) {
+      next += 1n;
+      const marker = next;
+      const isLate = marker % BigInt(LATE_EVERY) === 0n;
+      const deadline = performance.now() + (isLate ? LATE_TIMEOUT_MS : TIMEOUT_MS);
+      try {
+        const [row] = await pool.query(isLate ? LATE : MARKER, [marker], deadline);
+        report.answered += 1;
+        if (row?.[0] !== marker) report.wrong += 1;
+      } catch {
+        report.givenUp += 1;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  await pool.close();
+  return report;
+}
+
+async function openReal(url: string): Promise<Connection> {
+  const address = parseAddress(url);
+  const [host] = address.hosts;
+  if (host === undefined) throw new Error('no host');
+  return openConnection(address, host);
+}
+
+/**
+ * The control: a connection with the fault the drill looks for. It is kept when a caller gives up, and
+ * its late answer goes to whoever is next. The drill must find wrong rows here, or it finds nothing.
+ */
+export async function openMixedUp(url: string): Promise<Connection> {
+  const client = new Client({ connectionString: url });
+  client.setTypeParser(types.builtins.INT8, BigInt);
+  await client.connect();
+  let callers: { resolve: (rows: Row[]) => void }[] = [];
+  return {
+    query({ name, text }, values, deadline) {
+      return new Promise((resolve, reject) => {
+        const caller = { resolve };
+        callers.push(caller);
+        const timer = setTimeout(() => {
+          callers = callers.filter((other) => other !== caller);
+          reject(new Error('no answer in time'));
+        }, deadline - performance.now());
+        const answer = async () => {
+          const { rows } = await client.query<Row>({ name, text, values, rowMode: 'array' });
+          clearTimeout(timer);
+          callers.shift()?.resolve(rows);
+        };
+        // Answers that are still due when the pool is closed never come.
+        answer().catch(() => undefined);
+      });
+    },
+    isUsable: () => true,
+    onLost: () => undefined,
+    close: () => client.end(),
+    destroy: () => undefined,
+  };
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ERROR_STATUS } from '../domain/errors.ts';
+import { openApiDocument } from './openapi.ts';
+
+interface Described {
+  deprecated?: boolean;
+  responses: Record<
+    string,
+    { headers: object; content?: Record<string, { schema: object; examples?: object }> }
+  >;
+  parameters: { name: string; in: string }[];
+}
+
+const text = JSON.stringify(openApiDocument(), undefined, 2);
+const document = JSON.parse(text) as {
+  openapi: string;
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Described>>;
+  components: Record<string, Record<string, unknown>>;
+};
+
+test('openapi.json in the tree is the document the service serves; npm run openapi renews it', () => {
+  const kept = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
+  assert.equal(kept, `${text}\n`);
+});
+
+test('the surface is three operations on two paths, and getPet alone is deprecated', () => {
+  const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { deprecated }]) => [method, path, deprecated ?? false]),
+  );
+  assert.deepEqual(listed, [
+    ['get', '/pets', false],
+    ['post', '/pets', false],
+    ['get', '/pets/{petId}', true],
+  ]);
+  assert.match(document.openapi, /^3\.1\./);
+  assert.equal(document.servers.length, 2);
+});
+
+test('every reference leads somewhere', () => {
+  for (const [, group = '', name = ''] of text.matchAll(
+    /"\$ref": "#\/components\/(\w+)\/([^"]+)"/g,
+  )) {
+    assert.ok(document.components[group]?.[name], `${group}/${name}`);
+  }
+});
+
+test('int64 is an integer of that format, and nothing of our bigint shows', () => {
+  assert.doesNotMatch(text, /bigint/);
+  const { Pet } = document.components['schemas'] as Record<
+    string,
+    { properties: Record<string, object> }
+  >;
+  assert.partialDeepStrictEqual(Pet?.properties['id'], { type: 'integer', format: 'int64' });
+});
+
+test('every error answer has the Error body with an example of each of its codes', () => {
+  const shown = new Set<string>();
+  for (const methods of Object.values(document.paths)) {
+    for (const { responses } of Object.values(methods)) {
+      for (const [status, { content }] of Object.entries(responses)) {
+        if (Number(status) < 400) continue;
+        const json = content?.['application/json'];
+        assert.deepEqual(json?.schema, { $ref: '#/components/schemas/Error' });
+        for (const code of Object.keys(json?.examples ?? {})) {
+          assert.equal(String(ERROR_STATUS[code as keyof typeof ERROR_STATUS]), status);
+          shown.add(code);
+        }
+      }
+    }
+  }
+  // These two are answers of no operation: the path or the method is not one.
+  const expected = Object.keys(ERROR_STATUS).filter(
+    (code) => code !== 'route_not_found' && code !== 'method_not_allowed',
+  );
+  assert.deepEqual([...shown].toSorted(), expected.toSorted());
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openLog } from './log.ts';
+
+function lines(isTTY: boolean, level: 'info' | 'silent' = 'info'): string[] {
+  const written: string[] = [];
+  const log = openLog(level, { isTTY, write: (text) => written.push(text) });
+  log.debug('hidden');
+  log.info({ keyId: 'key_a', status: 200 }, 'request');
+  log.error({ err: new Error('the disk is gone') }, 'request failed');
+  return written;
+}
+
+test('a program gets one JSON object a line, with the time and the cause', () => {
+  const [first = '', second = ''] = lines(false);
+  assert.match(first, /^\{.*\}\n$/);
+  const { time, ...rest } = JSON.parse(first) as Record<string, unknown>;
+  assert.match(String(time), /^\d{4}-\d\d-\d\dT/);
+  assert.deepEqual(rest, { level: 30, keyId: 'key_a', status: 200, msg: 'request' });
+  assert.match(second, /the disk is gone/);
+});
+
+test('a person at a terminal gets a line to read', () => {
+  const [first = '', second = ''] = lines(true);
+  assert.match(first, /^\d\d:\d\d:\d\d info {2}request keyId=key_a status=200\n$/);
+  assert.match(second, /error request failed .*the disk is gone/);
+});
+
+test('silent is silent', () => {
+  assert.deepEqual(lines(false, 'silent'), []);
+});

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { StoreUnusable } from '../../domain/store.ts';
+
+const DEFAULT_PORT = 5432;
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
+const EXAMPLE = 'postgres://user:password@host:5432/database';
+
+export interface Host {
+  host: string;
+  port: number;
+}
+
+/** Where a catalogue lives: one database, on one of these hosts. */
+export interface Address {
+  hosts: Host[];
+  user: string | undefined;
+  password: string | undefined;
+  database: string;
+  tls: ConnectionOptions | false;
+  /** How it is named to people: everything but the password. */
+  shown: string;
+}
+
+// Several hosts, separated by commas, are not a URL to the URL class: they are taken apart first.
+const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^@/]*)@)?([^/?]*)\/([^/?]+)(?:\?(.*))?$/;
+
+export function parseAddress(url: string): Address {
+  const match = URL_PARTS.exec(url);
+  if (match === null) {
+    throw new StoreUnusable(
+      `the database address is not one of PostgreSQL: DATABASE_URL must read ${EXAMPLE}, with more hosts separated by commas.`,
+    );
+  }
+  const [, credentials = '', hostList = '', database = '', query = ''] = match;
+  const [user, ...password] = credentials.split(':');
+  const hosts = hostList.split(',').map(parseHost);
+  const name = decode(database);
+  return {
+    hosts,
+    user: user ? decode(user) : undefined,
+    password: password.length > 0 ? decode(password.join(':')) : undefined,
+    database: name,
+    tls: parseTls(new URLSearchParams(query)),
+    shown: `postgres://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${name}`,
+  };
+}
+
+function parseHost(text: string): Host {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text);
+  const port = Number(match?.[2] ?? DEFAULT_PORT);
+  if (match?.[1] === undefined || port < 1 || port > 65_535) {
+    throw new StoreUnusable(
+      `"${text}" in DATABASE_URL is not a host: it must read host or host:port, as in ${EXAMPLE}.`,
+    );
+  }
+  return { host: decode(match[1].replaceAll(/[[\]]/g, '')), port };
+}
+
+/**
+ * TLS as libpq understands `sslmode`, without its two halfway modes: `allow` and `prefer` would go on in
+ * plain text whenever somebody in between asks for it.
+ */
+function parseTls(parameters: URLSearchParams): ConnectionOptions | false {
+  const unknown = [...parameters.keys()].filter(
+    (name) => name !== 'sslmode' && name !== 'sslrootcert',
+  );
+  if (unknown.length > 0) {
+    throw new StoreUnusable(
+      `DATABASE_URL has parameters that mean nothing here (${unknown.join(', ')}): leave them out; sslmode and sslrootcert are known.`,
+    );
+  }
+  const given = parameters.get('sslmode') ?? 'disable';
+  const mode = SSL_MODES.find((known) => known === given);
+  if (mode === undefined) {
+    throw new StoreUnusable(
+      `sslmode=${given} in DATABASE_URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
+    );
+  }
+  return tlsOf(mode, parameters.get('sslrootcert'));
+}
+
+function tlsOf(mode: SslMode, rootFile: string | null): ConnectionOptions | false {
+  if (mode === 'disable') return false;
+  const authority = rootFile === null ? {} : { ca: readRootFile(rootFile) };
+  if (mode === 'verify-full') return authority;
+  // The certificate is checked, the name in it is not.
+  const anyName = { checkServerIdentity: () => undefined };
+  if (rootFile !== null) return { ...authority, ...anyName };
+  if (mode === 'require') return { rejectUnauthorized: false };
+  throw new StoreUnusable(
+    'sslmode=verify-ca in DATABASE_URL needs sslrootcert=FILE, the certificate to trust; or use sslmode=verify-full.',
+  );
+}
+
+function readRootFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new StoreUnusable(
+      `sslrootcert=${file} in DATABASE_URL cannot be read: it must name a file of certificates (PEM).`,
+      { cause },
+    );
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StoreUnusable(
+      'DATABASE_URL has a % that stands for nothing: write a literal % in a name or password as %25.',
+    );
+  }
+}

@@ -1,0 +1,143 @@
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet } from '../../domain/pet.ts';
+import type { Creation } from '../../domain/store.ts';
+import { createBatch } from './create-batch.ts';
+import { faultOf, overloaded, unavailable, type Fault } from './faults.ts';
+import type { Pool } from './pool.ts';
+
+/** What may wait to be stored at once. Beyond it a caller hears `overloaded` immediately. */
+const WAITING_MAX = 10_000;
+/** A batch is one round trip and one commit: long enough to share them, short enough to answer soon. */
+const BATCH_MAX = 500;
+const ATTEMPTS_MAX = 5;
+/** A create that has less of its time left than this is refused rather than sent. */
+const TIME_TO_SEND_MIN_MS = 1_000;
+
+export interface WaitingCreate {
+  pet: NewPet;
+  claim: IdempotencyClaim | undefined;
+  deadline: number;
+  resolve: (creation: Creation) => void;
+  reject: (reason: Error) => void;
+}
+
+/**
+ * Gathers the creates of this process into batches, one in flight at a time: what arrives while one is
+ * on its way goes into the next. More in flight would not help, because all creates of all processes
+ * pass through the counter one after the other.
+ */
+export class CreateQueue {
+  readonly #pool: Pool;
+  readonly #callTimeoutMs: number;
+  #waiting: WaitingCreate[] = [];
+  #sending: Promise<void> | undefined;
+
+  constructor(pool: Pool, callTimeoutMs: number) {
+    this.#pool = pool;
+    this.#callTimeoutMs = callTimeoutMs;
+  }
+
+  add(pet: NewPet, claim: IdempotencyClaim | undefined): Promise<Creation> {
+    if (this.#waiting.length >= WAITING_MAX) return Promise.reject(overloaded('creates'));
+    return new Promise((resolve, reject) => {
+      const deadline = performance.now() + this.#callTimeoutMs;
+      this.#waiting.push({ pet, claim, deadline, resolve, reject });
+      this.#sending ??= this.#send();
+    });
+  }
+
+  /** Resolves when everything that was accepted is settled. */
+  async idle(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    // What arrives in the same turn of the event loop goes together, also in the first batch.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+    this.#sending = undefined;
+  }
+
+  /** The next batch, oldest first; a claim that is in it already waits for the batch after it. */
+  #takeBatch(): WaitingCreate[] {
+    const batch: WaitingCreate[] = [];
+    const later: WaitingCreate[] = [];
+    const claimed = new Set<string>();
+    let index = 0;
+    for (; index < this.#waiting.length && batch.length < BATCH_MAX; index += 1) {
+      const create = this.#waiting[index];
+      if (create === undefined) break;
+      const { claim } = create;
+      const name = claim && JSON.stringify([claim.apiKeyId, claim.key]);
+      if (name !== undefined && claimed.has(name)) {
+        later.push(create);
+        continue;
+      }
+      if (name !== undefined) claimed.add(name);
+      batch.push(create);
+    }
+    this.#waiting = [...later, ...this.#waiting.slice(index)];
+    return batch;
+  }
+
+  /** Settles every create of the batch, one way or the other; never throws. */
+  async #settle(batch: WaitingCreate[]): Promise<void> {
+    let open = batch;
+    let cause: unknown = new Error('it waited too long');
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      open = refuseLate(open, cause);
+      const deadline = Math.min(...open.map((create) => create.deadline));
+      if (open.length === 0) return;
+      try {
+        open = await createBatch(this.#pool, open, deadline);
+        if (open.length === 0) return;
+      } catch (error) {
+        cause = error;
+        const fault = faultOf(error);
+        if (fault === 'faulty' && open.length > 1) {
+          // Nothing of the batch was kept. In halves, a faulty create ends up without its neighbours.
+          const half = Math.ceil(open.length / 2);
+          await this.#settle(open.slice(0, half));
+          await this.#settle(open.slice(half));
+          return;
+        }
+        open = refuseUnlessRepeatable(open, fault, error);
+      }
+    }
+    for (const { reject } of open) reject(unavailable(cause));
+  }
+}
+
+function refuseLate(batch: WaitingCreate[], cause: unknown): WaitingCreate[] {
+  const latest = performance.now() + TIME_TO_SEND_MIN_MS;
+  return keep(batch, cause, ({ deadline }) => deadline > latest);
+}
+
+/**
+ * A create whose outcome is unknown is only sent again under a claim, which makes the second one
+ * harmless; without a claim it might store the animal twice.
+ */
+function refuseUnlessRepeatable(
+  batch: WaitingCreate[],
+  fault: Fault,
+  cause: unknown,
+): WaitingCreate[] {
+  return keep(batch, cause, ({ claim }) => {
+    if (fault === 'repeatable' || fault === 'read_only') return true;
+    return fault === 'unknown' && claim !== undefined;
+  });
+}
+
+function keep(
+  batch: WaitingCreate[],
+  cause: unknown,
+  isKept: (create: WaitingCreate) => boolean,
+): WaitingCreate[] {
+  return batch.filter((create) => {
+    const kept = isKept(create);
+    if (!kept) create.reject(unavailable(cause));
+    return kept;
+  });
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
+import { StoreUnusable } from '../../domain/store.ts';
+import { openPostgresStore } from './store.ts';
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.close());
+
+async function refusalOf(url: string): Promise<string> {
+  try {
+    const store = await openPostgresStore(url);
+    await store.close();
+  } catch (error) {
+    assert.ok(error instanceof StoreUnusable, String(error));
+    assert.ok(!error.message.includes('\n'), error.message);
+    assert.ok(!error.message.includes(TEST_PASSWORD), error.message);
+    assert.ok(!error.message.includes('wrong-password'), error.message);
+    return error.message;
+  }
+  return assert.fail(`${url} was opened`);
+}
+
+test('a wrong password is named, and not repeated', async () => {
+  const message = await refusalOf(server.url('postgres', 'wrong-password'));
+  assert.match(message, /does not let the user petstore in .* check the user and the password/);
+});
+
+test('a missing database is named', async () => {
+  assert.match(await refusalOf(server.url('nothing_here')), /has no database nothing_here/);
+});
+
+test('an unknown host is named', async () => {
+  const message = await refusalOf('postgres://petstore@no-such-host.invalid/pets');
+  assert.match(message, /the host no-such-host\.invalid is not known/);
+});
+
+test('a port where nobody listens is named, and so is each host of several', async () => {
+  const message = await refusalOf('postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets');
+  assert.match(message, /nobody listens at 127\.0\.0\.1:1: .*; nobody listens at 127\.0\.0\.1:2: /);
+});
+
+test('a server without TLS is named when TLS is asked for', async () => {
+  assert.match(await refusalOf(`${server.url()}?sslmode=require`), /does not offer TLS/);
+});
+
+test('a server that takes no writes is refused, and passed over where another takes them', async () => {
+  const database = await server.createDatabase();
+  await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+  assert.match(await refusalOf(server.url(database)), /takes no writes/);
+
+  const other = await PostgresServer.start();
+  try {
+    await other.query(`CREATE DATABASE ${database}`);
+    const both = server.url(database).replace('/test_', `,127.0.0.1:${other.port}/test_`);
+    const store = await openPostgresStore(both);
+    const created = await store.createPet({ name: 'Rex', categoryId: 1n, status: 'sold' });
+    assert.equal(created.kind, 'created');
+    await store.close();
+    assert.deepEqual(await other.query('SELECT name FROM pets', database), [['Rex']]);
+  } finally {
+    await other.close();
+  }
+});
+
+test('a database whose encoding cannot hold every name is refused', async () => {
+  await server.query(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`);
+  assert.match(await refusalOf(server.url('latin')), /ENCODING 'UTF8'/);
+});
+
+test('a schema from the future is refused and left alone', async () => {
+  const database = await server.createDatabase();
+  await server.query('CREATE TABLE petstore_schema (version integer NOT NULL)', database);
+  await server.query('INSERT INTO petstore_schema VALUES (999)', database);
+  assert.match(await refusalOf(server.url(database)), /schema version 999/);
+  assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[999]]);
+});
+
+test("another program's tables are refused and left alone", async () => {
+  const database = await server.createDatabase();
+  await server.query('CREATE TABLE pets (legs integer)', database);
+  assert.match(await refusalOf(server.url(database)), /of another program/);
+  assert.deepEqual(await server.query('SELECT * FROM pets', database), []);
+});
+
+test('a user who may not create tables is told so', async () => {
+  const database = await server.createDatabase();
+  await server.query(`CREATE ROLE guest LOGIN PASSWORD '${TEST_PASSWORD}'`, database);
+  const url = server.url(database).replace('petstore:', 'guest:');
+  assert.match(await refusalOf(url), /permission denied .* allowed to create tables/);
+});
+
+test('of ten processes that start at once on an empty database, one sets it up', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    const database = await server.createDatabase();
+    const stores = await Promise.all(
+      Array.from({ length: 10 }, () => openPostgresStore(server.url(database))),
+    );
+    await Promise.all(stores.map((store) => store.close()));
+    assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[1]]);
+    assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', database), [[0]]);
+  }
+});

@@ -1,0 +1,178 @@
+// What the store does when PostgreSQL misbehaves while it is in use. The drills do it under load.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { PostgresServer } from '../../../test/postgres-server.ts';
+import { newApiKey, newSecret } from '../../domain/api-key.ts';
+import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet } from '../../domain/pet.ts';
+import type { Store } from '../../domain/store.ts';
+import { parseAddress } from './address.ts';
+import { openConnection, type Connection } from './connection.ts';
+import { Pool } from './pool.ts';
+import { SharedReads } from './shared-reads.ts';
+import { openPostgresStore } from './store.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.close());
+
+test('creates that collide with others are sent again until they succeed', async (context) => {
+  const { store, database, newClaim } = await openFresh(context);
+  // A sequence keeps its value also when the transaction is undone: it counts the attempts.
+  await server.query(
+    `CREATE SEQUENCE attempts;
+     CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF nextval('attempts') <= 2 THEN RAISE 'collision' USING ERRCODE = '40001'; END IF;
+       RETURN NEW;
+     END $$;
+     CREATE TRIGGER collide BEFORE UPDATE ON pet_counter FOR EACH ROW EXECUTE FUNCTION collide()`,
+    database,
+  );
+  const claims = [undefined, newClaim('once'), undefined];
+  const creations = await Promise.all(claims.map((claim) => store.createPet(REX, claim)));
+  assert.deepEqual(
+    creations.map(({ kind }) => kind),
+    ['created', 'created', 'created'],
+  );
+  assert.deepEqual(await server.query('SELECT last_value::int FROM attempts', database), [[3]]);
+  assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[3]]);
+});
+
+test('when the connection is cut, a create is sent again only under a claim', async (context) => {
+  const { store, database, newClaim } = await openFresh(context);
+  const locked = await lockCounter(context, database);
+  const bare = store.createPet({ ...REX, name: 'bare' });
+  const claimed = store.createPet({ ...REX, name: 'claimed' }, newClaim('once'));
+  const refused = assert.rejects(bare, { name: 'Refusal', code: 'unavailable' });
+  while ((await waitingSessions(database)) === 0) await sleep(10);
+  await server.endSessions();
+  await refused;
+  await locked.release();
+  assert.equal((await claimed).kind, 'created');
+  assert.deepEqual(await server.query('SELECT name FROM pets', database), [['claimed']]);
+});
+
+test('a create that the database keeps waiting is refused in time, and reads go on meanwhile', async (context) => {
+  const { store, database } = await openFresh(context);
+  const locked = await lockCounter(context, database);
+  const began = performance.now();
+  const refused = assert.rejects(store.createPet(REX), { name: 'Refusal', code: 'unavailable' });
+  assert.deepEqual(await store.listPets({ status: undefined, afterId: 0n, count: 1 }), []);
+  await refused;
+  assert.ok(performance.now() - began < 5_000);
+  await locked.release();
+  assert.equal((await store.createPet(REX)).kind, 'created');
+});
+
+test('cut idle connections disturb nobody', async (context) => {
+  const { store } = await openFresh(context);
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all([1n, 2n, 3n, 4n].map((id) => store.findPet(id)));
+    assert.ok((await server.endSessions()) > 0);
+    assert.equal(await store.findPet(999n), undefined);
+  }
+});
+
+test('when the server takes no more writes, the store moves to the host that does', async () => {
+  const fenced = await PostgresServer.start();
+  const other = await PostgresServer.start();
+  try {
+    const elsewhere = await openPostgresStore(other.url());
+    await elsewhere.close();
+    const both = fenced.url().replace('/postgres', `,127.0.0.1:${other.port}/postgres`);
+    const store = await openPostgresStore(both);
+    await store.createPet(REX);
+    await fenced.query('ALTER SYSTEM SET default_transaction_read_only = on');
+    await fenced.query('SELECT pg_reload_conf()');
+    for (;;) {
+      await store.createPet({ ...REX, name: 'moved' });
+      const [row] = await other.query('SELECT name FROM pets');
+      if (row !== undefined) break;
+    }
+    // Reads too have left the server that takes no writes.
+    assert.equal((await store.findPet(1n))?.name, 'moved');
+    await store.close();
+  } finally {
+    await fenced.close();
+    await other.close();
+  }
+});
+
+test('callers that wait with the same question share a query, and none joins one that was sent', async (context) => {
+  const { database } = await openFresh(context);
+  const sent: string[] = [];
+  const pool = new Pool(() => openCounted(server.url(database), sent), 3);
+  const reads = new SharedReads(pool, 4_000);
+  const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.1)' };
+
+  const first = Array.from({ length: 100 }, () => reads.ask(question, []));
+  while (sent.length === 0) await sleep(1);
+  await server.query(`INSERT INTO pets VALUES (1, 'Rex', 7, 'sold')`, database);
+  // The first query may still be under way: an answer from it would not know the animal.
+  const second = Array.from({ length: 100 }, () => reads.ask(question, []));
+  for (const rows of await Promise.all(second)) assert.deepEqual(rows, [[1]]);
+  await Promise.all(first);
+  assert.equal(sent.length, 2);
+  await pool.close();
+});
+
+test('beyond what may wait, a read is refused at once', async (context) => {
+  const { store } = await openFresh(context);
+  const settled = await Promise.allSettled(
+    Array.from({ length: 10_050 }, (_, index) => store.findPet(BigInt(index % 5))),
+  );
+  const refused = settled.filter((result) => result.status === 'rejected');
+  assert.equal(refused.length, 50);
+  for (const { reason } of refused) assert.equal((reason as { code: string }).code, 'overloaded');
+});
+
+async function openFresh(context: TestContext) {
+  const database = await server.createDatabase();
+  const store: Store = await openPostgresStore(server.url(database));
+  context.after(() => store.close());
+  const secret = newSecret('staging', randomBytes);
+  const { record } = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
+  await store.createApiKey(record);
+  const newClaim = (key: string): IdempotencyClaim =>
+    newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });
+  return { store, database, newClaim };
+}
+
+/** Another program that holds the counter, so that creates must wait. */
+async function lockCounter(context: TestContext, database: string) {
+  const client = new Client({ connectionString: server.url(database), application_name: 'lock' });
+  await client.connect();
+  context.after(() => client.end());
+  await client.query('BEGIN');
+  await client.query('SELECT FROM pet_counter FOR UPDATE');
+  return { release: () => client.query('COMMIT') };
+}
+
+async function waitingSessions(database: string): Promise<number> {
+  const rows = await server.query(
+    `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}
+
+async function openCounted(url: string, sent: string[]): Promise<Connection> {
+  const address = parseAddress(url);
+  const [host] = address.hosts;
+  assert.ok(host !== undefined);
+  const connection = await openConnection(address, host);
+  const query = connection.query.bind(connection);
+  return Object.assign(connection, {
+    query(...values: Parameters<Connection['query']>) {
+      sent.push(values[0].name);
+      return query(...values);
+    },
+  });
+}

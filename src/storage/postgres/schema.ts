@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnusable } from '../../domain/store.ts';
+import { pendingMigrations, readMigrations, type Migration } from '../migrate.ts';
+import type { Connection, Row } from './connection.ts';
+import { stateOf } from './faults.ts';
+
+const LOOK_TIMEOUT_MS = 4_000;
+/** A migration may have to rewrite a large table; nobody is served meanwhile. */
+const MIGRATION_TIMEOUT_MS = 3_600_000;
+const ATTEMPTS_MAX = 20;
+const ATTEMPT_DELAY_MS = 50;
+
+/** What PostgreSQL may answer to all but one of several processes that create the same table at once. */
+const RACE_LOST = new Set(['23505', '42P07', '42710', '40001', '40P01', 'XX000']);
+
+/** Brings the schema up to date. Of many processes that start at once, one does it and the others wait. */
+export async function migrate(connection: Connection, shown: string): Promise<void> {
+  const migrations = readMigrations(new URL('./migrations/', import.meta.url));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const version = await readVersion(connection, shown);
+      if (pendingMigrations(migrations, version, shown).length === 0) return;
+      await applyPending(connection, migrations, shown);
+      return;
+    } catch (error) {
+      await execute(connection, 'ROLLBACK').catch(() => undefined);
+      if (error instanceof StoreUnusable) throw error;
+      const state = stateOf(error);
+      const isRace = state !== undefined && RACE_LOST.has(state);
+      if (!isRace || attempt === ATTEMPTS_MAX) throw refused(error, shown);
+      await sleep(ATTEMPT_DELAY_MS);
+    }
+  }
+}
+
+/** 0 where nothing was ever set up. */
+async function readVersion(connection: Connection, shown: string): Promise<number> {
+  const [row] = await execute(
+    connection,
+    `SELECT current_setting('server_encoding'),
+            to_regclass('petstore_schema') IS NOT NULL,
+            to_regclass('pets') IS NOT NULL`,
+  );
+  const [encoding, isOurs, hasPets] = row ?? [];
+  if (encoding !== 'UTF8') {
+    throw new StoreUnusable(
+      `${shown} has the encoding ${String(encoding)}, which cannot hold every name: create the database with ENCODING 'UTF8'.`,
+    );
+  }
+  if (isOurs === true) {
+    const [versionRow] = await execute(connection, 'SELECT version FROM petstore_schema');
+    return Number(versionRow?.[0]);
+  }
+  if (hasPets !== true) return 0;
+  throw new StoreUnusable(
+    `${shown} has a table "pets" of another program: DATABASE_URL must name a database of the pet store's own.`,
+  );
+}
+
+/** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
+export async function unfinishedCopyOf(connection: Connection): Promise<string | undefined> {
+  const [found] = await execute(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);
+  if (found?.[0] !== true) return undefined;
+  const [row] = await execute(connection, 'SELECT source FROM unfinished_copy');
+  return String(row?.[0]);
+}
+
+async function applyPending(
+  connection: Connection,
+  migrations: Migration[],
+  shown: string,
+): Promise<void> {
+  await execute(connection, 'BEGIN');
+  await execute(connection, `SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+  await execute(
+    connection,
+    'CREATE TABLE IF NOT EXISTS petstore_schema (version integer NOT NULL)',
+  );
+  // Everybody else who wants to migrate waits here, and then finds it done.
+  await execute(connection, 'LOCK TABLE petstore_schema IN ACCESS EXCLUSIVE MODE');
+  const [row] = await execute(connection, 'SELECT version FROM petstore_schema');
+  const version = Number(row?.[0] ?? 0);
+  for (const { sql } of pendingMigrations(migrations, version, shown)) {
+    await execute(connection, sql);
+  }
+  await execute(connection, 'DELETE FROM petstore_schema');
+  await execute(connection, `INSERT INTO petstore_schema VALUES (${migrations.length})`);
+  await execute(connection, 'COMMIT');
+}
+
+function execute(connection: Connection, text: string): Promise<Row[]> {
+  const isLook = text.startsWith('SELECT');
+  const timeout = isLook ? LOOK_TIMEOUT_MS : MIGRATION_TIMEOUT_MS;
+  // Without a name and values it is sent as plain text, so that one text may hold several statements.
+  return connection.query({ name: '', text }, [], performance.now() + timeout);
+}
+
+function refused(error: unknown, shown: string): StoreUnusable {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StoreUnusable(
+    `${shown} cannot be set up (${reason}): the user in DATABASE_URL must be allowed to create tables there.`,
+    { cause: error },
+  );
+}

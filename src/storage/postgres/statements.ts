@@ -1,0 +1,161 @@
+import { API_KEY_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import type { Statement } from './connection.ts';
+
+/** Forgotten claims removed for each new one, so that their number falls as fast as it grew. */
+const EXPIRED_CLAIMS_REMOVED_MAX = 2;
+
+export const FIND_PET: Statement = {
+  name: 'find-pet',
+  text: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
+};
+
+export const LIST_PETS: Statement = {
+  name: 'list-pets',
+  text: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
+};
+
+export const LIST_PETS_OF_STATUS: Statement = {
+  name: 'list-pets-of-status',
+  text: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`,
+};
+
+export const PING: Statement = { name: 'ping', text: 'SELECT last_id FROM pet_counter' };
+
+/**
+ * Stores animals without claims: one statement, one transaction. Updating the counter's one row locks
+ * it until the commit, so that no later id can be committed first, by whichever process.
+ */
+export const CREATE_PETS: Statement = {
+  name: 'create-pets',
+  text: `
+    WITH counter AS (
+      UPDATE pet_counter SET last_id = last_id + cardinality($1::text[])
+      RETURNING last_id - cardinality($1::text[]) AS before
+    ), created AS (
+      INSERT INTO pets (${PET_COLUMNS})
+      SELECT counter.before + ordinal, name, category_id, status
+      FROM counter,
+           unnest($1::text[], $2::bigint[], $3::text[])
+             WITH ORDINALITY AS asked (name, category_id, status, ordinal)
+    )
+    SELECT before FROM counter`,
+};
+
+/**
+ * Stores animals of which some have claims; each claim stands in the batch once. It answers the place in
+ * the batch and the id of every animal that was stored. A place that is missing has a claim that is
+ * known already: either `fresh` saw it, or another process committed it after this statement began to
+ * look, and then the primary key refuses the second one. Such a late collision leaves a gap in the ids.
+ */
+export const CREATE_PETS_WITH_CLAIMS: Statement = {
+  name: 'create-pets-with-claims',
+  text: `
+    WITH asked AS MATERIALIZED (
+      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[],
+                           $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
+        WITH ORDINALITY AS asked (name, category_id, status,
+                                  api_key_id, key, fingerprint, now, expires_at, ordinal)
+    ), fresh AS MATERIALIZED (
+      SELECT asked.*, row_number() OVER (ORDER BY ordinal) AS place FROM asked
+      WHERE NOT EXISTS (
+        SELECT FROM idempotency_keys AS claim
+        WHERE claim.api_key_id = asked.api_key_id AND claim.key = asked.key
+          AND claim.expires_at > asked.now)
+    ), counter AS (
+      UPDATE pet_counter SET last_id = last_id + (SELECT count(*) FROM fresh)
+      WHERE EXISTS (SELECT FROM fresh)
+      RETURNING last_id - (SELECT count(*) FROM fresh) AS before
+    ), numbered AS MATERIALIZED (
+      SELECT fresh.*, counter.before + fresh.place AS id FROM counter, fresh
+    ), claimed AS (
+      INSERT INTO idempotency_keys AS claim (api_key_id, key, fingerprint, pet_id, expires_at)
+      SELECT api_key_id, key, fingerprint, id, expires_at FROM numbered WHERE key IS NOT NULL
+      ON CONFLICT (api_key_id, key) DO UPDATE
+        SET fingerprint = excluded.fingerprint, pet_id = excluded.pet_id,
+            expires_at = excluded.expires_at
+        WHERE claim.expires_at <= (
+          SELECT asked.now FROM asked
+          WHERE asked.api_key_id = excluded.api_key_id AND asked.key = excluded.key)
+      RETURNING pet_id
+    ), created AS (
+      INSERT INTO pets (${PET_COLUMNS})
+      SELECT id, name, category_id, status FROM numbered
+      WHERE key IS NULL OR id IN (SELECT pet_id FROM claimed)
+      RETURNING id
+    ), forgotten AS (
+      DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
+        SELECT claim.api_key_id, claim.key FROM idempotency_keys AS claim
+        WHERE claim.expires_at <= (SELECT min(now) FROM asked)
+          AND NOT EXISTS (SELECT FROM asked
+                          WHERE asked.api_key_id = claim.api_key_id AND asked.key = claim.key)
+        ORDER BY claim.expires_at
+        LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX} * cardinality($1::text[])
+        FOR UPDATE SKIP LOCKED)
+    )
+    SELECT numbered.ordinal, numbered.id FROM numbered JOIN created USING (id)`,
+};
+
+/** Looks up claims that are known: the place in the question, the fingerprint, and the animal. */
+export const FIND_CLAIMS: Statement = {
+  name: 'find-claims',
+  text: `
+    SELECT asked.ordinal, claim.fingerprint, pets.id, pets.name, pets.category_id, pets.status
+    FROM unnest($1::text[], $2::text[], $3::bigint[])
+           WITH ORDINALITY AS asked (api_key_id, key, now, ordinal)
+    JOIN idempotency_keys AS claim
+      ON claim.api_key_id = asked.api_key_id AND claim.key = asked.key
+     AND claim.expires_at > asked.now
+    JOIN pets ON pets.id = claim.pet_id`,
+};
+
+const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint';
+
+export const CREATE_API_KEY: Statement = {
+  name: 'create-api-key',
+  text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
+};
+
+export const LOCK_API_KEYS: Statement = {
+  name: 'lock-api-keys',
+  text: 'LOCK TABLE api_keys IN SHARE ROW EXCLUSIVE MODE',
+};
+
+export const CREATE_FIRST_API_KEY: Statement = {
+  name: 'create-first-api-key',
+  text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY}
+         WHERE NOT EXISTS (SELECT FROM api_keys) RETURNING 1`,
+};
+
+export const FIND_API_KEY: Statement = {
+  name: 'find-api-key',
+  text: `SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = $1`,
+};
+
+export const LIST_API_KEYS: Statement = {
+  name: 'list-api-keys',
+  text: `SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`,
+};
+
+export const REVOKE_API_KEY: Statement = {
+  name: 'revoke-api-key',
+  text: `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 RETURNING 1`,
+};
+
+/** $9 and $10: the key that ends, and when. least() passes over a NULL. */
+export const ROTATE_API_KEY: Statement = {
+  name: 'rotate-api-key',
+  text: `
+    WITH ended AS (
+      UPDATE api_keys SET expires_at = least(expires_at, $10::bigint) WHERE id = $9 RETURNING 1
+    )
+    INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY} FROM ended RETURNING 1`,
+};
+
+/** greatest() passes over a NULL. */
+export const RECORD_KEY_USE: Statement = {
+  name: 'record-key-use',
+  text: `
+    UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
+    FROM unnest($1::text[], $2::bigint[]) AS used (id, at)
+    WHERE api_keys.id = used.id`,
+};

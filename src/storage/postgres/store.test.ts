@@ -1,0 +1,27 @@
+import { after, before } from 'node:test';
+import { PostgresServer } from '../../../test/postgres-server.ts';
+import { storeContract } from '../store.contract.ts';
+import { openPostgresStore } from './store.ts';
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.close());
+
+storeContract('PostgreSQL', {
+  differences: {
+    noVersion: 'PostgreSQL cannot tell without a query whether another process has committed',
+  },
+  async newSubject() {
+    const database = await server.createDatabase();
+    return {
+      open: () => openPostgresStore(server.url(database)),
+      async countCommits() {
+        // Every row carries the number of the transaction that stored it.
+        const [row] = await server.query('SELECT count(DISTINCT xmin::text) FROM pets', database);
+        return Number(row?.[0]);
+      },
+    };
+  },
+});

@@ -1,0 +1,160 @@
+import type { ApiKey } from '../../domain/api-key.ts';
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { Creation, PetQuery, Store } from '../../domain/store.ts';
+import { unfinishedCopy } from '../migrate.ts';
+import { apiKeyOfRow, petOfRow, rowOfApiKey, type ApiKeyRow, type PetRow } from '../rows.ts';
+import { parseAddress } from './address.ts';
+import type { Connection, Row, Statement } from './connection.ts';
+import { CreateQueue } from './create-queue.ts';
+import { faultOf, unavailable } from './faults.ts';
+import { Hosts, openFirst } from './hosts.ts';
+import { Pool } from './pool.ts';
+import { migrate, unfinishedCopyOf } from './schema.ts';
+import { SharedReads } from './shared-reads.ts';
+import * as statements from './statements.ts';
+
+/** Every call is settled within this time, and a little for the event loop to get round to it. */
+const CALL_TIMEOUT_MS = 4_000;
+const CONNECTIONS_MAX = 10;
+const KEY_WRITE_ATTEMPTS_MAX = 5;
+
+/** Opens the store that lives in a PostgreSQL database, `postgres://user:password@host:port/database`. */
+export async function openPostgresStore(
+  url: string,
+  { connectionsMax = CONNECTIONS_MAX }: { connectionsMax?: number } = {},
+): Promise<Store> {
+  const address = parseAddress(url);
+  const hosts = new Hosts(address);
+  const connection = await openFirst(hosts);
+  try {
+    await migrate(connection, address.shown);
+    const source = await unfinishedCopyOf(connection);
+    if (source !== undefined) throw unfinishedCopy(address.shown, source);
+  } finally {
+    await connection.close();
+  }
+  return new PostgresStore(new Pool(() => hosts.open(), connectionsMax));
+}
+
+class PostgresStore implements Store {
+  readonly #pool: Pool;
+  readonly #creates: CreateQueue;
+  readonly #reads: SharedReads;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#creates = new CreateQueue(pool, CALL_TIMEOUT_MS);
+    this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
+  }
+
+  createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
+    return this.#creates.add(pet, claim);
+  }
+
+  async findPet(id: bigint): Promise<Pet | undefined> {
+    const [row] = await this.#reads.ask(statements.FIND_PET, [id]);
+    return row && petOfRow(row as PetRow);
+  }
+
+  async listPets({ status, afterId, count }: PetQuery): Promise<Pet[]> {
+    const rows =
+      status === undefined
+        ? await this.#reads.ask(statements.LIST_PETS, [afterId, count])
+        : await this.#reads.ask(statements.LIST_PETS_OF_STATUS, [status, afterId, count]);
+    return rows.map((row) => petOfRow(row as PetRow));
+  }
+
+  /** PostgreSQL has no number that tells without a query whether another process has committed. */
+  version(): undefined {
+    return undefined;
+  }
+
+  async createApiKey(key: ApiKey): Promise<void> {
+    await this.#write(statements.CREATE_API_KEY, rowOfApiKey(key));
+  }
+
+  /** The lock comes first, and the statement after it sees what those before it have committed. */
+  async createFirstApiKey(key: ApiKey): Promise<boolean> {
+    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    try {
+      return await this.#pool.run(deadline, (connection) =>
+        inTransaction(connection, deadline, async () => {
+          await connection.query(statements.LOCK_API_KEYS, [], deadline);
+          const values = rowOfApiKey(key);
+          const rows = await connection.query(statements.CREATE_FIRST_API_KEY, values, deadline);
+          return rows.length === 1;
+        }),
+      );
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  async findApiKey(hash: string): Promise<ApiKey | undefined> {
+    const [row] = await this.#reads.ask(statements.FIND_API_KEY, [hash]);
+    return row && apiKeyOfRow(row as ApiKeyRow);
+  }
+
+  async listApiKeys(): Promise<ApiKey[]> {
+    const rows = await this.#reads.ask(statements.LIST_API_KEYS, []);
+    return rows.map((row) => apiKeyOfRow(row as ApiKeyRow));
+  }
+
+  async revokeApiKey(id: string, revokedAt: Date): Promise<boolean> {
+    const rows = await this.#write(statements.REVOKE_API_KEY, [id, revokedAt.getTime()]);
+    return rows.length === 1;
+  }
+
+  async rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean> {
+    const values = [...rowOfApiKey(successor), id, endsAt.getTime()];
+    const rows = await this.#write(statements.ROTATE_API_KEY, values);
+    return rows.length === 1;
+  }
+
+  async recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void> {
+    const times = [...lastUsedAt.values()].map((at) => at.getTime());
+    await this.#write(statements.RECORD_KEY_USE, [[...lastUsedAt.keys()], times]);
+  }
+
+  async ping(): Promise<void> {
+    await this.#reads.ask(statements.PING, []);
+  }
+
+  async close(): Promise<void> {
+    await this.#creates.idle();
+    await this.#reads.idle();
+    await this.#pool.close();
+  }
+
+  /** Repeated only where it left no trace: a key must not be stored or ended twice. */
+  async #write(statement: Statement, values: unknown[]): Promise<Row[]> {
+    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#pool.query(statement, values, deadline);
+      } catch (error) {
+        const fault = faultOf(error);
+        const leftNoTrace = fault === 'repeatable' || fault === 'read_only';
+        if (!leftNoTrace || attempt === KEY_WRITE_ATTEMPTS_MAX) throw unavailable(error);
+      }
+    }
+  }
+}
+
+async function inTransaction<Result>(
+  connection: Connection,
+  deadline: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await connection.query({ name: 'begin', text: 'BEGIN' }, [], deadline);
+  try {
+    const result = await work();
+    await connection.query({ name: 'commit', text: 'COMMIT' }, [], deadline);
+    return result;
+  } catch (error) {
+    // The server rolls back what a lost connection leaves behind.
+    connection.destroy();
+    throw error;
+  }
+}

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { StoreUnusable } from '../../domain/store.ts';
+import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
+import { API_KEY_COLUMNS, CLAIM_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import type { ApiKeyRow, ClaimRow, PetRow } from '../rows.ts';
+import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
+
+/** Opens a file to copy from. Others may go on writing: the snapshot stays as it is. */
+export function openSqliteSource(file: string): CopySource {
+  if (!existsSync(file)) {
+    throw new StoreUnusable(`there is no file ${file}: --from must name a catalogue that exists.`);
+  }
+  prepareFile(file);
+  const database = openConnection(file);
+  database.exec('BEGIN');
+  // The snapshot is that of the first read.
+  database.prepare('SELECT 1 FROM pets LIMIT 1').get();
+  return readerOf(database);
+}
+
+export function openSqliteTarget(file: string): CopyTarget {
+  prepareFile(file);
+  const database = openConnection(file);
+  const writePet = database.prepare(`INSERT INTO pets (${PET_COLUMNS}) VALUES (?, ?, ?, ?)`);
+  const writeKey = database.prepare(
+    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const writeClaim = database.prepare(
+    `INSERT INTO idempotency_keys (${CLAIM_COLUMNS}) VALUES (?, ?, ?, ?, ?)`,
+  );
+  return {
+    ...readerOf(database),
+    async mark(source) {
+      await inTransaction(database, async () => {
+        database.exec('CREATE TABLE unfinished_copy (source TEXT NOT NULL) STRICT');
+        database.prepare('INSERT INTO unfinished_copy VALUES (?)').run(source);
+      });
+    },
+    writePets: (rows) =>
+      inTransaction(database, async () => {
+        for (const row of rows) writePet.run(...row);
+      }),
+    finish: (work) =>
+      inTransaction(database, async () => {
+        await work({
+          async writeKeys(rows) {
+            for (const row of rows) writeKey.run(...row);
+          },
+          async writeClaims(rows) {
+            for (const row of rows) writeClaim.run(...row);
+          },
+          async setLastId(id) {
+            // The table in which SQLite keeps the highest id it gave with AUTOINCREMENT.
+            database.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
+            database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)").run(id);
+          },
+        });
+        database.exec('DROP TABLE unfinished_copy');
+      }),
+  };
+}
+
+function readerOf(database: DatabaseSync): CatalogueReader {
+  const pets = database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`);
+  const keys = database.prepare(
+    `SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  const claims = database.prepare(
+    `SELECT ${CLAIM_COLUMNS} FROM idempotency_keys WHERE (api_key_id, key) > (?, ?)
+     ORDER BY api_key_id, key LIMIT ?`,
+  );
+  const count = database.prepare('SELECT count(*) FROM pets');
+  const last = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'pets'");
+  const rowsOf = <Row>(statement: typeof pets, ...values: SQLInputValue[]) =>
+    statement.all(...values) as unknown as Row[];
+  return {
+    readPets: async (afterId, limit) => rowsOf<PetRow>(pets, afterId, limit),
+    readKeys: async (afterId, limit) => rowsOf<ApiKeyRow>(keys, afterId, limit),
+    readClaims: async ({ apiKeyId, key }, limit) => rowsOf<ClaimRow>(claims, apiKeyId, key, limit),
+    countPets: async () => Number(rowsOf<[bigint]>(count)[0]?.[0]),
+    lastId: async () => rowsOf<[bigint]>(last)[0]?.[0] ?? 0n,
+    unfinishedCopyOf: async () => unfinishedCopyOf(database),
+    close: async () => database.close(),
+  };
+}
+
+async function inTransaction(database: DatabaseSync, work: () => Promise<void>): Promise<void> {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    await work();
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { storeContract } from '../store.contract.ts';
+import { openSqliteStore } from './store.ts';
+
+storeContract('SQLite', {
+  differences: { noVersion: undefined },
+  async newSubject(context) {
+    const folder = await mkdtemp(join(tmpdir(), 'petstore-sqlite-'));
+    context.after(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'petstore.sqlite');
+    return {
+      open: async () => openSqliteStore(file),
+      countCommits: () => countCommitsInLog(`${file}-wal`),
+    };
+  },
+});
+
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const PAGE_SIZE_OFFSET = 8;
+const COMMIT_OFFSET = 4;
+
+/** Counts the frames of the write-ahead log that end a transaction: SQLite marks each of them. */
+async function countCommitsInLog(file: string): Promise<number> {
+  const log = await readFile(file);
+  if (log.length < LOG_HEADER_BYTES) return 0;
+  const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(PAGE_SIZE_OFFSET);
+  let commits = 0;
+  for (let at = LOG_HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
+    if (log.readUInt32BE(at + COMMIT_OFFSET) !== 0) commits += 1;
+  }
+  return commits;
+}

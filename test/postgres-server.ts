@@ -1,0 +1,317 @@
+// A real PostgreSQL for tests and drills: started on a free port in a temporary folder, gone when the
+// process that started it is gone, whatever ended it.
+
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { postgresBinaries } from './postgres-binaries.ts';
+
+const READY_TIMEOUT_MS = 60_000;
+const READY_POLL_MS = 50;
+export const TEST_PASSWORD = 'a-password-for-tests';
+
+/** Ends PostgreSQL and removes its folder once its own standard input closes, that is: with its parent. */
+const WATCHED =
+  'folder=$1; shift; "$@" & server=$!; read -r line; kill -QUIT $server; wait; rm -rf "$folder"';
+
+export interface PostgresOptions {
+  /** Lines of postgresql.conf, over those of the harness. */
+  settings?: Record<string, string>;
+  /** False: nothing waits for the disk. For tests that kill nothing. */
+  isDurable?: boolean;
+}
+
+export class PostgresServer {
+  readonly port: number;
+  readonly folder: string;
+  readonly #binaries: string;
+  readonly #user: Owner | undefined;
+  readonly #settings: Record<string, string>;
+  #process: ChildProcess | undefined;
+  #databases = 0;
+  readonly #onExit = () => this.thaw();
+
+  private constructor(start: {
+    port: number;
+    folder: string;
+    binaries: string;
+    user: Owner | undefined;
+    settings: Record<string, string>;
+  }) {
+    this.port = start.port;
+    this.folder = start.folder;
+    this.#binaries = start.binaries;
+    this.#user = start.user;
+    this.#settings = start.settings;
+    process.once('exit', this.#onExit);
+  }
+
+  static async start(options: PostgresOptions = {}): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare(options);
+    await server.start();
+    return server;
+  }
+
+  /**
+   * Starts a standby of `primary` that every commit waits for. The primary is stopped for the copy of its
+   * folder, because that is the simplest copy that is certainly consistent.
+   */
+  static async startStandby(primary: PostgresServer): Promise<PostgresServer> {
+    const standby = await PostgresServer.#prepare({ settings: primary.#settings }, primary);
+    await primary.start();
+    await standby.start();
+    await primary.query(`ALTER SYSTEM SET synchronous_standby_names = '*'`);
+    await primary.query('SELECT pg_reload_conf()');
+    for (;;) {
+      const rows = await primary.query('SELECT sync_state FROM pg_stat_replication');
+      if (rows[0]?.[0] === 'sync') return standby;
+      await sleep(READY_POLL_MS);
+    }
+  }
+
+  static async #prepare(
+    { settings = {}, isDurable = false }: PostgresOptions,
+    primary?: PostgresServer,
+  ) {
+    const binaries = await postgresBinaries();
+    const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
+    const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
+    if (user !== undefined) await chown(folder, user.uid, user.gid);
+    await chmod(folder, 0o700);
+    const server = new PostgresServer({
+      port: await freePort(),
+      folder,
+      binaries,
+      user,
+      settings: {
+        listen_addresses: '127.0.0.1',
+        unix_socket_directories: '',
+        max_connections: '100',
+        shared_buffers: '32MB',
+        log_checkpoints: 'off',
+        // A disk that is not waited for loses nothing when PostgreSQL dies, only when the machine does.
+        ...(isDurable ? {} : { fsync: 'off', full_page_writes: 'off' }),
+        ...settings,
+      },
+    });
+    await (primary === undefined ? server.#initialise() : server.#copy(primary));
+    return server;
+  }
+
+  async #copy(primary: PostgresServer): Promise<void> {
+    await primary.stop('fast');
+    await promisify(execFile)('cp', ['-a', primary.data, this.data], { ...this.#user });
+    const connection = `host=127.0.0.1 port=${primary.port} user=petstore password=${TEST_PASSWORD}`;
+    await this.#write('data/standby.signal', '');
+    await this.#write('data/postgresql.auto.conf', `primary_conninfo = '${connection}'\n`);
+  }
+
+  async #write(file: string, text: string): Promise<void> {
+    await writeFile(join(this.folder, file), text);
+    if (this.#user !== undefined) {
+      await chown(join(this.folder, file), this.#user.uid, this.#user.gid);
+    }
+  }
+
+  async #initialise(): Promise<void> {
+    const passwordFile = join(this.folder, 'password');
+    await this.#write('password', `${TEST_PASSWORD}\n`);
+    const initdb = join(this.#binaries, 'bin', 'initdb');
+    const values = ['--username=petstore', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+    const rest = ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
+    const options = {
+      ...this.#user,
+      cwd: this.folder,
+      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
+    };
+    await promisify(execFile)(initdb, [...values, ...rest, `--pgdata=${this.data}`], options);
+  }
+
+  get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  url(database = 'postgres', password = TEST_PASSWORD): string {
+    return `postgres://petstore:${password}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Starts the server on its port and resolves when it answers. */
+  async start(): Promise<void> {
+    const settings = Object.entries({ ...this.#settings, port: String(this.port) });
+    const postgres = [
+      join(this.#binaries, 'bin', 'postgres'),
+      '-D',
+      this.data,
+      ...settings.map(([name, value]) => `--${name}=${value}`),
+    ];
+    const log = openSync(join(this.folder, 'log'), 'a');
+    const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', this.folder, ...postgres], {
+      ...this.#user,
+      cwd: this.folder,
+      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
+      stdio: ['pipe', log, log],
+      // Ctrl-C is for the test, not for the database under it.
+      detached: true,
+    });
+    closeSync(log);
+    this.#process = child;
+    await this.#untilReady();
+    child.unref();
+  }
+
+  async #untilReady(): Promise<void> {
+    const until = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      try {
+        await this.query('SELECT 1');
+        return;
+      } catch (error) {
+        if (performance.now() > until) {
+          const log = readFileSync(join(this.folder, 'log'), 'utf8');
+          throw new Error(`PostgreSQL did not start:\n${log.slice(-4_000)}`, { cause: error });
+        }
+        await sleep(READY_POLL_MS);
+      }
+    }
+  }
+
+  /** Runs SQL as the administrator, on a connection of its own. */
+  async query(sql: string, database = 'postgres'): Promise<unknown[][]> {
+    const client = new Client({ connectionString: this.url(database) });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      const result = await client.query<unknown[]>({ text: sql, rowMode: 'array' });
+      return result.rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Makes an empty database and answers its name. */
+  async createDatabase(): Promise<string> {
+    this.#databases += 1;
+    const name = `test_${process.pid}_${this.#databases}`;
+    await this.query(`CREATE DATABASE ${name}`);
+    return name;
+  }
+
+  /** Ends every session of the program under test; answers how many there were. */
+  async endSessions(): Promise<number> {
+    const ended = await this.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'petstore'`,
+    );
+    return ended.length;
+  }
+
+  /** Ends the server: `fast` lets nobody finish but loses nothing; `immediate` is a crash. */
+  async stop(mode: 'fast' | 'immediate'): Promise<void> {
+    this.#signal(this.#postmaster(), mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    const until = performance.now() + READY_TIMEOUT_MS;
+    while (this.#isRunning()) {
+      if (performance.now() > until) throw new Error('PostgreSQL did not stop');
+      await sleep(READY_POLL_MS);
+    }
+    // Only the watch is left, and it must not watch over the next start's folder.
+    this.#process?.kill('SIGKILL');
+  }
+
+  /** Stops every process of the server where it stands: connections stay open, and nothing answers. */
+  freeze(): void {
+    const postmaster = this.#postmaster();
+    this.#signal(postmaster, 'SIGSTOP');
+    for (const child of childrenOf(postmaster)) this.#signal(child, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    const postmaster = this.#postmaster();
+    for (const child of childrenOf(postmaster)) this.#signal(child, 'SIGCONT');
+    this.#signal(postmaster, 'SIGCONT');
+  }
+
+  async close(): Promise<void> {
+    process.off('exit', this.#onExit);
+    const child = this.#process;
+    if (child?.exitCode === null && child.signalCode === null) {
+      child.ref();
+      const exited = once(child, 'exit');
+      child.stdin?.end();
+      await exited;
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #postmaster(): number | undefined {
+    try {
+      return Number.parseInt(readFileSync(join(this.data, 'postmaster.pid'), 'utf8'), 10);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #isRunning(): boolean {
+    return this.#signal(this.#postmaster(), 0);
+  }
+
+  #signal(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
+    if (pid === undefined) return false;
+    try {
+      return process.kill(pid, signal);
+    } catch {
+      return false;
+    }
+  }
+}
+
+interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** PostgreSQL refuses to run as root; `nobody` is on every system. */
+async function unprivilegedUser(): Promise<Owner> {
+  return { uid: await idOf('-u'), gid: await idOf('-g') };
+}
+
+async function idOf(flag: '-u' | '-g'): Promise<number> {
+  const { stdout } = await promisify(execFile)('id', [flag, 'nobody']);
+  return Number(stdout);
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  await new Promise((resolve) => {
+    probe.close(resolve);
+  });
+  if (port === undefined) throw new Error('no free port');
+  return port;
+}
+
+/** Linux tells in /proc who started whom. */
+function childrenOf(parent: number | undefined): number[] {
+  if (parent === undefined) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === parent);
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold spaces; the state and the parent follow it.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+}

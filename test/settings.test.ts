@@ -1,0 +1,156 @@
+// What settings change: rate limits, other origins, the admin port.
+
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { test, type TestContext } from 'node:test';
+import { loadConfig } from '../src/config.ts';
+import { openLog } from '../src/ops/log.ts';
+import { startService } from '../src/service.ts';
+import { assertError } from './contract/errors.ts';
+import { send, sqliteStorage, startTestService, type TestService } from './test-service.ts';
+import { temporaryFolder } from './test-process.ts';
+
+async function startWith(t: TestContext, ...flags: string[]): Promise<TestService> {
+  const service = await startTestService(sqliteStorage, { flags });
+  t.after(() => service.close());
+  return service;
+}
+
+test('without a rate limit there are no RateLimit headers', async (t) => {
+  const service = await startWith(t);
+  const page = await service.send('/pets');
+  assert.equal(page.headers['ratelimit'], undefined);
+  assert.equal(page.headers['ratelimit-policy'], undefined);
+});
+
+test('with one, every answer to a key tells what is left, and the request beyond it is 429', async (t) => {
+  const service = await startWith(t, '--rate-limit', '3/60s');
+  const first = await service.send('/pets');
+  assert.equal(first.headers['ratelimit-policy'], '"default";q=3;w=60');
+  assert.match(String(first.headers['ratelimit']), /^"default";r=2;t=\d+$/);
+  const missing = await service.send('/pets/99');
+  assertError(missing, 'pet_not_found');
+  assert.match(String(missing.headers['ratelimit']), /r=1/);
+  await service.send('/pets');
+
+  const over = await service.send('/pets');
+  assertError(over, 'rate_limited', /try again in \d+ seconds/);
+  assert.match(String(over.headers['ratelimit']), /r=0/);
+  const seconds = Number(over.headers['retry-after']);
+  assert.ok(seconds > 0 && seconds <= 60);
+  assertError(await service.send('/nothing'), 'route_not_found');
+
+  const other = { headers: { authorization: `Bearer ${await service.addKey({})}` } };
+  assert.equal((await service.send('/pets', other)).status, 200, 'another key has its own');
+});
+
+test('a refused create over the limit stores nothing', async (t) => {
+  const service = await startWith(t, '--rate-limit', '1/60s');
+  assert.equal((await service.send('/pets')).text, '[]');
+  const over = await service.send('/pets', {
+    method: 'POST',
+    body: '{"name":"Rex","categoryId":1}',
+  });
+  assertError(over, 'rate_limited');
+  const other = { headers: { authorization: `Bearer ${await service.addKey({})}` } };
+  assert.equal((await service.send('/pets', other)).text, '[]');
+});
+
+const SHOP = 'https://shop.example';
+
+test('without configured origins, a browser elsewhere is told nothing', async (t) => {
+  const service = await startWith(t);
+  const page = await service.send('/pets', { headers: { origin: SHOP } });
+  assert.equal(page.headers['access-control-allow-origin'], undefined);
+  assert.equal(page.headers['vary'], undefined);
+});
+
+test('a configured origin may read the answers and their headers; another may not', async (t) => {
+  const service = await startWith(t, '--cors-origins', `${SHOP},http://localhost:3000`);
+  const page = await service.send('/pets', { headers: { origin: SHOP } });
+  assert.equal(page.headers['access-control-allow-origin'], SHOP);
+  assert.equal(page.headers['vary'], 'Origin');
+  const exposed = String(page.headers['access-control-expose-headers']).split(', ');
+  for (const name of [
+    'Link',
+    'ETag',
+    'Location',
+    'Deprecation',
+    'Sunset',
+    'RateLimit',
+    'Retry-After',
+    'X-Request-Id',
+  ]) {
+    assert.ok(exposed.includes(name), name);
+  }
+  const other = await service.send('/pets', { headers: { origin: 'https://evil.example' } });
+  assert.equal(other.headers['access-control-allow-origin'], undefined);
+  assert.equal(other.headers['vary'], 'Origin');
+  const refused = await service.send('/pets', { headers: { origin: SHOP, authorization: '' } });
+  assert.equal(refused.headers['access-control-allow-origin'], SHOP, 'errors can be read too');
+});
+
+test('a preflight of a configured origin is answered without a key', async (t) => {
+  const service = await startWith(t, '--cors-origins', SHOP);
+  const preflight = (origin: string) =>
+    service.send('/pets', {
+      method: 'OPTIONS',
+      headers: { authorization: '', origin, 'access-control-request-method': 'POST' },
+    });
+  const allowed = await preflight(SHOP);
+  assert.equal(allowed.status, 204);
+  assert.equal(allowed.headers['access-control-allow-origin'], SHOP);
+  assert.match(String(allowed.headers['access-control-allow-methods']), /POST/);
+  assert.match(
+    String(allowed.headers['access-control-allow-headers']),
+    /Authorization.*Idempotency-Key/,
+  );
+  const denied = await preflight('https://evil.example');
+  assert.equal(denied.headers['access-control-allow-methods'], undefined);
+});
+
+test('links and Location stand under the configured base address', async (t) => {
+  const service = await startWith(t);
+  const behindProxy = await startWith(t, '--base-url', 'https://pets.example/store/v1');
+  assert.notEqual(service.baseUrl, behindProxy.baseUrl);
+  assert.equal(behindProxy.baseUrl, 'https://pets.example/store/v1');
+});
+
+test('the admin port tells health and counts requests, creates and deprecated calls', async (t) => {
+  const config = loadConfig(['--port', '0', '--admin-port', '0', '--data', temporaryFolder(t)], {});
+  const service = await startService(config, {
+    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+    randomBytes,
+    newRequestId: randomUUID,
+    log: openLog('silent', process.stderr),
+  });
+  t.after(() => service.close());
+  const headers = { authorization: `Bearer ${service.firstKey}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  const twice = { method: 'POST', headers: { ...headers, 'idempotency-key': 'a' }, body };
+  await send(`${service.baseUrl}/pets`, twice);
+  await send(`${service.baseUrl}/pets`, twice);
+  await send(`${service.baseUrl}/pets/1`, { headers });
+  await send(`${service.baseUrl}/pets`);
+
+  assert.equal((await send(`${service.adminUrl}/livez`)).status, 200);
+  assert.equal((await send(`${service.adminUrl}/readyz`)).status, 200);
+  const { text } = await send(`${service.adminUrl}/metrics`);
+  assert.match(text, /^petstore_pets_created_total 1$/m, 'a replay is no new animal');
+  assert.match(text, /^petstore_deprecated_calls_total\{key_id="key_\w+"\} 1$/m);
+  assert.match(
+    text,
+    /^petstore_request_duration_seconds_count\{operation="createPet",status="201"\} 2$/m,
+  );
+  assert.match(
+    text,
+    /^petstore_request_duration_seconds_count\{operation="listPets",status="401"\} 1$/m,
+  );
+  assert.match(
+    text,
+    /^petstore_request_duration_seconds_bucket\{operation="getPet",status="200",le="\+Inf"\} 1$/m,
+  );
+  assert.match(text, /^petstore_requests_in_flight 0$/m);
+  assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m);
+  assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found');
+});
