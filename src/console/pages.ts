@@ -28,8 +28,16 @@ const STRICT_POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; 
 // The component of the reference draws its arrows from data: addresses in its style sheet.
 const REFERENCE_POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; ${COMMON_POLICY}`;
 
+/** Made once: the files of the tree are the same for every service in this process. */
+let made: [path: string, page: Page][] | undefined;
+
 /** The pages for people: the console, the reference, and what the deprecation links point at. */
 export function consolePages(): [path: string, page: Page][] {
+  made ??= newPages();
+  return made;
+}
+
+function newPages(): [path: string, page: Page][] {
   const modules = [...CONSOLE_MODULES, ...SDK_MODULES, `${PAGE_FOLDER}/reference.ts`];
   const others = ['icon.svg', 'reference.css', 'style.css'].map((name) => `${PAGE_FOLDER}/${name}`);
   return [

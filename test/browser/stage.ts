@@ -177,7 +177,7 @@ export async function assertAccessible(page: Page, exclude: string[] = []): Prom
     ([values, left]) =>
       (globalThis as unknown as AxeWindow).axe.run(
         { exclude: left },
-        { runOnly: { type: 'tag', values } },
+        { runOnly: { type: 'tag', values }, resultTypes: ['violations'] },
       ),
     [tags, exclude] as const,
   );

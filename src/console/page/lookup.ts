@@ -40,7 +40,9 @@ export class Lookup {
     if (!isUsable(this.#submit)) return;
     const id = parseInt64(this.#id.value.trim());
     this.#outcome.replaceChildren();
-    this.#showFieldFault(id === undefined ? 'An id is an integer, such as 1.' : undefined);
+    this.#showFieldFault(
+      id === undefined ? 'An id is an integer of at most 19 digits, such as 1.' : undefined,
+    );
     if (id === undefined) {
       this.#id.focus();
       return;
