@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { loadConfig, type Config } from '../config.ts';
 import { shareMetrics, openFleetExposition } from '../ops/exposition.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
@@ -20,12 +20,19 @@ export async function serve(args: string[], io: Io): Promise<number> {
   const around: Surroundings = {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
-    newRequestId: randomUUID,
+    newRequestId: newRequestIds(),
     log: openLog(config.logLevel, io.stderr),
     isWorker: cluster.isWorker,
   };
   if (cluster.isWorker) return serveAsWorker(config, around);
   return config.workers === 1 ? serveAlone(config, around, io) : serveAsPrimary(config, around, io);
+}
+
+/** Request ids that no other process gives: a random beginning and a count. */
+function newRequestIds(): () => string {
+  const beginning = randomBytes(9).toString('base64url');
+  let count = 0;
+  return () => `${beginning}.${(count += 1).toString(36)}`;
 }
 
 async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {

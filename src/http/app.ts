@@ -7,6 +7,7 @@ import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { deprecationHeaders, operationRemoved } from './deprecation.ts';
 import { errorResponse, insufficientScope } from './error-response.ts';
+import { whenThere, type Later } from './later.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
 import { operations, type Operation } from './operations.ts';
 import type { PageCache } from './page-cache.ts';
@@ -41,7 +42,7 @@ const QUERY_NAMES = Object.fromEntries(
   ]),
 ) as Record<Operation['id'], string[]>;
 
-export type Handle = (request: HttpRequest) => Promise<HttpResponse>;
+export type Handle = (request: HttpRequest) => Later<HttpResponse>;
 
 /**
  * The core of the service: a request becomes a response, and nothing is ever thrown. The order of the
@@ -54,40 +55,27 @@ export class App {
     this.#parts = parts;
   }
 
-  async handle(request: HttpRequest): Promise<HttpResponse> {
-    const { clock, metrics, log, cors, newRequestId } = this.#parts;
-    const startedMs = clock.elapsedMs();
+  handle(request: HttpRequest): Later<HttpResponse> {
+    const { clock, metrics, newRequestId } = this.#parts;
     metrics.requestStarted();
-    const requestId = requestIdOf(request, newRequestId);
-    const passage: Passage = { operation: undefined, keyId: undefined, headers: [] };
-    let answer: HttpResponse;
-    let fault: unknown;
+    const passage: Passage = {
+      startedMs: clock.elapsedMs(),
+      requestId: requestIdOf(request, newRequestId),
+      operation: undefined,
+      keyId: undefined,
+      headers: [],
+    };
+    const finish = (answer: HttpResponse) => this.#finish(request, passage, answer, undefined);
+    const fail = (fault: unknown) => this.#finish(request, passage, refusalOf(fault), fault);
     try {
-      answer = await this.#admit(request, passage);
-    } catch (error) {
-      fault = error;
-      answer =
-        error instanceof Refusal
-          ? errorResponse(error.code, error.message)
-          : errorResponse('internal_error', 'Something went wrong on our side.');
+      const answer = this.#admit(request, passage);
+      return answer instanceof Promise ? answer.then(finish, fail) : finish(answer);
+    } catch (fault) {
+      return fail(fault);
     }
-    const { status } = answer;
-    const durationMs = clock.elapsedMs() - startedMs;
-    metrics.requestEnded(passage.operation?.id ?? 'other', status, durationMs);
-    logRequest(log, request, passage, { requestId, status, durationMs, fault });
-    const headers = [
-      ...answer.headers,
-      'X-Request-Id',
-      requestId,
-      'X-Content-Type-Options',
-      'nosniff',
-      ...passage.headers,
-      ...cors.headers(request),
-    ];
-    return { status, headers, body: answer.body };
   }
 
-  async #admit(request: HttpRequest, passage: Passage): Promise<HttpResponse> {
+  #admit(request: HttpRequest, passage: Passage): Later<HttpResponse> {
     const { cors, pages, authenticate, baseUrl } = this.#parts;
     const { method } = request;
     if (method === 'OPTIONS' && request.target === '*') {
@@ -106,19 +94,20 @@ export class App {
     if (operation?.deprecation !== undefined) {
       passage.headers.push(...deprecationHeaders(operation.deprecation, baseUrl));
     }
-    const caller = await authenticate(request.headers.authorization);
-    passage.keyId = caller.id;
-    const rate = await this.#parts.countRequest?.(caller.id);
-    if (rate !== undefined) passage.headers.push(...rate.headers);
-
-    if (route === undefined) return errorResponse('route_not_found', 'There is nothing here.');
-    if (operation === undefined) return methodNotAllowed(route);
-    if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
-    if (rate?.refusal !== undefined) return rate.refusal;
-    return this.#perform(operation, { request, caller, target, route, passage });
+    return whenThere(authenticate(request.headers.authorization), (caller) => {
+      passage.keyId = caller.id;
+      return whenThere(this.#parts.countRequest?.(caller.id), (rate) => {
+        if (rate !== undefined) passage.headers.push(...rate.headers);
+        if (route === undefined) return errorResponse('route_not_found', 'There is nothing here.');
+        if (operation === undefined) return methodNotAllowed(route);
+        if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
+        if (rate?.refusal !== undefined) return rate.refusal;
+        return this.#perform(operation, { request, caller, target, route, passage });
+      });
+    });
   }
 
-  async #perform(operation: Operation, admitted: Admitted): Promise<HttpResponse> {
+  #perform(operation: Operation, admitted: Admitted): Later<HttpResponse> {
     const { store, cache, clock, baseUrl, metrics } = this.#parts;
     const { request, caller, target, route, passage } = admitted;
     if (operation.deprecation !== undefined) {
@@ -127,12 +116,35 @@ export class App {
         return operationRemoved(operation.deprecation);
       }
     }
-    const isStrict = STRICT.test(request.headers['prefer'] ?? '');
+    const { prefer } = request.headers;
+    const isStrict = prefer !== undefined && STRICT.test(prefer);
     const query = parseQuery(target.query, QUERY_NAMES[operation.id], { refuseUnknown: isStrict });
     if (isStrict) passage.headers.push('Preference-Applied', 'handling=strict');
     const { pathParameter } = route;
     const call = { request, caller, query, pathParameter, isStrict };
-    return operation.perform({ ...call, store, cache, clock, baseUrl, metrics });
+    return operation.perform(Object.assign(call, { store, cache, clock, baseUrl, metrics }));
+  }
+
+  #finish(
+    request: HttpRequest,
+    passage: Passage,
+    { status, headers, body }: HttpResponse,
+    fault: unknown,
+  ): HttpResponse {
+    const { clock, metrics, log, cors } = this.#parts;
+    const durationMs = clock.elapsedMs() - passage.startedMs;
+    metrics.requestEnded(passage.operation?.id ?? 'other', status, durationMs);
+    logRequest(log, request, passage, { status, durationMs, fault });
+    const all = [
+      ...headers,
+      'X-Request-Id',
+      passage.requestId,
+      'X-Content-Type-Options',
+      'nosniff',
+      ...passage.headers,
+      ...cors.headers(request),
+    ];
+    return { status, headers: all, body };
   }
 }
 
@@ -140,6 +152,12 @@ interface Admitted extends Pick<OperationCall, 'request' | 'caller'> {
   target: Target;
   route: Route;
   passage: Passage;
+}
+
+function refusalOf(fault: unknown): HttpResponse {
+  return fault instanceof Refusal
+    ? errorResponse(fault.code, fault.message)
+    : errorResponse('internal_error', 'Something went wrong on our side.');
 }
 
 function methodNotAllowed(route: Route): HttpResponse {

@@ -8,6 +8,7 @@ import {
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { KeyRing } from './key-ring.ts';
+import { whenThere, type Later } from './later.ts';
 
 /** One scheme, one token. A repeated header arrives joined by a comma and so is neither. */
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
@@ -15,7 +16,7 @@ const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 
 const KNOWN_HEADERS_MAX = 1_000;
 
-export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
+export type Authenticate = (authorization: string | undefined) => Later<ApiKey>;
 
 /** Makes the check that stands before every operation: whose key is this, and is it good now? */
 export function createAuthenticate(parts: {
@@ -28,22 +29,28 @@ export function createAuthenticate(parts: {
   // headers of keys that exist get in, so that nobody can fill it.
   const hashes = new Map<string | undefined, string>();
 
-  return async function authenticate(authorization) {
+  return function authenticate(authorization) {
     const known = hashes.get(authorization);
     const hash = known ?? hashApiKey(secretIn(authorization, environment));
-    const key = await keys.find(hash);
-    const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());
-    if (key === undefined || state === 'revoked') {
-      throw new Refusal('invalid_api_key', 'The API key is unknown or was revoked.');
-    }
-    if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
-    if (known === undefined) {
-      if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
-      hashes.set(authorization, hash);
-    }
-    keys.noteUse(key);
-    return key;
+    return whenThere(keys.find(hash), (found) => {
+      const key = goodKey(found, clock.now());
+      if (known === undefined) {
+        if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
+        hashes.set(authorization, hash);
+      }
+      keys.noteUse(key);
+      return key;
+    });
   };
+}
+
+function goodKey(key: ApiKey | undefined, now: Date): ApiKey {
+  const state = key === undefined ? 'revoked' : stateOfKey(key, now);
+  if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
+  if (key === undefined || state === 'revoked') {
+    throw new Refusal('invalid_api_key', 'The API key is unknown or was revoked.');
+  }
+  return key;
 }
 
 /** The key in the header. A malformed one is refused here, without asking the store. */

@@ -80,7 +80,7 @@ test('when the keys cannot be read for over 5 seconds, no key is vouched for', a
   elapsedMs = 4_999;
   assert.equal((await ring.find(record.hash))?.id, record.id);
   elapsedMs = 5_001;
-  await assert.rejects(ring.find(record.hash), { code: 'unavailable' });
+  await assert.rejects(async () => ring.find(record.hash), { code: 'unavailable' });
   isGone = false;
   assert.equal((await ring.find(record.hash))?.id, record.id, 'and it recovers by itself');
 });

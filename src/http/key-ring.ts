@@ -2,6 +2,7 @@ import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
+import type { Later } from './later.ts';
 
 /** A revoked key stops working everywhere within this time, or nothing works. */
 const STALENESS_MAX_MS = 5_000;
@@ -47,8 +48,13 @@ export class KeyRing {
     await this.#recordUse().catch(() => undefined);
   }
 
-  async find(hash: string): Promise<ApiKey | undefined> {
-    if (this.#clock.elapsedMs() - this.#freshAtMs > STALENESS_MAX_MS) await this.#refresh();
+  find(hash: string): Later<ApiKey | undefined> {
+    const isStale = this.#clock.elapsedMs() - this.#freshAtMs > STALENESS_MAX_MS;
+    return (isStale ? undefined : this.#keys.get(hash)) ?? this.#ask(hash, isStale);
+  }
+
+  async #ask(hash: string, isStale: boolean): Promise<ApiKey | undefined> {
+    if (isStale) await this.#refresh();
     const known = this.#keys.get(hash);
     if (known !== undefined) return known;
     // Perhaps made a moment ago, by another process.

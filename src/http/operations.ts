@@ -6,6 +6,7 @@ import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { GET_PET_DEPRECATION, type Deprecation } from './deprecation.ts';
+import type { Later } from './later.ts';
 import type { HttpResponse } from './message.ts';
 import { createPet, getPet, listPets, type OperationCall } from './pets.ts';
 
@@ -38,7 +39,7 @@ export interface Operation {
   /** Beside those that every operation can give. */
   errors: readonly ErrorCode[];
   deprecation?: Deprecation;
-  perform: (call: OperationCall) => Promise<HttpResponse>;
+  perform: (call: OperationCall) => Later<HttpResponse>;
 }
 
 const prefer: Parameter = {

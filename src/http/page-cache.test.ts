@@ -44,7 +44,7 @@ test('without a version nothing is kept', async () => {
 
 test('a refused answer is not kept', async () => {
   const cache = new PageCache(() => 1);
-  await assert.rejects(cache.get('page', () => Promise.reject(new Error('no'))));
+  await assert.rejects(async () => cache.get('page', () => Promise.reject(new Error('no'))));
   assert.equal(
     (await cache.get('page', async () => newRepresentation('yes'))).response.body,
     'yes',

@@ -1,7 +1,10 @@
 import type { Representation } from './conditional.ts';
+import type { Later } from './later.ts';
 
-/** Characters of encoded pages kept at the most; the oldest answers go first, all at once. */
+/** Characters of encoded answers kept at the most; beyond it they all go at once. */
 const KEPT_LENGTH_MAX = 16 * 1024 * 1024;
+/** What an answer takes beside its body, about. */
+const HEAD_LENGTH = 1_000;
 
 /**
  * Keeps encoded answers for as long as nothing was committed anywhere: `version` comes from the store
@@ -17,23 +20,24 @@ export class PageCache {
     this.#version = version;
   }
 
-  async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
+  get(key: string, make: () => Promise<Representation>): Later<Representation> {
     const version = this.#version();
     if (version === undefined) return make();
     if (version !== this.#keptVersion) this.#forget(version);
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
 
-    const made = await make();
-    // What was read after the version was asked for is at least as new as that version.
-    if (version === this.#keptVersion) this.#keep(key, made);
-    return made;
+    return make().then((made) => {
+      // What was read after the version was asked for is at least as new as that version.
+      if (version === this.#keptVersion) this.#keep(key, made);
+      return made;
+    });
   }
 
   #keep(key: string, made: Representation): void {
     if (this.#keptLength > KEPT_LENGTH_MAX) this.#forget(this.#keptVersion);
     this.#kept.set(key, made);
-    this.#keptLength += made.response.body.length;
+    this.#keptLength += made.response.body.length + HEAD_LENGTH;
   }
 
   #forget(version: number | undefined): void {

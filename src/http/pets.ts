@@ -11,6 +11,7 @@ import { readJsonBody } from './body.ts';
 import { GET_PET_DEPRECATION } from './deprecation.ts';
 import { answerConditionally, newRepresentation, type Representation } from './conditional.ts';
 import { petJson, petsJson } from './json.ts';
+import { whenThere, type Later } from './later.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 import type { PageCache } from './page-cache.ts';
 
@@ -31,14 +32,12 @@ export interface OperationCall {
   metrics: Metrics;
 }
 
-export async function listPets(call: OperationCall): Promise<HttpResponse> {
+export function listPets(call: OperationCall): Later<HttpResponse> {
   const { limit, status, cursor } = call.query;
   const page = parsePageRequest({ limit, status, cursor });
-  const representation = await call.cache.get(
-    `${page.status ?? ''}/${page.limit}/${page.afterId}`,
-    () => representPage(page, call),
-  );
-  return answerConditionally(call.request, representation);
+  const key = `${page.status ?? ''}/${page.limit}/${page.afterId}`;
+  const representation = call.cache.get(key, () => representPage(page, call));
+  return whenThere(representation, (found) => answerConditionally(call.request, found));
 }
 
 async function representPage(
@@ -96,13 +95,13 @@ function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
   return newIdempotencyClaim(parseIdempotencyKey(key), pet, scope);
 }
 
-export async function getPet(call: OperationCall): Promise<HttpResponse> {
+export function getPet(call: OperationCall): Later<HttpResponse> {
   const { pathParameter, store, cache, request } = call;
   const id = /^(?:0|-?[1-9]\d*)$/.test(pathParameter) ? parseInt64(pathParameter) : undefined;
-  const representation = await cache.get(`pet/${pathParameter}`, async () => {
+  const representation = cache.get(`pet/${pathParameter}`, async () => {
     const pet = id === undefined ? undefined : await store.findPet(id);
     if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
     return newRepresentation(petJson(pet));
   });
-  return answerConditionally(request, representation);
+  return whenThere(representation, (found) => answerConditionally(request, found));
 }

@@ -5,6 +5,8 @@ import type { Operation } from './operations.ts';
 
 /** What becomes known about a request on its way through; the answer and the log line need it. */
 export interface Passage {
+  startedMs: number;
+  requestId: string;
   operation: Operation | undefined;
   keyId: string | undefined;
   /** Headers for whatever answer it will be. */
@@ -12,7 +14,6 @@ export interface Passage {
 }
 
 export interface Outcome {
-  requestId: string;
   status: number;
   durationMs: number;
   fault: unknown;
@@ -29,13 +30,13 @@ export function logRequest(
   log: Log,
   request: HttpRequest,
   passage: Passage,
-  { requestId, status, durationMs, fault }: Outcome,
+  { status, durationMs, fault }: Outcome,
 ): void {
   const hasFailed = status >= 500;
   const isSlow = durationMs >= SLOW_REQUEST_MS;
   if (!hasFailed && !isSlow && !log.isLevelEnabled('debug')) return;
   const line = {
-    requestId,
+    requestId: passage.requestId,
     traceId: TRACE_PARENT.exec(request.headers['traceparent'] ?? '')?.[1],
     keyId: passage.keyId,
     method: request.method,

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Server as NetServer, type AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Handle } from './app.ts';
@@ -15,8 +15,8 @@ const CONNECTIONS_MAX = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** A client that neither sends nor reads is let go. Longer than keep-alive, which comes first. */
-const INACTIVITY_TIMEOUT_MS = 70_000;
+/** A client that has read nothing of its answer between two looks is let go. */
+const STALLED_SWEEP_MS = 30_000;
 /** How long an idle connection may still bring a request after the service was told to end. */
 const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
@@ -45,12 +45,20 @@ export async function openServer(parts: ServerParts): Promise<HttpServer> {
   return { port, close: (graceMs) => door.close(graceMs) };
 }
 
+/** A connection, with what we note on it. */
+interface Connection extends Socket {
+  /** Its latest response: a fault in the bytes that follow must not cut into it. */
+  latestResponse?: ServerResponse;
+  /** How much had been written at the last look, while more was waiting. */
+  bytesWrittenBefore?: number | undefined;
+}
+
 class Door {
   readonly #server: Server;
   readonly #createHandle: (port: number) => Handle;
   readonly #newRequestId: () => string;
-  /** The latest response on each connection: a fault in the bytes that follow must not cut into it. */
-  readonly #latest = new WeakMap<Duplex, ServerResponse>();
+  readonly #connections = new Set<Connection>();
+  readonly #sweep: NodeJS.Timeout;
   #handle: Handle | undefined;
   #isClosing = false;
 
@@ -68,7 +76,13 @@ class Door {
       // Ours to refuse, because Node.js would answer without an Error body.
       requireHostHeader: false,
     });
-    this.#server.timeout = INACTIVITY_TIMEOUT_MS;
+    // A timer for every connection, moved with every packet, would cost more than a look now and then.
+    this.#server.timeout = 0;
+    this.#sweep = setInterval(() => this.#dropStalled(), STALLED_SWEEP_MS).unref();
+    this.#server.on('connection', (socket: Connection) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
     this.#server.maxConnections = CONNECTIONS_MAX;
     // Too many are refused by us: the parser would silently drop the rest.
     this.#server.maxHeadersCount = 0;
@@ -110,43 +124,42 @@ class Door {
     await closed;
     clearTimeout(idle);
     clearTimeout(cut);
+    clearInterval(this.#sweep);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    this.#latest.set(request.socket, response);
+    (request.socket as Connection).latestResponse = response;
     const fault = headFault(request);
     if (fault !== undefined) {
       this.#refuseHead(response, ...fault);
       return;
     }
-    void this.#handle?.({
+    const answer = this.#handle?.({
       method: request.method ?? '',
       target: request.url ?? '',
       headers: request.headers as Record<string, string | undefined>,
       readBody: (bytesMax) => readBody(request, response, bytesMax),
-    }).then((answer) => this.#send(response, answer, { keepAlive: true }));
+    });
+    if (answer instanceof Promise) void answer.then((later) => this.#send(response, later));
+    else if (answer !== undefined) this.#send(response, answer);
   }
 
   #refuseHead(response: ServerResponse, code: ErrorCode, message: string): void {
-    const requestId = ['X-Request-Id', this.#newRequestId()];
-    this.#send(response, errorResponse(code, message, requestId), { keepAlive: false });
+    response.shouldKeepAlive = false;
+    this.#send(response, errorResponse(code, message, ['X-Request-Id', this.#newRequestId()]));
   }
 
-  #send(
-    response: ServerResponse,
-    { status, headers, body }: HttpResponse,
-    { keepAlive }: { keepAlive: boolean },
-  ): void {
+  #send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
     // The connection may have been refused, or gone, while the answer was made.
     if (!response.req.socket.writable) return;
-    if (this.#isClosing || !keepAlive) response.shouldKeepAlive = false;
+    if (this.#isClosing) response.shouldKeepAlive = false;
     response.writeHead(status, headers as string[]);
     response.end(body);
   }
 
   #answerFault(fault: ClientFault, socket: Duplex): void {
     const explained = explainClientFault(fault);
-    const latest = this.#latest.get(socket);
+    const latest = (socket as Connection).latestResponse;
     const isInBody = latest !== undefined && !latest.req.complete;
     if (explained === undefined || (isInBody && latest.headersSent)) {
       // Nobody is left to be told, or this request has had its answer before the rest of its body.
@@ -156,6 +169,14 @@ class Door {
     } else {
       // An earlier request still waits for its answer; the garbage behind it gets none.
       latest.once('close', () => socket.destroy());
+    }
+  }
+
+  #dropStalled(): void {
+    for (const socket of this.#connections) {
+      const isWaiting = socket.writableLength > 0;
+      if (isWaiting && socket.bytesWrittenBefore === socket.bytesWritten) socket.destroy();
+      socket.bytesWrittenBefore = isWaiting ? socket.bytesWritten : undefined;
     }
   }
 
