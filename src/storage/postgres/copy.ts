@@ -3,6 +3,7 @@ import { API_KEY_COLUMNS, CLAIM_COLUMNS, PET_COLUMNS } from '../rows.ts';
 import type { ApiKeyRow, ClaimRow, PetRow } from '../rows.ts';
 import { parseAddress } from './address.ts';
 import type { Connection, Row } from './connection.ts';
+import { deadlineIn } from './deadline.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 
@@ -67,7 +68,7 @@ async function open(url: string): Promise<{ connection: Connection; run: Run }> 
   const address = parseAddress(url);
   const connection = await openFirst(new Hosts(address));
   const run: Run = (text, values = []) =>
-    connection.query({ name: '', text }, values, performance.now() + STATEMENT_TIMEOUT_MS);
+    connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS));
   try {
     await migrate(connection, address.shown);
     await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);

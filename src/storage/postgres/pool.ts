@@ -1,4 +1,5 @@
-import { timeLeftMs, type Connection, type Row, type Statement } from './connection.ts';
+import type { Connection, Row, Statement } from './connection.ts';
+import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
 import { faultOf, NotSent, overloaded } from './faults.ts';
 
 /** Who may wait for a connection at once. Beyond it a caller hears `overloaded` immediately. */
@@ -23,7 +24,7 @@ export class Pool {
   readonly #idle: Connection[] = [];
   readonly #waiting = new Set<Waiting>();
   #opening = 0;
-  #reopenAt = 0;
+  #reopenAt: Deadline = 0;
   #isClosed = false;
 
   constructor(open: () => Promise<Connection>, connectionsMax: number) {
@@ -31,13 +32,13 @@ export class Pool {
     this.connectionsMax = connectionsMax;
   }
 
-  query(statement: Statement, values: unknown[], deadline: number): Promise<Row[]> {
+  query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
     return this.run(deadline, (connection) => connection.query(statement, values, deadline));
   }
 
   /** Lends a connection for several queries in a row, until the promise of `work` settles. */
   async run<Result>(
-    deadline: number,
+    deadline: Deadline,
     work: (connection: Connection) => Promise<Result>,
   ): Promise<Result> {
     const connection = await this.#acquire(deadline);
@@ -59,7 +60,7 @@ export class Pool {
     await Promise.all(closing.map((connection) => connection.close()));
   }
 
-  #acquire(deadline: number): Promise<Connection> {
+  #acquire(deadline: Deadline): Promise<Connection> {
     if (this.#isClosed) return Promise.reject(new NotSent('the store is closed'));
     const idle = this.#idle.pop();
     if (idle !== undefined) return Promise.resolve(idle);
@@ -114,7 +115,7 @@ export class Pool {
     const isFull = this.#all.size + this.#opening >= this.connectionsMax;
     const isWaitedFor = this.#opening < this.#waiting.size;
     if (isFull || !isWaitedFor || this.#isClosed) return;
-    if (this.#all.size > 0 && performance.now() < this.#reopenAt) return;
+    if (this.#all.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
     this.#opening += 1;
     this.#open().then(
       (connection) => this.#opened(connection),
@@ -136,7 +137,7 @@ export class Pool {
   /** Callers that others' connections will serve keep waiting; without any, they need not. */
   #notOpened(error: unknown): void {
     this.#opening -= 1;
-    this.#reopenAt = performance.now() + REOPEN_DELAY_MS;
+    this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
     if (this.#all.size > 0) return;
     this.#rejectWaiting(new NotSent('the database cannot be reached', { cause: error }));
   }
