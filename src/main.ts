@@ -6,6 +6,8 @@ import { unfitRuntime } from './runtime.ts';
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./cli/serve.ts')).serve,
   keys: async () => (await import('./cli/keys.ts')).keys,
+  import: async () => (await import('./cli/import.ts')).importPets,
+  export: async () => (await import('./cli/export.ts')).exportPets,
   pets: async () => (await import('./cli/pets.ts')).pets,
   check: async () => (await import('./cli/check.ts')).check,
 };

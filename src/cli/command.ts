@@ -9,6 +9,8 @@ export interface Output {
 /** What a command may touch besides the network and its store. */
 export interface Io {
   env: Variables;
+  /** What a command reads where it is told to read `-`; the process's own unless given. */
+  stdin?: AsyncIterable<Uint8Array>;
   /** For what a program may use. */
   stdout: Output;
   /** For words to a person. */

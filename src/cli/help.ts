@@ -17,6 +17,10 @@ Usage
   petstore keys revoke ID                            end a key now
   petstore keys rotate ID [--overlap 24h]            a new key now, the old one ends after the overlap
   petstore pets list | add | get ID                  use a running service; see petstore pets --help
+  petstore import FILE|- [--format ndjson|csv] [--strict]
+                                                     add animals; bad lines are named and skipped, and
+                                                     the same command again goes on where one stopped
+  petstore export [--format ndjson|csv]              write all animals to standard output
   petstore check BASE_URL [BASE_URL2] --key K [--key2 K2] [--write] [--json]
                                                      hold any service to the specification; reads only
                                                      unless --write (keys: PETSTORE_API_KEY, PETSTORE_API_KEY_2)
@@ -26,6 +30,7 @@ Settings (flag, then environment variable, then default)
 ${flags.map(({ usage, text }) => `  ${usage.padEnd(width)}  ${text}`).join('\n')}
 
 PETSTORE_BOOTSTRAP_KEY supplies the first key of an empty store, instead of one being made.
-The keys commands take --env, --data and --database, and work whether or not the service runs.
+The keys, import and export commands take --env, --data and --database, and work whether or not the
+service runs.
 `;
 }

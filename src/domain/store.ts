@@ -20,6 +20,14 @@ export interface Store {
    * second create under the same claim stores nothing.
    */
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation>;
+  /**
+   * Stores many animals in one transaction, in their order. With a step, the note of how far the import
+   * has come moves in the same transaction. False: the note is no longer where the step begins, because
+   * another import of the same file is at work; nothing was stored.
+   */
+  importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean>;
+  /** How far the import of a file has come, or undefined if it was never begun. */
+  findImport(source: string): Promise<ImportProgress | undefined>;
   findPet(id: bigint): Promise<Pet | undefined>;
   /** At most `count` animals with ids above `afterId`, ascending. Any page costs the same. */
   listPets(query: PetQuery): Promise<Pet[]>;
@@ -62,6 +70,24 @@ export type Creation =
   | { kind: 'replayed'; pet: Pet }
   /** The claim was known with another animal; nothing was stored. */
   | { kind: 'claim_conflict' };
+
+/** How far the import of one file has come. */
+export interface ImportProgress {
+  /** What identifies the file: its content, not its name. */
+  source: string;
+  /** Bytes of the file that are done with. */
+  position: number;
+  /** Lines among these bytes, the animals that came of them, and the lines that were skipped. */
+  lines: number;
+  imported: number;
+  skipped: number;
+}
+
+/** From one position of an import to the next; the first begins at 0. */
+export interface ImportStep {
+  from: number;
+  to: ImportProgress;
+}
 
 /** A store that cannot be opened. The message is one line: what is wrong and what would be right. */
 export class StoreUnusable extends Error {

@@ -1,5 +1,6 @@
 import type { ApiKey, Scope } from '../domain/api-key.ts';
-import type { Pet } from '../domain/pet.ts';
+import type { NewPet, Pet } from '../domain/pet.ts';
+import type { ImportProgress } from '../domain/store.ts';
 
 // Rows arrive as arrays in the order of these columns: an object a row would cost more than the row.
 
@@ -9,6 +10,29 @@ export type PetRow = [id: bigint, name: string, categoryId: bigint, status: Pet[
 
 export function petOfRow([id, name, categoryId, status]: PetRow): Pet {
   return { id, name, categoryId, status };
+}
+
+/** Many animals as one text: it reaches the writer thread, and SQLite, faster than as many rows. */
+export function rowsAsJson(pets: readonly NewPet[]): string {
+  const rows = pets.map(
+    ({ name, categoryId, status }) => `[${JSON.stringify(name)},${categoryId},"${status}"]`,
+  );
+  return `[${rows.join(',')}]`;
+}
+
+export const IMPORT_COLUMNS = 'source, position, lines, imported, skipped';
+
+export type ImportRow = [
+  source: string,
+  position: bigint,
+  lines: bigint,
+  imported: bigint,
+  skipped: bigint,
+];
+
+export function importOfRow([source, ...counts]: ImportRow): ImportProgress {
+  const [position = 0, lines = 0, imported = 0, skipped = 0] = counts.map(Number);
+  return { source, position, lines, imported, skipped };
 }
 
 export const API_KEY_COLUMNS =

@@ -11,6 +11,7 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotenc
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import { PET_STATUSES, type NewPet, type Pet } from '../domain/pet.ts';
 import type { Creation, Store } from '../domain/store.ts';
+import { imports } from './import.contract.ts';
 
 /** A fresh, empty database of the store under test. */
 export interface Subject {
@@ -49,6 +50,7 @@ export function storeContract(name: string, contract: Contract): void {
 
   describe(`${name} › animals`, () => animals(promise));
   describe(`${name} › creates that happen once`, () => idempotency(promise));
+  describe(`${name} › imports`, () => imports(promise));
   describe(`${name} › keys`, () => keys(promise));
   describe(`${name} › many at once`, () => concurrency(promise));
   describe(`${name} › version`, () => versions(promise, contract.differences.noVersion));

@@ -1,4 +1,4 @@
-import { API_KEY_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import { API_KEY_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
 import type { Statement } from './connection.ts';
 
 /** Forgotten claims removed for each new one, so that their number falls as fast as it grew. */
@@ -39,6 +39,40 @@ export const CREATE_PETS: Statement = {
              WITH ORDINALITY AS asked (name, category_id, status, ordinal)
     )
     SELECT before FROM counter`,
+};
+
+/**
+ * Stores animals together with the note of how far their import has come. It answers one row, or none
+ * where the note is not at $9 any more: then nothing is stored.
+ */
+export const IMPORT_PETS: Statement = {
+  name: 'import-pets',
+  text: `
+    WITH moved AS (
+      INSERT INTO imports AS note (${IMPORT_COLUMNS})
+      VALUES ($4, $5::bigint, $6::bigint, $7::bigint, $8::bigint)
+      ON CONFLICT (source) DO UPDATE
+        SET position = excluded.position, lines = excluded.lines,
+            imported = excluded.imported, skipped = excluded.skipped
+        WHERE note.position = $9::bigint
+      RETURNING 1
+    ), counter AS (
+      UPDATE pet_counter SET last_id = last_id + cardinality($1::text[])
+      WHERE EXISTS (SELECT FROM moved)
+      RETURNING last_id - cardinality($1::text[]) AS before
+    ), created AS (
+      INSERT INTO pets (${PET_COLUMNS})
+      SELECT counter.before + ordinal, name, category_id, status
+      FROM counter,
+           unnest($1::text[], $2::bigint[], $3::text[])
+             WITH ORDINALITY AS asked (name, category_id, status, ordinal)
+    )
+    SELECT 1 FROM moved`,
+};
+
+export const FIND_IMPORT: Statement = {
+  name: 'find-import',
+  text: `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = $1`,
 };
 
 /**

@@ -1,9 +1,17 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, PetQuery, Store } from '../../domain/store.ts';
+import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
-import { apiKeyOfRow, petOfRow, rowOfApiKey, type ApiKeyRow, type PetRow } from '../rows.ts';
+import {
+  apiKeyOfRow,
+  importOfRow,
+  petOfRow,
+  rowOfApiKey,
+  type ApiKeyRow,
+  type ImportRow,
+  type PetRow,
+} from '../rows.ts';
 import { parseAddress } from './address.ts';
 import type { Connection, Row, Statement } from './connection.ts';
 import { CreateQueue } from './create-queue.ts';
@@ -51,6 +59,26 @@ class PostgresStore implements Store {
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
     return this.#creates.add(pet, claim);
+  }
+
+  async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
+    const values = [
+      pets.map(({ name }) => name),
+      pets.map(({ categoryId }) => categoryId),
+      pets.map(({ status }) => status),
+    ];
+    if (step === undefined) {
+      await this.#write(statements.CREATE_PETS, values);
+      return true;
+    }
+    const { source, position, lines, imported, skipped } = step.to;
+    const note = [source, position, lines, imported, skipped, step.from];
+    return (await this.#write(statements.IMPORT_PETS, [...values, ...note])).length === 1;
+  }
+
+  async findImport(source: string): Promise<ImportProgress | undefined> {
+    const [row] = await this.#reads.ask(statements.FIND_IMPORT, [source]);
+    return row && importOfRow(row as ImportRow);
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {

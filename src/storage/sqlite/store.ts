@@ -3,15 +3,19 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, PetQuery, Store } from '../../domain/store.ts';
+import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
 import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
 import {
   API_KEY_COLUMNS,
   apiKeyOfRow,
+  IMPORT_COLUMNS,
+  importOfRow,
   PET_COLUMNS,
   petOfRow,
+  rowsAsJson,
   type ApiKeyRow,
+  type ImportRow,
   type PetRow,
 } from '../rows.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -41,6 +45,15 @@ class SqliteStore implements Store {
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
     return this.#writes.add('createPet', pet, claim);
+  }
+
+  importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
+    return this.#writes.add('importPets', rowsAsJson(pets), step);
+  }
+
+  async findImport(source: string): Promise<ImportProgress | undefined> {
+    const [row] = readRows<ImportRow>(this.#statements.import, source);
+    return row && importOfRow(row);
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {
@@ -125,6 +138,7 @@ function prepareReads(database: DatabaseSync) {
     petsOfStatus: database.prepare(
       `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
     ),
+    import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
     version: database.prepare('PRAGMA data_version'),

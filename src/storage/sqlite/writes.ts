@@ -2,8 +2,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import type { Creation } from '../../domain/store.ts';
-import { API_KEY_COLUMNS, PET_COLUMNS, petOfRow, rowOfApiKey, type PetRow } from '../rows.ts';
+import type { Creation, ImportStep } from '../../domain/store.ts';
+import {
+  API_KEY_COLUMNS,
+  IMPORT_COLUMNS,
+  PET_COLUMNS,
+  petOfRow,
+  rowOfApiKey,
+  type PetRow,
+} from '../rows.ts';
 
 /** Forgotten claims removed for each new one, so that their number falls as fast as it grew. */
 const EXPIRED_CLAIMS_REMOVED_MAX = 2;
@@ -44,6 +51,7 @@ export function prepareWrites(database: DatabaseSync) {
       claims.record(claim, creation.pet.id);
       return creation;
     },
+    importPets: prepareImport(database),
     createApiKey(key: ApiKey): void {
       insertApiKey.run(...rowOfApiKey(key));
     },
@@ -63,6 +71,30 @@ export function prepareWrites(database: DatabaseSync) {
     recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): void {
       for (const [id, at] of lastUsedAt) recordUse.run(at.getTime(), id);
     },
+  };
+}
+
+function prepareImport(database: DatabaseSync) {
+  const insertPets = database.prepare(
+    `INSERT INTO pets (name, category_id, status)
+     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) ORDER BY key`,
+  );
+  const moveImport = database.prepare(
+    `INSERT INTO imports (${IMPORT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT (source) DO UPDATE SET
+       position = excluded.position, lines = excluded.lines,
+       imported = excluded.imported, skipped = excluded.skipped
+     WHERE position = ?6`,
+  );
+
+  return (rows: string, step: ImportStep | undefined): boolean => {
+    if (step !== undefined) {
+      const { source, position, lines, imported, skipped } = step.to;
+      const moved = moveImport.run(source, position, lines, imported, skipped, step.from);
+      if (moved.changes !== 1n) return false;
+    }
+    insertPets.run(rows);
+    return true;
   };
 }
 

@@ -1,0 +1,38 @@
+// Lists and creates straight from PostgreSQL, one query a request: no keys, no checks, no shared commits.
+
+import { createServer } from 'node:http';
+import { Pool } from 'pg';
+
+const [port, databaseUrl = ''] = process.argv.slice(2);
+const pool = new Pool({ connectionString: databaseUrl });
+const columns = 'id, name, category_id AS "categoryId", status';
+const list = {
+  name: 'list',
+  text: `SELECT ${columns} FROM pets ORDER BY id LIMIT 20`,
+};
+const create = {
+  name: 'create',
+  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${columns}`,
+};
+
+createServer((request, response) => {
+  const send = (status: number, value: unknown) => {
+    const body = JSON.stringify(value);
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    response.end(body);
+  };
+  if (request.method === 'GET') {
+    void pool.query(list).then(({ rows }) => send(200, rows));
+    return;
+  }
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const pet = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+    const values = [pet['name'], pet['categoryId'], pet['status']];
+    void pool.query({ ...create, values }).then(({ rows }) => send(201, rows[0]));
+  });
+}).listen(Number(port), '127.0.0.1');

@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+/** Which cores serve and which make the load; undefined where the system cannot pin a process. */
+export interface Cores {
+  server: string | undefined;
+  generator: string | undefined;
+  /** Those for two workers, and for a generator beside them, where there are enough. */
+  twoWorkers: { server: string; generator: string } | undefined;
+  count: number;
+}
+
+export function findCores(): Cores {
+  const cores = allowedCores();
+  const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
+  const [first, second, third] = cores;
+  if (!hasTaskset || first === undefined || second === undefined) {
+    const count = availableParallelism();
+    return { server: undefined, generator: undefined, twoWorkers: undefined, count };
+  }
+  return {
+    server: String(first),
+    generator: String(second),
+    twoWorkers:
+      third === undefined
+        ? undefined
+        : { server: `${first},${second}`, generator: cores.slice(2).join(',') },
+    count: cores.length,
+  };
+}
+
+/** A command, held to some cores. */
+export function pinned(command: readonly string[], cores: string | undefined): string[] {
+  return cores === undefined ? [...command] : ['taskset', '-c', cores, ...command];
+}
+
+/** The cores this process may use: a container is often given some of them only. */
+function allowedCores(): number[] {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8');
+    return parseCoreList(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '');
+  } catch {
+    return [];
+  }
+}
+
+/** Reads a list such as `0-3,8`. */
+export function parseCoreList(text: string): number[] {
+  return text
+    .split(',')
+    .filter((range) => range !== '')
+    .flatMap((range) => {
+      const [first = Number.NaN, last = first] = range.split('-').map(Number);
+      return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    });
+}

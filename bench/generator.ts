@@ -1,0 +1,103 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { scriptPath } from './contender.ts';
+import { pinned } from './cores.ts';
+
+/** What is sent: the paths one after the other, from the start again after the last. */
+export interface Load {
+  method: 'GET' | 'POST';
+  paths: readonly string[];
+  body?: string;
+}
+
+export interface LoadResult {
+  requestsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  requests: number;
+}
+
+export interface LoadOptions {
+  seconds: number;
+  connections?: number;
+  /** Other cores than the generator's own. */
+  cores?: string;
+}
+
+export const CONNECTIONS = 32;
+const TIMEOUT_SECONDS = 10;
+
+/** Makes load: with wrk where it is installed, otherwise with autocannon. */
+export class Generator {
+  readonly name: string;
+  readonly #hasWrk: boolean;
+  readonly #folder: string;
+  readonly #authorization: string;
+  readonly #cores: string | undefined;
+  #filesWritten = 0;
+
+  constructor(options: { folder: string; key: string; cores: string | undefined }) {
+    const version = spawnSync('wrk', ['--version'], { encoding: 'utf8' });
+    this.#hasWrk = version.error === undefined;
+    this.name = this.#hasWrk ? (/wrk \S+/.exec(version.stdout)?.[0] ?? 'wrk') : 'autocannon';
+    this.#folder = options.folder;
+    this.#authorization = `Bearer ${options.key}`;
+    this.#cores = options.cores;
+  }
+
+  async run(baseUrl: string, load: Load, options: LoadOptions): Promise<LoadResult> {
+    const { seconds, connections = CONNECTIONS, cores = this.#cores } = options;
+    this.#filesWritten += 1;
+    const pathsFile = join(this.#folder, `paths-${this.#filesWritten}.txt`);
+    writeFileSync(pathsFile, load.paths.map((path) => `${path}\n`).join(''));
+    const content = [
+      load.method,
+      pathsFile,
+      this.#authorization,
+      ...(load.body ? [load.body] : []),
+    ];
+    const command = this.#hasWrk
+      ? [
+          'wrk',
+          '-t1',
+          `-c${connections}`,
+          `-d${seconds}s`,
+          `--timeout=${TIMEOUT_SECONDS}s`,
+          '-s',
+        ].concat(scriptPath('load.lua'), baseUrl, '--', content)
+      : [process.execPath, scriptPath('autocannon-load.ts'), baseUrl].concat(
+          String(seconds),
+          String(connections),
+          content,
+        );
+    return parseResult(await outputOf(pinned(command, cores)));
+  }
+}
+
+/** Reads the line that load.lua and autocannon-load.ts print. A failed request spoils the figure. */
+export function parseResult(output: string): LoadResult {
+  const line = /^RESULT (\{.*\})$/m.exec(output)?.[1];
+  if (line === undefined) throw new Error(`the generator printed no result: ${output}`);
+  const { requests, seconds, p50Ms, p99Ms, failed } = JSON.parse(line) as Record<string, number>;
+  if (failed !== 0) throw new Error(`${failed} of ${requests} requests failed`);
+  if (requests === undefined || seconds === undefined || !(requests > 0) || !(seconds > 0)) {
+    throw new Error('no request was answered');
+  }
+  return { requestsPerSecond: requests / seconds, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0, requests };
+}
+
+function outputOf([program = '', ...args]: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.once('error', reject);
+    child.once('close', () => resolve(output));
+  });
+}

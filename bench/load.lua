@@ -1,0 +1,31 @@
+-- What wrk sends. Arguments: method, file of paths (one a line), Authorization, body (may be missing).
+-- The requests are made beforehand, so that the generator has nothing to do but send them.
+
+local requests = {}
+local position = 0
+
+function init(args)
+  wrk.method = args[1]
+  wrk.headers["Authorization"] = args[3]
+  if args[4] then
+    wrk.headers["Content-Type"] = "application/json"
+    wrk.body = args[4]
+  end
+  for path in io.lines(args[2]) do
+    requests[#requests + 1] = wrk.format(nil, path)
+  end
+end
+
+function request()
+  position = position % #requests + 1
+  return requests[position]
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    'RESULT {"requests":%d,"seconds":%f,"p50Ms":%f,"p99Ms":%f,"failed":%d}\n',
+    summary.requests, summary.duration / 1e6,
+    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
+    errors.connect + errors.read + errors.write + errors.status + errors.timeout))
+end

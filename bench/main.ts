@@ -1,0 +1,94 @@
+// npm run bench [-- --quick] [-- --only NAME]: measures the service against what it could be.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { newSecret } from '../src/domain/api-key.ts';
+import { Stores } from './animals.ts';
+import type { Bench, Measurement, Row } from './bench.ts';
+import { chart } from './chart.ts';
+import { findCores } from './cores.ts';
+import { Generator } from './generator.ts';
+import { describeMachine } from './machine.ts';
+import { measureCreate, measureInterference, measureSlowCreate } from './measurements/creates.ts';
+import { measureImport } from './measurements/import.ts';
+import { measurePostgres } from './measurements/postgres.ts';
+import { measureCursors, measureGet, measureList } from './measurements/reads.ts';
+import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
+import { measureWorkers } from './measurements/workers.ts';
+import { Progress } from './progress.ts';
+import { benchmarksPage, tableForTerminal } from './report.ts';
+
+const MEASUREMENTS: Measurement[] = [
+  { name: 'list', run: measureList },
+  { name: 'cursors', run: measureCursors },
+  { name: 'get', run: measureGet },
+  { name: 'create', run: measureCreate },
+  { name: 'slow-create', run: measureSlowCreate },
+  { name: 'interference', run: measureInterference },
+  { name: 'memory', run: measureMemory },
+  { name: 'start', run: measureStart },
+  { name: 'growth', run: measureGrowth },
+  { name: 'import', run: measureImport },
+  { name: 'workers', run: measureWorkers },
+  { name: 'postgres', run: measurePostgres },
+];
+
+async function main(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
+  });
+  const { quick: isQuick = false, only } = values;
+  const unknown = only?.find((name) => !MEASUREMENTS.some((each) => each.name === name));
+  if (unknown !== undefined) {
+    const names = MEASUREMENTS.map(({ name }) => name).join(', ');
+    process.stderr.write(`bench: there is no measurement "${unknown}"; there are ${names}.\n`);
+    return 2;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+  try {
+    const bench = newBench(folder, isQuick);
+    const rows: Row[] = [];
+    for (const { name, run } of MEASUREMENTS) {
+      if (only === undefined || only.includes(name)) rows.push(...(await run(bench)));
+    }
+    bench.progress.clear();
+    const machine = describeMachine(bench.cores, bench.generator.name);
+    process.stdout.write(tableForTerminal(rows, machine));
+    // Part of the figures, or hasty ones, are for the eyes of whoever asked for them.
+    if (only === undefined && !isQuick) writePage(rows, machine);
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function writePage(rows: readonly Row[], machine: readonly string[]): void {
+  const page = new URL('../docs/benchmarks.md', import.meta.url);
+  const before = existsSync(page) ? readFileSync(page, 'utf8') : '';
+  mkdirSync(new URL('.', page), { recursive: true });
+  writeFileSync(page, benchmarksPage({ rows, machine, chartFile: 'benchmarks.svg', before }));
+  writeFileSync(new URL('benchmarks.svg', page), chart(rows));
+}
+
+function newBench(folder: string, isQuick: boolean): Bench {
+  const key = newSecret('production', randomBytes);
+  const cores = findCores();
+  return {
+    isQuick,
+    folder,
+    key,
+    cores,
+    generator: new Generator({ folder, key, cores: cores.generator }),
+    stores: new Stores(folder),
+    progress: new Progress(process.stderr),
+    rounds: isQuick ? 3 : 5,
+    roundSeconds: isQuick ? 1 : 3,
+    warmUpSeconds: isQuick ? 1 : 3,
+  };
+}
+
+process.exitCode = await main(process.argv.slice(2));

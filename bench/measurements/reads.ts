@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { animalJson, storeFileOf } from '../animals.ts';
+import { alternate, recordAnswer, withContenders, type Bench, type Row } from '../bench.ts';
+import type { Load } from '../generator.ts';
+import { newCursor } from '../../src/domain/page.ts';
+import { bare, bareSqlite, jsonServer, ours, typical } from '../recipes.ts';
+import { throughputRow } from '../row.ts';
+
+const SMALL_COUNT = 1_000;
+const LARGE_COUNT = 100_000;
+/** More pages than the service keeps, so that none is found again. */
+const DIFFERENT_PAGES = 60_000;
+
+export const LIST: Load = { method: 'GET', paths: ['/v1/pets'] };
+
+/** The default page, the same one again and again. */
+export async function measureList(bench: Bench): Promise<Row[]> {
+  const what = 'list, default page';
+  const ourFolder = await bench.stores.folderWith(SMALL_COUNT);
+  const theirFolder = await bench.stores.folderWith(SMALL_COUNT);
+  const databaseFile = join(bench.folder, 'json-server.json');
+  const pets = Array.from({ length: SMALL_COUNT }, (_, index) => animalJson(index + 1));
+  writeFileSync(databaseFile, JSON.stringify({ pets }));
+
+  return withContenders(bench, [ours(ourFolder)], async (our) => {
+    if (our === undefined) return [];
+    const answer = await recordAnswer(bench, our, '/v1/pets');
+    const others = [bare(answer), typical(storeFileOf(theirFolder)), jsonServer(databaseFile)];
+    return withContenders(bench, others, async (limit, stack, json) => {
+      if (limit === undefined || stack === undefined || json === undefined) return [];
+      const [of, bareResults, typicalResults, jsonResults] = await alternate(bench, what, [
+        { contender: our, load: LIST },
+        { contender: limit, load: LIST },
+        { contender: stack, load: LIST },
+        { contender: json, load: { method: 'GET', paths: ['/pets?_limit=20'] } },
+      ]);
+      return [
+        { bound: { atLeast: 0.85 }, unit: '× bare', against: bareResults },
+        { bound: { atLeast: 2.5 }, unit: '× typical', against: typicalResults },
+        { bound: { atLeast: 10 }, unit: '× json-server', against: jsonResults },
+      ].map((parts) => throughputRow({ what: `${what}, repeated`, of, ...parts }));
+    });
+  });
+}
+
+/** Every request another cursor, so that no kept answer helps. */
+export async function measureCursors(bench: Bench): Promise<Row[]> {
+  const what = 'list, every request another cursor';
+  const ourFolder = await bench.stores.folderWith(LARGE_COUNT);
+  const theirFolder = await bench.stores.folderWith(LARGE_COUNT);
+  const places = Array.from({ length: DIFFERENT_PAGES }, (_, index) => (index * 7_919) % 99_900);
+  const recipes = [ours(ourFolder), bareSqlite(storeFileOf(theirFolder))];
+  return withContenders(bench, recipes, async (our, direct) => {
+    if (our === undefined || direct === undefined) return [];
+    const cursors = places.map((id) => `/v1/pets?cursor=${newCursor(BigInt(id), undefined)}`);
+    const [of, against] = await alternate(bench, what, [
+      { contender: our, load: { method: 'GET', paths: cursors } },
+      {
+        contender: direct,
+        load: { method: 'GET', paths: places.map((id) => `/pets?after=${id}`) },
+      },
+    ]);
+    return [throughputRow({ what, bound: { atLeast: 1 }, unit: '× bare-sqlite', of, against })];
+  });
+}
+
+/** A thousand animals in turn. */
+export async function measureGet(bench: Bench): Promise<Row[]> {
+  const what = 'get, 1,000 animals in turn';
+  const folder = await bench.stores.folderWith(SMALL_COUNT);
+  const paths = Array.from({ length: SMALL_COUNT }, (_, index) => `/v1/pets/${index + 1}`);
+  return withContenders(bench, [ours(folder)], async (our) => {
+    if (our === undefined) return [];
+    const answer = await recordAnswer(bench, our, '/v1/pets/500');
+    return withContenders(bench, [bare(answer)], async (limit) => {
+      if (limit === undefined) return [];
+      const load: Load = { method: 'GET', paths };
+      const [of, against] = await alternate(bench, what, [
+        { contender: our, load },
+        { contender: limit, load },
+      ]);
+      return [throughputRow({ what, bound: { atLeast: 0.8 }, unit: '× bare', of, against })];
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import { scriptPath, type Recipe } from './contender.ts';
+
+const node = process.execPath;
+
+/** The service as anybody starts it: keys, validation, metrics and log as they are by default. */
+export function ours(dataFolder: string, settings: readonly string[] = []): Recipe {
+  return {
+    name: 'petstore',
+    command: (port) => [
+      node,
+      scriptPath('../src/main.ts'),
+      'serve',
+      '--port',
+      String(port),
+      '--admin-port',
+      '0',
+      '--data',
+      dataFolder,
+      ...settings,
+    ],
+    probe: '/v1/pets',
+  };
+}
+
+/** node:http that answers with the service's own headers and bytes, out of a file: the limit. */
+export function bare(answerFile: string): Recipe {
+  return {
+    name: 'bare',
+    command: (port) => [node, scriptPath('contenders/bare.ts'), String(port), answerFile],
+    probe: '/',
+  };
+}
+
+/** node:http, node:sqlite, JSON.stringify, and nothing else. */
+export function bareSqlite(storeFile: string): Recipe {
+  return {
+    name: 'bare-sqlite',
+    command: (port) => [node, scriptPath('contenders/bare-sqlite.ts'), String(port), storeFile],
+    probe: '/pets?after=0',
+  };
+}
+
+/** What many would write: Fastify with schemas, node:sqlite, one commit a request. */
+export function typical(storeFile: string): Recipe {
+  return {
+    name: 'typical',
+    command: (port) => [node, scriptPath('contenders/typical.ts'), String(port), storeFile],
+    probe: '/v1/pets',
+  };
+}
+
+export function jsonServer(databaseFile: string): Recipe {
+  return {
+    name: 'json-server',
+    command: (port) => [
+      node,
+      scriptPath('../node_modules/json-server/lib/cli/bin.js'),
+      '--quiet',
+      '--port',
+      String(port),
+      '--host',
+      '127.0.0.1',
+      databaseFile,
+    ],
+    probe: '/pets?_limit=20',
+  };
+}
+
+/** node:http and pg, one query a request. */
+export function barePg(databaseUrl: string): Recipe {
+  return {
+    name: 'bare-pg',
+    command: (port) => [node, scriptPath('contenders/bare-pg.ts'), String(port), databaseUrl],
+    probe: '/pets',
+  };
+}

@@ -1,0 +1,27 @@
+/** A figure measured several times: its middle, and how far it strayed. */
+export interface Figure {
+  median: number;
+  lowest: number;
+  highest: number;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle];
+  if (upper === undefined) throw new Error('nothing was measured, so there is no median');
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
+}
+
+export function newFigure(values: readonly number[]): Figure {
+  return { median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
+}
+
+/**
+ * One against another, round by round. Two rounds that follow each other share the machine's mood, so
+ * their ratio strays less than the ratio of two medians would.
+ */
+export function ratioFigure(values: readonly number[], against: readonly number[]): Figure {
+  if (values.length !== against.length) throw new Error('every round needs its counterpart');
+  return newFigure(values.map((value, round) => value / (against[round] ?? Number.NaN)));
+}

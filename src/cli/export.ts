@@ -1,0 +1,90 @@
+import { Writable } from 'node:stream';
+import { parseArgs } from 'node:util';
+import { firstSentence, loadConfig, UsageError } from '../config.ts';
+import { storeFile } from '../service.ts';
+import { openStore } from '../storage/open.ts';
+import type { Io, Output } from './command.ts';
+import { choosePetFormat, headerOf, writePet } from './pet-format.ts';
+import { ProgressBar } from './progress-bar.ts';
+
+const OPTIONS = {
+  env: { type: 'string' },
+  data: { type: 'string' },
+  database: { type: 'string' },
+  format: { type: 'string' },
+} as const;
+
+const PAGE_ANIMALS = 1_000;
+
+/**
+ * Writes every animal to standard output, in the order of ids. What is written is the catalogue as it was
+ * at one moment, not before the export began: ids are given in the order of commits and no animal is
+ * ever changed or deleted, so a walk up the ids that stops at a page's end is a snapshot.
+ */
+export async function exportPets(args: string[], io: Io): Promise<number> {
+  const { env, data, database, format: asked } = parse(args);
+  const format = choosePetFormat(asked, undefined);
+  const settings = Object.entries({ env, data, database }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  const config = loadConfig(settings, io.env);
+  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const bar = new ProgressBar(io.stderr, () => performance.now());
+  const output = new ExportOutput(io.stdout);
+  try {
+    await output.write(headerOf(format));
+    let afterId = 0n;
+    let count = 0;
+    while (!output.isClosed) {
+      const pets = await store.listPets({ status: undefined, afterId, count: PAGE_ANIMALS });
+      await output.write(pets.map((pet) => writePet(pet, format)).join(''));
+      afterId = pets.at(-1)?.id ?? afterId;
+      count += pets.length;
+      bar.show({ count, share: undefined });
+      if (pets.length < PAGE_ANIMALS) break;
+    }
+    bar.clear();
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    throw new UsageError(firstSentence(error));
+  }
+}
+
+/** Writes no faster than the reader reads, and notices when it has gone away (`| head`). */
+class ExportOutput {
+  readonly #output: Output;
+  #isClosed = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+    if (output instanceof Writable) {
+      output.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EPIPE') throw error;
+        this.#isClosed = true;
+      });
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  async write(text: string): Promise<void> {
+    if (text === '') return;
+    const isReady = this.#output.write(text);
+    const output = this.#output;
+    if (isReady !== false || !(output instanceof Writable) || this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      output.once('drain', resolve);
+      output.once('close', resolve);
+    });
+  }
+}

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Readable } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { UsageError } from '../config.ts';
+import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
+import type { Store } from '../domain/store.ts';
+import { openSqliteStore } from '../storage/sqlite/store.ts';
+import { exportPets } from './export.ts';
+import { importPets } from './import.ts';
+
+/** A folder of the test's own, with the two commands working on a store in it. */
+function newShop(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-import-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const data = join(folder, 'data');
+  const storeFile = join(data, 'production', 'petstore.sqlite');
+
+  async function run(
+    command: typeof importPets,
+    args: string[],
+    stdin?: AsyncIterable<Uint8Array>,
+  ): Promise<{ code: number; out: string; words: string }> {
+    let [out, words] = ['', ''];
+    const code = await command([...args, '--data', data], {
+      env: {},
+      stdin: stdin ?? Readable.from([]),
+      stdout: { write: (text) => (out += text) },
+      stderr: { write: (text) => (words += text) },
+    });
+    return { code, out, words };
+  }
+
+  return {
+    file(name: string, content: string | Uint8Array): string {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    },
+    import: (...args: string[]) => run(importPets, args),
+    importStream: (chunks: Buffer[], ...args: string[]) =>
+      run(importPets, ['-', ...args], Readable.from(chunks)),
+    /** Ends the command as a power cut would, as soon as something more of the file is stored. */
+    async importAndKill(path: string): Promise<void> {
+      const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+      const child = spawn(process.execPath, [main, 'import', path, '--data', data]);
+      const ended = once(child, 'exit');
+      const before = countPets(storeFile);
+      while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);
+      child.kill('SIGKILL');
+      await ended;
+    },
+    export: (...args: string[]) => run(exportPets, args),
+    async withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
+      const store = openSqliteStore(storeFile);
+      try {
+        return await work(store);
+      } finally {
+        await store.close();
+      }
+    },
+    async names(): Promise<string[]> {
+      const { out } = await run(exportPets, []);
+      return out
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => (JSON.parse(line) as { name: string }).name);
+    },
+  };
+}
+
+function countPets(storeFile: string): number {
+  if (!existsSync(storeFile)) return 0;
+  const database = new DatabaseSync(storeFile, { timeout: 5_000 });
+  try {
+    return Number(database.prepare('SELECT count(*) AS count FROM pets').get()?.['count']);
+  } catch {
+    // Its schema is still being made.
+    return 0;
+  } finally {
+    database.close();
+  }
+}
+
+const anyPet: fc.Arbitrary<NewPet> = fc.record({
+  name: fc
+    .string({
+      unit: fc.oneof(
+        fc.constantFrom('"', ',', '\n', '\r', '😀', ' ', "'", '\\'),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+      ),
+      minLength: 1,
+      maxLength: 60,
+    })
+    .filter((name) => name.isWellFormed() && !name.includes('\0')),
+  categoryId: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  status: fc.constantFrom(...PET_STATUSES),
+});
+
+for (const format of ['ndjson', 'csv']) {
+  test(`${format}: what was exported comes back exactly, in the same order`, async (t) => {
+    // Many animals in few runs, because every run opens stores.
+    const herd = fc.array(anyPet, { minLength: 50, maxLength: 99 });
+    await fc.assert(
+      fc.asyncProperty(herd, async (pets) => {
+        const [from, to] = [newShop(t), newShop(t)];
+        await from.withStore((store) => store.importPets(pets));
+        const exported = await from.export('--format', format);
+        const imported = await to.import(to.file(`pets.${format}`, exported.out));
+        assert.deepEqual([imported.code, exported.code], [0, 0], imported.words);
+        assert.equal((await to.export('--format', format)).out, exported.out);
+        const stored = await to.withStore((store) =>
+          store.listPets({ status: undefined, afterId: 0n, count: 100 }),
+        );
+        assert.deepEqual(
+          stored,
+          pets.map((pet, index) => ({ id: BigInt(index + 1), ...pet })),
+        );
+      }),
+      { numRuns: 5, endOnFailure: true },
+    );
+  });
+}
+
+test('export writes ids, and the header line of CSV even for an empty store', async (t) => {
+  const shop = newShop(t);
+  assert.equal((await shop.export('--format', 'csv')).out, 'id,name,categoryId,status\r\n');
+  assert.equal((await shop.export()).out, '');
+  await shop.withStore((store) =>
+    store.importPets([{ name: 'Rex', categoryId: 7n, status: 'sold' }]),
+  );
+  assert.equal(
+    (await shop.export('--format', 'csv')).out,
+    'id,name,categoryId,status\r\n1,Rex,7,sold\r\n',
+  );
+  assert.equal((await shop.export()).out, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}\n');
+});
+
+test('bad lines are named with number and reason and skipped, and the exit code is 1', async (t) => {
+  const shop = newShop(t);
+  const { code, words, out } = await shop.import(
+    shop.file(
+      'pets.ndjson',
+      [
+        '{"name":"A","categoryId":1}',
+        '{"name":"B"}',
+        'not json',
+        '[1]',
+        '{"name":"C","categoryId":1.5}',
+        '{"name":"D","categoryId":9223372036854775808}',
+        '{"name":"E","categoryId":9223372036854775807,"status":"sold","id":99}',
+        '{"name":"F","categoryId":1e2}',
+      ].join('\n'),
+    ),
+  );
+  assert.equal(code, 1);
+  assert.equal(out, '');
+  assert.deepEqual(
+    words.split('\n').flatMap((line) => /^line (\d+): (\S+ \S+ \S+)/.exec(line)?.slice(1) ?? []),
+    [
+      '2',
+      'categoryId is missing:',
+      '3',
+      'The line is',
+      '4',
+      'The line must',
+      '5',
+      'categoryId must be',
+      '6',
+      'categoryId must be',
+    ],
+  );
+  assert.equal(
+    (await shop.export()).out,
+    '{"id":1,"name":"A","categoryId":1,"status":"available"}\n' +
+      '{"id":2,"name":"E","categoryId":9223372036854775807,"status":"sold"}\n' +
+      '{"id":3,"name":"F","categoryId":100,"status":"available"}\n',
+  );
+});
+
+test('no number is rounded on its way in, however it is written', async (t) => {
+  const shop = newShop(t);
+  const texts = [
+    '9007199254740993',
+    '-9223372036854775808',
+    '1.0',
+    '12e3',
+    '1.0000000000000000001',
+    '1e-400',
+    '-0',
+  ];
+  const lines = texts.map((text) => `{"name":"${text}","categoryId":${text}}`);
+  await shop.import(shop.file('numbers', lines.join('\n')));
+  const stored = await shop.withStore((store) =>
+    store.listPets({ status: undefined, afterId: 0n, count: 100 }),
+  );
+  assert.deepEqual(
+    stored.map(({ name, categoryId }) => [name, categoryId]),
+    [
+      ['9007199254740993', 9007199254740993n],
+      ['-9223372036854775808', -(2n ** 63n)],
+      ['1.0', 1n],
+      ['12e3', 12000n],
+      ['-0', 0n],
+    ],
+  );
+});
+
+test('CSV columns are found by their names; an empty status is the default one', async (t) => {
+  const shop = newShop(t);
+  const csv =
+    'status,colour,categoryId,name\r\nsold,red,7,Rex\r\n,blue,8,"Tom, the cat"\r\nsold,red,9\r\n,,x,Y\r\n,,1,a"b\r\n';
+  const { code, words } = await shop.import(shop.file('pets.csv', csv));
+  assert.equal(code, 1);
+  assert.deepEqual(words.match(/^line \d+/gm), ['line 4', 'line 5', 'line 6']);
+  assert.equal(
+    (await shop.export('--format', 'csv')).out,
+    'id,name,categoryId,status\r\n1,Rex,7,sold\r\n2,"Tom, the cat",8,available\r\n',
+  );
+});
+
+test('with --strict a file with a bad line adds nothing at all', async (t) => {
+  const shop = newShop(t);
+  const good = '{"name":"A","categoryId":1}\n'.repeat(20_000);
+  const file = shop.file('pets.ndjson', `${good}{"name":"","categoryId":1}\n`);
+  const { code, words } = await shop.import(file, '--strict');
+  assert.equal(code, 1);
+  assert.match(words, /^line 20001: name must be/);
+  assert.match(words, /0 animals of the lines before it are in/);
+  assert.deepEqual(await shop.names(), []);
+  assert.equal((await shop.import(shop.file('pets.ndjson', good), '--strict')).code, 0);
+  assert.equal((await shop.names()).length, 20_000);
+});
+
+test('with --strict standard input is stored up to the bad line and no further', async (t) => {
+  const shop = newShop(t);
+  const chunks = [
+    '{"name":"A","categoryId":1}\n',
+    '{"name":"B","categoryId":1}\n{}\n{"name":"C","categoryId":1}\n',
+  ];
+  const { code } = await shop.importStream(
+    chunks.map((chunk) => Buffer.from(chunk)),
+    '--strict',
+  );
+  assert.equal(code, 1);
+  assert.deepEqual(await shop.names(), ['A', 'B']);
+});
+
+test('the same file twice adds its animals once, under whatever name; standard input adds them again', async (t) => {
+  const shop = newShop(t);
+  const content = '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}';
+  assert.equal((await shop.import(shop.file('one.ndjson', content))).code, 0);
+  const again = await shop.import(shop.file('two.ndjson', content));
+  assert.equal(again.code, 0);
+  assert.match(again.words, /imported before: 2 animals in/);
+  assert.deepEqual(await shop.names(), ['A', 'B']);
+  await shop.importStream([Buffer.from(content)]);
+  assert.deepEqual(await shop.names(), ['A', 'B', 'A', 'B']);
+});
+
+for (const format of ['ndjson', 'csv']) {
+  test(`${format}: an import that is killed, again and again, still adds every animal once`, async (t) => {
+    const shop = newShop(t);
+    const names = Array.from({ length: 60_000 }, (_, index) => `two\nlines, ${index}`);
+    const lines =
+      format === 'csv'
+        ? ['name,categoryId', ...names.map((name) => `"${name}",1`)]
+        : names.map((name) => JSON.stringify({ name, categoryId: 1 }));
+    const file = shop.file(`pets.${format}`, `${lines.join('\n')}\n`);
+    for (let kills = 0; kills < 3; kills += 1) await shop.importAndKill(file);
+    const { code, words } = await shop.import(file);
+    assert.equal(code, 0, words);
+    assert.deepEqual(await shop.names(), names);
+  });
+}
+
+test('of two imports of one file at once, every animal is in once', async (t) => {
+  const shop = newShop(t);
+  const names = Array.from({ length: 30_000 }, (_, index) => `Animal ${index}`);
+  const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
+  const file = shop.file('pets.ndjson', lines.join(''));
+  const outcomes = await Promise.all([shop.import(file), shop.import(file)]);
+  assert.ok(outcomes.some(({ code }) => code === 0) || (await shop.import(file)).code === 0);
+  assert.deepEqual(await shop.names(), names);
+});
+
+test('a wrong call is a usage error that says what would be right', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.csv', 'colour\nred\n');
+  await assert.rejects(shop.import(), UsageError);
+  await assert.rejects(shop.import('a', 'b'), UsageError);
+  await assert.rejects(shop.import(join(file, 'missing')), UsageError);
+  await assert.rejects(shop.import(file, '--format', 'xml'), /must be one of ndjson, csv/);
+  await assert.rejects(shop.import(file), /must name its columns/);
+  await assert.rejects(shop.export('file'), UsageError);
+});

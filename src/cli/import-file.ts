@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import type { PetFormat, ReadPet } from './pet-format.ts';
+import { PetReader, type LineFault } from './pet-reader.ts';
+
+/** What is read at once, and stored in one transaction: about a thousand animals. */
+const READ_BYTES = 64 * 1024;
+
+export interface Inspection {
+  /** SHA-256 of the whole file. */
+  digest: string;
+  sizeBytes: number;
+  /** How its records are read; undefined for a CSV file without even a header. */
+  readPet: ReadPet | undefined;
+  /** The first line that holds no animal; looked for only with `isStrict`. */
+  fault: LineFault | undefined;
+}
+
+/** Reads a file from a place on. Every chunk is in the same memory and gone with the next. */
+export async function* readChunks(file: string, start: number): AsyncGenerator<Buffer> {
+  const handle = await open(file);
+  try {
+    const buffer = Buffer.alloc(READ_BYTES);
+    let position = start;
+    while (true) {
+      const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, position);
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Reads a file through without storing anything. */
+export async function inspectFile(
+  file: string,
+  { format, isStrict }: { format: PetFormat; isStrict: boolean },
+): Promise<Inspection> {
+  const reader = new PetReader(format, { linesBefore: 0, isStrict });
+  const content = createHash('sha256');
+  let sizeBytes = 0;
+  let fault: LineFault | undefined;
+  for await (const bytes of readChunks(file, 0)) {
+    content.update(bytes);
+    sizeBytes += bytes.length;
+    if (isStrict || reader.readPet === undefined) fault ??= reader.push(bytes).faults[0];
+    if (isStrict && fault !== undefined) break;
+  }
+  fault ??= isStrict || reader.readPet === undefined ? reader.end().faults[0] : undefined;
+  return {
+    digest: content.digest('hex'),
+    sizeBytes,
+    readPet: reader.readPet,
+    fault: isStrict ? fault : undefined,
+  };
+}

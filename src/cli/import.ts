@@ -1,0 +1,173 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { firstSentence, loadConfig, UsageError } from '../config.ts';
+import { Refusal } from '../domain/errors.ts';
+import type { ImportProgress, Store } from '../domain/store.ts';
+import { storeFile } from '../service.ts';
+import { openStore } from '../storage/open.ts';
+import type { Io } from './command.ts';
+import { inspectFile, readChunks } from './import-file.ts';
+import { ImportReport } from './import-report.ts';
+import { choosePetFormat, type PetFormat } from './pet-format.ts';
+import { PetReader, type PetPiece } from './pet-reader.ts';
+
+const OPTIONS = {
+  env: { type: 'string' },
+  data: { type: 'string' },
+  database: { type: 'string' },
+  format: { type: 'string' },
+  strict: { type: 'boolean' },
+} as const;
+
+/** How standard input is named. */
+const STANDARD_INPUT = '-';
+
+interface Import {
+  store: Store;
+  report: ImportReport;
+  format: PetFormat;
+  isStrict: boolean;
+}
+
+/** Where the animals come from, from which place on, and how far the import had come before. */
+interface Source {
+  chunks: AsyncIterable<Uint8Array>;
+  reader: PetReader;
+  before: ImportProgress;
+  /** Whether the store keeps a note of how far it is. */
+  isResumable: boolean;
+  sizeBytes: number | undefined;
+}
+
+/** Adds the animals of a file. The exit code: 0 all are in, 1 some lines are not, 2 wrong usage. */
+export async function importPets(args: string[], io: Io): Promise<number> {
+  const { values, positionals } = parse(args);
+  const [file, ...rest] = positionals;
+  if (file === undefined || rest.length > 0) {
+    throw new UsageError('import needs one file, or - for standard input.');
+  }
+  const { env, data, database, format: askedFormat, strict: isStrict = false } = values;
+  const format = choosePetFormat(askedFormat, file);
+  const settings = Object.entries({ env, data, database }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  const config = loadConfig(settings, io.env);
+  const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
+  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const report = new ImportReport(io.stderr, { isFile });
+  const work = { store, report, format, isStrict };
+  try {
+    if (isFile) return await importFile(file, work);
+    const chunks = file === STANDARD_INPUT ? (io.stdin ?? process.stdin) : createReadStream(file);
+    return await importSource(streamSource(chunks, work), work);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return report.failed(error.message);
+  } finally {
+    await store.close();
+  }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(firstSentence(error));
+  }
+}
+
+async function isRegularFile(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile();
+  } catch {
+    throw new UsageError(`"${file}" cannot be read: import needs a file, or - for standard input.`);
+  }
+}
+
+/**
+ * A file is read twice: first to know its content by a hash (and, with --strict, to find the first bad
+ * line before anything is stored), then from where an earlier import of the same content stopped.
+ */
+async function importFile(file: string, work: Import): Promise<number> {
+  const { store, report, format, isStrict } = work;
+  const { digest, sizeBytes, readPet, fault } = await inspectFile(file, { format, isStrict });
+  if (fault !== undefined) return report.stopped(fault, 0);
+  const source = `${format}:${digest}`;
+  const before = (await store.findImport(source)) ?? newProgress(source);
+  if (before.position === sizeBytes && sizeBytes > 0) return report.importedBefore(before);
+  if (before.position > 0) report.resumed(before);
+  const reader = new PetReader(format, {
+    linesBefore: before.lines,
+    // From its start on, the file tells it by itself.
+    readPet: before.position === 0 ? undefined : readPet,
+    isStrict,
+  });
+  const chunks = readChunks(file, before.position);
+  return importSource({ chunks, reader, before, isResumable: true, sizeBytes }, work);
+}
+
+/** What can be read only once has no content to be known by: it starts anew each time. */
+function streamSource(chunks: AsyncIterable<Uint8Array>, { format, isStrict }: Import): Source {
+  const reader = new PetReader(format, { linesBefore: 0, isStrict });
+  const before = newProgress('');
+  return { chunks, reader, before, isResumable: false, sizeBytes: undefined };
+}
+
+function newProgress(source: string): ImportProgress {
+  return { source, position: 0, lines: 0, imported: 0, skipped: 0 };
+}
+
+/** Stores piece after piece, each in one transaction; the next is read while one is being stored. */
+async function importSource(source: Source, { store, report, isStrict }: Import): Promise<number> {
+  const { isResumable, sizeBytes } = source;
+  let progress = source.before;
+  let storing: Promise<boolean> = Promise.resolve(true);
+
+  async function storePiece(piece: PetPiece): Promise<void> {
+    const from = progress.position;
+    progress = advance(progress, piece);
+    report.progress(progress, sizeBytes);
+    refuseIfTaken(await storing);
+    storing = store.importPets(piece.pets, isResumable ? { from, to: progress } : undefined);
+    // Awaited one piece later; until then a failure must not count as unhandled.
+    storing.catch(() => undefined);
+  }
+
+  for await (const piece of readPieces(source)) {
+    report.faults(piece.faults);
+    const [fault] = isStrict ? piece.faults : [];
+    // A file was found without fault a moment ago: it has changed since, and its note would be wrong.
+    if (fault === undefined || !isResumable) await storePiece(piece);
+    if (fault !== undefined) {
+      refuseIfTaken(await storing);
+      return report.stopped(fault, progress.imported);
+    }
+  }
+  refuseIfTaken(await storing);
+  return report.finished(progress, source.before);
+}
+
+async function* readPieces({ chunks, reader }: Source): AsyncGenerator<PetPiece> {
+  for await (const chunk of chunks) {
+    const piece = reader.push(chunk);
+    if (piece.byteCount > 0) yield piece;
+  }
+  const last = reader.end();
+  if (last.byteCount > 0) yield last;
+}
+
+function advance(progress: ImportProgress, piece: PetPiece): ImportProgress {
+  return {
+    source: progress.source,
+    position: progress.position + piece.byteCount,
+    lines: progress.lines + piece.lines,
+    imported: progress.imported + piece.pets.length,
+    skipped: progress.skipped + piece.faults.length,
+  };
+}
+
+function refuseIfTaken(isStored: boolean): void {
+  if (isStored) return;
+  throw new Refusal('unavailable', 'Another import of the same file is at work.');
+}

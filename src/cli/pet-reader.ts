@@ -1,0 +1,82 @@
+import { UsageError } from '../config.ts';
+import { Refusal } from '../domain/errors.ts';
+import type { NewPet } from '../domain/pet.ts';
+import { csvPetReader, readNdjsonPet, type PetFormat, type ReadPet } from './pet-format.ts';
+import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
+
+export interface LineFault {
+  line: number;
+  reason: string;
+}
+
+/** The animals of one piece of a file, and the lines that hold none. */
+export interface PetPiece {
+  pets: NewPet[];
+  faults: LineFault[];
+  byteCount: number;
+  lines: number;
+}
+
+export interface PetReaderOptions {
+  /** Lines of the file that were read before; 0 at its start. */
+  linesBefore: number;
+  /** How records are read, where the header that tells it was read before. */
+  readPet?: ReadPet | undefined;
+  /** Read no further than the first line that holds no animal. */
+  isStrict: boolean;
+}
+
+/** Reads animals from the bytes of a file, piece by piece. */
+export class PetReader {
+  readonly #splitter: RecordSplitter;
+  readonly #isStrict: boolean;
+  #readPet: ReadPet | undefined;
+
+  constructor(format: PetFormat, { linesBefore, readPet, isStrict }: PetReaderOptions) {
+    this.#splitter = new RecordSplitter({ hasQuotes: format === 'csv', linesBefore });
+    this.#readPet = readPet ?? (format === 'ndjson' ? readNdjsonPet : undefined);
+    this.#isStrict = isStrict;
+  }
+
+  /** Known from the start for NDJSON, and for CSV once its header was read. */
+  get readPet(): ReadPet | undefined {
+    return this.#readPet;
+  }
+
+  push(chunk: Uint8Array): PetPiece {
+    return this.#read(this.#splitter.push(chunk));
+  }
+
+  end(): PetPiece {
+    return this.#read(this.#splitter.end());
+  }
+
+  #read({ records, byteCount, lines }: Piece): PetPiece {
+    const piece: PetPiece = { pets: [], faults: [], byteCount, lines };
+    for (const record of records) {
+      if (this.#isStrict && piece.faults.length > 0) break;
+      if (this.#readPet === undefined) this.#readPet = readHeader(record);
+      else this.#readRecord(record, this.#readPet, piece);
+    }
+    return piece;
+  }
+
+  #readRecord(record: SourceRecord, readPet: ReadPet, { pets, faults }: PetPiece): void {
+    if ('fault' in record) {
+      faults.push({ line: record.line, reason: `The line ${record.fault}` });
+      return;
+    }
+    try {
+      pets.push(readPet(record.text));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const reason = error.message.replace(/^The body/, 'The line');
+      faults.push({ line: record.line, reason });
+    }
+  }
+}
+
+function readHeader(record: SourceRecord): ReadPet {
+  if ('fault' in record) throw new UsageError(`the first line of the file ${record.fault}`);
+  return csvPetReader(record.text);
+}
