@@ -22,6 +22,8 @@ export class Pool {
   readonly #open: () => Promise<Connection>;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
+  /** Lent now, and not to be lent again. */
+  readonly #retired = new WeakSet<Connection>();
   readonly #waiting = new Set<Waiting>();
   #opening = 0;
   #reopenAt: Deadline = 0;
@@ -77,7 +79,8 @@ export class Pool {
   }
 
   #release(connection: Connection): void {
-    if (!connection.isUsable() || this.#isClosed) {
+    if (!connection.isUsable() || this.#isClosed || this.#retired.has(connection)) {
+      connection.destroy();
       this.#forget(connection);
       return;
     }
@@ -96,6 +99,8 @@ export class Pool {
     const fault = faultOf(error);
     if (fault !== 'unknown' && fault !== 'read_only') return;
     connection.destroy();
+    // Those in use reach the same server, which would go on answering reads with what it knew.
+    if (fault === 'read_only') for (const other of this.#all) this.#retired.add(other);
     // When one connection fell silent, was cut, or reached a server that takes no writes, the idle ones
     // are most likely no better: new ones find the server that works now.
     for (const idle of this.#idle.splice(0)) {
