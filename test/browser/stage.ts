@@ -83,6 +83,7 @@ export class Stage {
       clock: { now: () => new Date(), elapsedMs: () => performance.now() },
       randomBytes,
       newRequestId: randomUUID,
+      isWorker: false,
       log: openLog('silent', process.stderr),
     });
     this.key = this.#service.firstKey ?? this.key;
