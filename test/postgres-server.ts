@@ -3,7 +3,7 @@
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -298,9 +298,9 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Linux tells in /proc who started whom. */
+/** Linux tells in /proc who started whom; elsewhere only the first process of the server is known. */
 function childrenOf(parent: number | undefined): number[] {
-  if (parent === undefined) return [];
+  if (parent === undefined || !existsSync('/proc')) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

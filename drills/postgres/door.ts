@@ -53,11 +53,13 @@ export async function openHttpDoor(url: string): Promise<Door> {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let baseUrl: string | undefined;
+  const said: string[] = [];
   for await (const line of createInterface({ input: service.stderr })) {
+    said.push(line);
     baseUrl = / is ready at (\S+)/.exec(line)?.[1];
     if (baseUrl !== undefined) break;
   }
-  if (baseUrl === undefined) throw new Error('the service did not start');
+  if (baseUrl === undefined) throw new Error(`the service did not start: ${said.join('\n')}`);
   return {
     catalogue: catalogueOver(baseUrl, key),
     apiKeyId: 'the service knows it by the key',

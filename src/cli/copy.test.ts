@@ -48,6 +48,7 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   assert.match(there.stdout, new RegExp(`^animals +${ANIMALS} +${ANIMALS} +(\\w{64}) +\\1$`, 'm'));
   assert.match(there.stdout, /^keys +3 +3 /m);
   assert.match(there.stdout, /^claims +2 +2 /m);
+  assert.match(there.stdout, /^imports +1 +1 /m);
   assert.match(there.stdout, /^last id +5004 +5004$/m);
   assert.deepEqual(dump(back), dump(here));
 
@@ -253,7 +254,9 @@ async function fill(
   const keyIds = keys.map(({ id }) => id);
   await store.revokeApiKey(keyIds[1] ?? '', now);
   await store.recordKeyUse(new Map([[keyIds[2] ?? '', now]]));
-  await createMany(store, ANIMALS - 2);
+  await createMany(store, ANIMALS - 3);
+  const note = { source: 'a file 🐈', position: 12, lines: 2, imported: 1, skipped: 1 };
+  await store.importPets([REX], { from: 0, to: note });
   const claims = ['first', 'second'].map((key) =>
     newIdempotencyClaim(key, REX, { apiKeyId: keyIds[0] ?? '', now }),
   );
@@ -296,6 +299,7 @@ function dump(file: string): unknown[] {
     'pets ORDER BY id',
     'api_keys ORDER BY id',
     'idempotency_keys ORDER BY api_key_id, key',
+    'imports ORDER BY source',
     'sqlite_sequence',
   ].map((table) => {
     const columns = table.startsWith('sqlite_schema') ? 'name, sql' : '*';

@@ -5,6 +5,7 @@ import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,
   CopyRefused,
+  KINDS,
   type CopySource,
   type CopyTarget,
   type OnProgress,
@@ -115,7 +116,7 @@ function newBar(output: Output): { show: OnProgress; clear: () => void } {
 }
 
 function comparison({ source, target }: { source: Tallies; target: Tallies }): string {
-  const rows = (['animals', 'keys', 'claims'] as const).map((kind) => [
+  const rows = KINDS.map((kind) => [
     kind,
     String(source[kind].count),
     String(target[kind].count),

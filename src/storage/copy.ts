@@ -1,13 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { ApiKeyRow, ClaimRow, PetRow } from './rows.ts';
+import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from './rows.ts';
 
 // Carries a whole catalogue from one database to another, whichever kinds they are.
 //
 // It can be interrupted at any moment and begun again. Animals never change and never vanish, and their
 // ids are given in the order of their commits: what an interrupted copy has stored is therefore the
 // beginning of every later snapshot of the same source, and the copy goes on behind its highest id, once
-// both beginnings are found to be equal. Keys and claims do change; they are carried in the last
-// transaction, together with the counter of ids and the end of the marker. Until that transaction has
+// both beginnings are found to be equal. Keys, claims and the notes of imports do change; they are
+// carried in the last transaction, together with the counter of ids and the end of the marker. Until that transaction has
 // committed, the marker keeps every program from serving the target.
 
 const PAGE_ROWS = 2_000;
@@ -17,6 +17,7 @@ export interface CatalogueReader {
   readPets(afterId: bigint, count: number): Promise<PetRow[]>;
   readKeys(afterId: string, count: number): Promise<ApiKeyRow[]>;
   readClaims(after: { apiKeyId: string; key: string }, count: number): Promise<ClaimRow[]>;
+  readImports(afterSource: string, count: number): Promise<ImportRow[]>;
   countPets(): Promise<number>;
   /** The highest id that was ever given. */
   lastId(): Promise<bigint>;
@@ -39,6 +40,7 @@ export interface CopyTarget extends CatalogueReader {
 export interface FinishWriter {
   writeKeys(rows: ApiKeyRow[]): Promise<void>;
   writeClaims(rows: ClaimRow[]): Promise<void>;
+  writeImports(rows: ImportRow[]): Promise<void>;
   setLastId(id: bigint): Promise<void>;
 }
 
@@ -48,12 +50,9 @@ export interface Tally {
   checksum: string;
 }
 
-export interface Tallies {
-  animals: Tally;
-  keys: Tally;
-  claims: Tally;
-  lastId: bigint;
-}
+export const KINDS = ['animals', 'keys', 'claims', 'imports'] as const;
+
+export type Tallies = Record<(typeof KINDS)[number], Tally> & { lastId: bigint };
 
 /** The copy cannot be made, or came out different. The message is one line for a person. */
 export class CopyRefused extends Error {
@@ -76,19 +75,12 @@ export async function copyCatalogue(
   const animals = await copyPets(source, target, (done) => options.onProgress(done, total));
   let found: { source: Tallies; target: Tallies } | undefined;
   await target.finish(async (writer) => {
-    const keys = new Tallier();
-    for await (const rows of keysOf(source)) {
-      keys.add(rows);
-      await writer.writeKeys(rows);
-    }
-    const claims = new Tallier();
-    for await (const rows of claimsOf(source)) {
-      claims.add(rows);
-      await writer.writeClaims(rows);
-    }
+    const keys = await tallyOf(keysOf(source), (rows) => writer.writeKeys(rows));
+    const claims = await tallyOf(claimsOf(source), (rows) => writer.writeClaims(rows));
+    const imports = await tallyOf(importsOf(source), (rows) => writer.writeImports(rows));
     const lastId = await source.lastId();
     await writer.setLastId(lastId);
-    const sent = { animals, keys: keys.result(), claims: claims.result(), lastId };
+    const sent = { animals, keys, claims, imports, lastId };
     found = { source: sent, target: await tally(target) };
     refuseDifferent(found.source, found.target);
   });
@@ -147,22 +139,31 @@ async function copyPets(
 }
 
 async function tally(side: CatalogueReader): Promise<Tallies> {
-  const [animals, keys, claims] = [new Tallier(), new Tallier(), new Tallier()];
-  for await (const rows of petsOf(side)) animals.add(rows);
-  for await (const rows of keysOf(side)) keys.add(rows);
-  for await (const rows of claimsOf(side)) claims.add(rows);
   return {
-    animals: animals.result(),
-    keys: keys.result(),
-    claims: claims.result(),
+    animals: await tallyOf(petsOf(side)),
+    keys: await tallyOf(keysOf(side)),
+    claims: await tallyOf(claimsOf(side)),
+    imports: await tallyOf(importsOf(side)),
     lastId: await side.lastId(),
   };
+}
+
+async function tallyOf<SomeRow extends unknown[]>(
+  pages: AsyncIterable<SomeRow[]>,
+  write?: (rows: SomeRow[]) => Promise<void>,
+): Promise<Tally> {
+  const tallier = new Tallier();
+  for await (const rows of pages) {
+    tallier.add(rows);
+    await write?.(rows);
+  }
+  return tallier.result();
 }
 
 function refuseDifferent(source: Tallies, target: Tallies): void {
   const isSame =
     source.lastId === target.lastId &&
-    (['animals', 'keys', 'claims'] as const).every(
+    KINDS.every(
       (kind) =>
         source[kind].count === target[kind].count &&
         source[kind].checksum === target[kind].checksum,
@@ -181,6 +182,14 @@ async function* petsOf(side: CatalogueReader, afterId = 0n): AsyncGenerator<PetR
 async function* keysOf(side: CatalogueReader): AsyncGenerator<ApiKeyRow[]> {
   for (let last: string | undefined = ''; last !== undefined;) {
     const rows: ApiKeyRow[] = await side.readKeys(last, PAGE_ROWS);
+    if (rows.length > 0) yield rows;
+    last = rows.at(-1)?.[0];
+  }
+}
+
+async function* importsOf(side: CatalogueReader): AsyncGenerator<ImportRow[]> {
+  for (let last: string | undefined = ''; last !== undefined;) {
+    const rows: ImportRow[] = await side.readImports(last, PAGE_ROWS);
     if (rows.length > 0) yield rows;
     last = rows.at(-1)?.[0];
   }

@@ -1,5 +1,6 @@
 import { Client, DatabaseError, types } from 'pg';
 import type { Address, Host } from './address.ts';
+import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
 import { ConnectionGone, NoAnswer, NotSent } from './faults.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -20,8 +21,8 @@ export type Row = unknown[];
 
 /** One connection: it carries one query at a time. */
 export interface Connection {
-  /** Answers the rows. Past the deadline (a time of performance.now) the connection is destroyed. */
-  query(statement: Statement, values: unknown[], deadline: number): Promise<Row[]>;
+  /** Answers the rows. Past the deadline the connection is destroyed. */
+  query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]>;
   /** False once it was lost or destroyed. */
   isUsable(): boolean;
   /** Called once, when the connection is lost without having been closed. */
@@ -96,7 +97,7 @@ class ClientConnection implements Connection {
   }
 
   async start(): Promise<void> {
-    const deadline = performance.now() + CONNECT_TIMEOUT_MS;
+    const deadline = deadlineIn(CONNECT_TIMEOUT_MS);
     await this.#client.connect();
     this.#isUsable = true;
     const prepared = this.#client.query<Row>({ text: PREPARE_SESSION, rowMode: 'array' });
@@ -105,9 +106,9 @@ class ClientConnection implements Connection {
     if (results.at(-1)?.rows[0]?.[0] !== 'off') throw new ReadOnlyServer();
   }
 
-  async query({ name, text }: Statement, values: unknown[], deadline: number): Promise<Row[]> {
+  async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
     if (!this.#isUsable) throw new ConnectionGone();
-    if (performance.now() >= deadline) throw new NotSent('its time was over before it was sent');
+    if (timeLeftMs(deadline) === 0) throw new NotSent('its time was over before it was sent');
     if (this.#isBusy) throw new NotSent('the connection is busy with another query');
     this.#isBusy = true;
     this.#isDoubtful = false;
@@ -153,7 +154,7 @@ class ClientConnection implements Connection {
     this.#lostListener?.();
   }
 
-  async #inTime<Result>(answer: Promise<Result>, deadline: number): Promise<Result> {
+  async #inTime<Result>(answer: Promise<Result>, deadline: Deadline): Promise<Result> {
     const { promise: silence, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       this.destroy();
@@ -165,9 +166,4 @@ class ClientConnection implements Connection {
       clearTimeout(timer);
     }
   }
-}
-
-/** What a timer can be set to: a deadline that has passed is one that passes now. */
-export function timeLeftMs(deadline: number): number {
-  return Math.max(0, deadline - performance.now());
 }

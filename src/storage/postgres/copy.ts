@@ -1,8 +1,9 @@
 import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
-import { API_KEY_COLUMNS, CLAIM_COLUMNS, PET_COLUMNS } from '../rows.ts';
-import type { ApiKeyRow, ClaimRow, PetRow } from '../rows.ts';
+import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
 import { parseAddress } from './address.ts';
 import type { Connection, Row } from './connection.ts';
+import { deadlineIn } from './deadline.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 
@@ -54,6 +55,13 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
               columnsOf(rows, 5),
             );
           },
+          async writeImports(rows) {
+            await run(
+              `INSERT INTO imports (${IMPORT_COLUMNS})
+               SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])`,
+              columnsOf(rows, 5),
+            );
+          },
           async setLastId(id) {
             await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
           },
@@ -67,7 +75,7 @@ async function open(url: string): Promise<{ connection: Connection; run: Run }> 
   const address = parseAddress(url);
   const connection = await openFirst(new Hosts(address));
   const run: Run = (text, values = []) =>
-    connection.query({ name: '', text }, values, performance.now() + STATEMENT_TIMEOUT_MS);
+    connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS));
   try {
     await migrate(connection, address.shown);
     await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
@@ -96,6 +104,11 @@ function readerOf(connection: Connection, run: Run): CatalogueReader {
          ORDER BY api_key_id, key LIMIT $3`,
         [apiKeyId, key, limit],
       )) as ClaimRow[],
+    readImports: async (afterSource, limit) =>
+      (await run(
+        `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source > $1 ORDER BY source LIMIT $2`,
+        [afterSource, limit],
+      )) as ImportRow[],
     countPets: async () => Number((await run('SELECT count(*) FROM pets'))[0]?.[0]),
     lastId: async () => (await run('SELECT last_id FROM pet_counter'))[0]?.[0] as bigint,
     unfinishedCopyOf: () => unfinishedCopyOf(connection),

@@ -1,17 +1,18 @@
 import type { Creation } from '../../domain/store.ts';
 import { petOfRow, type PetRow } from '../rows.ts';
 import type { WaitingCreate } from './create-queue.ts';
+import type { Deadline } from './deadline.ts';
 import type { Pool } from './pool.ts';
 import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS, FIND_CLAIMS } from './statements.ts';
 
 /**
- * Stores a batch in one statement and resolves the callers. Answers the creates that are still open:
- * those whose claim was known a moment ago and is gone now. Throws when nothing is known of any.
+ * Stores a batch in one statement, and resolves the callers whose animals were stored. Answers the
+ * others: their claims are known already. Throws when nothing is known of any.
  */
 export async function createBatch(
   pool: Pool,
   batch: WaitingCreate[],
-  deadline: number,
+  deadline: Deadline,
 ): Promise<WaitingCreate[]> {
   const pets = [
     batch.map(({ pet }) => pet.name),
@@ -39,13 +40,17 @@ export async function createBatch(
     known.delete(create);
     resolveCreated(create, id);
   }
-  return known.size === 0 ? [] : replay(pool, [...known], deadline);
+  return [...known];
 }
 
-async function replay(
+/**
+ * Resolves creates whose claims are known with what those made. Answers the ones still open: their
+ * claims were known a moment ago and are gone now.
+ */
+export async function replayKnown(
   pool: Pool,
   known: WaitingCreate[],
-  deadline: number,
+  deadline: Deadline,
 ): Promise<WaitingCreate[]> {
   const values = [
     known.map(({ claim }) => claim?.apiKeyId),

@@ -1,7 +1,8 @@
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
-import { createBatch } from './create-batch.ts';
+import { createBatch, replayKnown } from './create-batch.ts';
+import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
 import { faultOf, overloaded, unavailable, type Fault } from './faults.ts';
 import type { Pool } from './pool.ts';
 
@@ -16,7 +17,7 @@ const TIME_TO_SEND_MIN_MS = 1_000;
 export interface WaitingCreate {
   pet: NewPet;
   claim: IdempotencyClaim | undefined;
-  deadline: number;
+  deadline: Deadline;
   resolve: (creation: Creation) => void;
   reject: (reason: Error) => void;
 }
@@ -40,7 +41,7 @@ export class CreateQueue {
   add(pet: NewPet, claim: IdempotencyClaim | undefined): Promise<Creation> {
     if (this.#waiting.length >= WAITING_MAX) return Promise.reject(overloaded('creates'));
     return new Promise((resolve, reject) => {
-      const deadline = performance.now() + this.#callTimeoutMs;
+      const deadline = deadlineIn(this.#callTimeoutMs);
       this.#waiting.push({ pet, claim, deadline, resolve, reject });
       this.#sending ??= this.#send();
     });
@@ -91,7 +92,9 @@ export class CreateQueue {
       const deadline = Math.min(...open.map((create) => create.deadline));
       if (open.length === 0) return;
       try {
+        // From here on `open` lacks what was stored: whatever happens, that is not sent again.
         open = await createBatch(this.#pool, open, deadline);
+        if (open.length > 0) open = await replayKnown(this.#pool, open, deadline);
         if (open.length === 0) return;
       } catch (error) {
         cause = error;
@@ -111,8 +114,7 @@ export class CreateQueue {
 }
 
 function refuseLate(batch: WaitingCreate[], cause: unknown): WaitingCreate[] {
-  const latest = performance.now() + TIME_TO_SEND_MIN_MS;
-  return keep(batch, cause, ({ deadline }) => deadline > latest);
+  return keep(batch, cause, ({ deadline }) => timeLeftMs(deadline) > TIME_TO_SEND_MIN_MS);
 }
 
 /**

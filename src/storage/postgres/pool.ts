@@ -1,4 +1,5 @@
-import { timeLeftMs, type Connection, type Row, type Statement } from './connection.ts';
+import type { Connection, Row, Statement } from './connection.ts';
+import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
 import { faultOf, NotSent, overloaded } from './faults.ts';
 
 /** Who may wait for a connection at once. Beyond it a caller hears `overloaded` immediately. */
@@ -21,9 +22,11 @@ export class Pool {
   readonly #open: () => Promise<Connection>;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
+  /** Lent now, and not to be lent again. */
+  readonly #retired = new WeakSet<Connection>();
   readonly #waiting = new Set<Waiting>();
   #opening = 0;
-  #reopenAt = 0;
+  #reopenAt: Deadline = 0;
   #isClosed = false;
 
   constructor(open: () => Promise<Connection>, connectionsMax: number) {
@@ -31,13 +34,13 @@ export class Pool {
     this.connectionsMax = connectionsMax;
   }
 
-  query(statement: Statement, values: unknown[], deadline: number): Promise<Row[]> {
+  query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
     return this.run(deadline, (connection) => connection.query(statement, values, deadline));
   }
 
   /** Lends a connection for several queries in a row, until the promise of `work` settles. */
   async run<Result>(
-    deadline: number,
+    deadline: Deadline,
     work: (connection: Connection) => Promise<Result>,
   ): Promise<Result> {
     const connection = await this.#acquire(deadline);
@@ -59,7 +62,7 @@ export class Pool {
     await Promise.all(closing.map((connection) => connection.close()));
   }
 
-  #acquire(deadline: number): Promise<Connection> {
+  #acquire(deadline: Deadline): Promise<Connection> {
     if (this.#isClosed) return Promise.reject(new NotSent('the store is closed'));
     const idle = this.#idle.pop();
     if (idle !== undefined) return Promise.resolve(idle);
@@ -76,7 +79,8 @@ export class Pool {
   }
 
   #release(connection: Connection): void {
-    if (!connection.isUsable() || this.#isClosed) {
+    if (!connection.isUsable() || this.#isClosed || this.#retired.has(connection)) {
+      connection.destroy();
       this.#forget(connection);
       return;
     }
@@ -95,6 +99,8 @@ export class Pool {
     const fault = faultOf(error);
     if (fault !== 'unknown' && fault !== 'read_only') return;
     connection.destroy();
+    // Those in use reach the same server, which would go on answering reads with what it knew.
+    if (fault === 'read_only') for (const other of this.#all) this.#retired.add(other);
     // When one connection fell silent, was cut, or reached a server that takes no writes, the idle ones
     // are most likely no better: new ones find the server that works now.
     for (const idle of this.#idle.splice(0)) {
@@ -114,7 +120,7 @@ export class Pool {
     const isFull = this.#all.size + this.#opening >= this.connectionsMax;
     const isWaitedFor = this.#opening < this.#waiting.size;
     if (isFull || !isWaitedFor || this.#isClosed) return;
-    if (this.#all.size > 0 && performance.now() < this.#reopenAt) return;
+    if (this.#all.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
     this.#opening += 1;
     this.#open().then(
       (connection) => this.#opened(connection),
@@ -136,7 +142,7 @@ export class Pool {
   /** Callers that others' connections will serve keep waiting; without any, they need not. */
   #notOpened(error: unknown): void {
     this.#opening -= 1;
-    this.#reopenAt = performance.now() + REOPEN_DELAY_MS;
+    this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
     if (this.#all.size > 0) return;
     this.#rejectWaiting(new NotSent('the database cannot be reached', { cause: error }));
   }

@@ -11,9 +11,12 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempot
 import type { NewPet } from '../../domain/pet.ts';
 import type { Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
-import { openConnection, type Connection } from './connection.ts';
+import { openConnection, type Connection, type Row } from './connection.ts';
+import { CreateQueue } from './create-queue.ts';
+import { ConnectionGone } from './faults.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
+import { FIND_CLAIMS } from './statements.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -84,6 +87,31 @@ test('when the connection is cut, a create is sent again only under a claim', as
   await locked.release();
   assert.equal((await claimed).kind, 'created');
   assert.deepEqual(await server.query('SELECT name FROM pets', database), [['claimed']]);
+});
+
+test('what was stored is not sent again when only the answer to its neighbours was lost', async (context) => {
+  const { store, database, newClaim } = await openFresh(context);
+  const known = newClaim('known');
+  await store.createPet(REX, known);
+  let lost = 0;
+  class Forgetful extends Pool {
+    override async query(...values: Parameters<Pool['query']>): Promise<Row[]> {
+      const isFirstLookup = values[0] === FIND_CLAIMS && lost === 0;
+      if (isFirstLookup) lost += 1;
+      if (isFirstLookup) throw new ConnectionGone();
+      return super.query(...values);
+    }
+  }
+  const pool = new Forgetful(() => openTo(server.url(database)), 2);
+  const queue = new CreateQueue(pool, 4_000);
+  const creations = await Promise.all([queue.add(REX, undefined), queue.add(REX, known)]);
+  assert.deepEqual(
+    creations.map(({ kind }) => kind),
+    ['created', 'replayed'],
+  );
+  assert.equal(lost, 1);
+  assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[2]]);
+  await pool.close();
 });
 
 test('a create that the database keeps waiting is refused in time, and reads go on meanwhile', async (context) => {
@@ -208,11 +236,15 @@ async function sessionsThatWaitFor(what: string, database: string): Promise<numb
   return rows.length;
 }
 
-async function openCounted(url: string, sent: string[]): Promise<Connection> {
+async function openTo(url: string): Promise<Connection> {
   const address = parseAddress(url);
   const [host] = address.hosts;
   assert.ok(host !== undefined);
-  const connection = await openConnection(address, host);
+  return openConnection(address, host);
+}
+
+async function openCounted(url: string, sent: string[]): Promise<Connection> {
+  const connection = await openTo(url);
   const query = connection.query.bind(connection);
   return Object.assign(connection, {
     query(...values: Parameters<Connection['query']>) {

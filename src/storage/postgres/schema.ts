@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
 import { pendingMigrations, readMigrations, type Migration } from '../migrate.ts';
 import type { Connection, Row } from './connection.ts';
+import { deadlineIn } from './deadline.ts';
 import { stateOf } from './faults.ts';
 
 const LOOK_TIMEOUT_MS = 4_000;
@@ -92,7 +93,7 @@ function execute(connection: Connection, text: string): Promise<Row[]> {
   const isLook = text.startsWith('SELECT');
   const timeout = isLook ? LOOK_TIMEOUT_MS : MIGRATION_TIMEOUT_MS;
   // Without a name and values it is sent as plain text, so that one text may hold several statements.
-  return connection.query({ name: '', text }, [], performance.now() + timeout);
+  return connection.query({ name: '', text }, [], deadlineIn(timeout));
 }
 
 function refused(error: unknown, shown: string): StoreUnusable {

@@ -1,4 +1,5 @@
 import type { Row, Statement } from './connection.ts';
+import { deadlineIn, type Deadline } from './deadline.ts';
 import { faultOf, overloaded, unavailable } from './faults.ts';
 import type { Pool } from './pool.ts';
 
@@ -11,7 +12,7 @@ const CONNECTIONS_LEFT = 2;
 interface Question {
   statement: Statement;
   values: unknown[];
-  deadline: number;
+  deadline: Deadline;
   callers: { resolve: (rows: Row[]) => void; reject: (reason: Error) => void }[];
 }
 
@@ -40,7 +41,7 @@ export class SharedReads {
       const name = [statement.name, ...values].join('\n');
       let question = this.#waiting.get(name);
       if (question === undefined) {
-        const deadline = performance.now() + this.#callTimeoutMs;
+        const deadline = deadlineIn(this.#callTimeoutMs);
         question = { statement, values, deadline, callers: [] };
         this.#waiting.set(name, question);
       }
@@ -92,7 +93,7 @@ export class SharedReads {
     }
   }
 
-  async #query(statement: Statement, values: unknown[], deadline: number): Promise<Row[]> {
+  async #query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#pool.query(statement, values, deadline);

@@ -15,6 +15,7 @@ import {
 import { parseAddress } from './address.ts';
 import type { Connection, Row, Statement } from './connection.ts';
 import { CreateQueue } from './create-queue.ts';
+import { deadlineIn, type Deadline } from './deadline.ts';
 import { faultOf, unavailable } from './faults.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
@@ -104,7 +105,7 @@ class PostgresStore implements Store {
 
   /** The lock comes first, and the statement after it sees what those before it have committed. */
   async createFirstApiKey(key: ApiKey): Promise<boolean> {
-    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    const deadline = deadlineIn(CALL_TIMEOUT_MS);
     try {
       return await this.#pool.run(deadline, (connection) =>
         inTransaction(connection, deadline, async () => {
@@ -157,7 +158,7 @@ class PostgresStore implements Store {
 
   /** Repeated only where it left no trace: a key must not be stored or ended twice. */
   async #write(statement: Statement, values: unknown[]): Promise<Row[]> {
-    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    const deadline = deadlineIn(CALL_TIMEOUT_MS);
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#pool.query(statement, values, deadline);
@@ -172,7 +173,7 @@ class PostgresStore implements Store {
 
 async function inTransaction<Result>(
   connection: Connection,
-  deadline: number,
+  deadline: Deadline,
   work: () => Promise<Result>,
 ): Promise<Result> {
   await connection.query({ name: 'begin', text: 'BEGIN' }, [], deadline);

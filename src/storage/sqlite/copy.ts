@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
-import { API_KEY_COLUMNS, CLAIM_COLUMNS, PET_COLUMNS } from '../rows.ts';
-import type { ApiKeyRow, ClaimRow, PetRow } from '../rows.ts';
+import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
 import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
 
 /** Opens a file to copy from. Others may go on writing: the snapshot stays as it is. */
@@ -29,6 +29,9 @@ export function openSqliteTarget(file: string): CopyTarget {
   const writeClaim = database.prepare(
     `INSERT INTO idempotency_keys (${CLAIM_COLUMNS}) VALUES (?, ?, ?, ?, ?)`,
   );
+  const writeImport = database.prepare(
+    `INSERT INTO imports (${IMPORT_COLUMNS}) VALUES (?, ?, ?, ?, ?)`,
+  );
   return {
     ...readerOf(database),
     async mark(source) {
@@ -50,6 +53,9 @@ export function openSqliteTarget(file: string): CopyTarget {
           async writeClaims(rows) {
             for (const row of rows) writeClaim.run(...row);
           },
+          async writeImports(rows) {
+            for (const row of rows) writeImport.run(...row);
+          },
           async setLastId(id) {
             // The table in which SQLite keeps the highest id it gave with AUTOINCREMENT.
             database.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
@@ -70,6 +76,9 @@ function readerOf(database: DatabaseSync): CatalogueReader {
     `SELECT ${CLAIM_COLUMNS} FROM idempotency_keys WHERE (api_key_id, key) > (?, ?)
      ORDER BY api_key_id, key LIMIT ?`,
   );
+  const imports = database.prepare(
+    `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source > ? ORDER BY source LIMIT ?`,
+  );
   const count = database.prepare('SELECT count(*) FROM pets');
   const last = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'pets'");
   const rowsOf = <Row>(statement: typeof pets, ...values: SQLInputValue[]) =>
@@ -78,6 +87,7 @@ function readerOf(database: DatabaseSync): CatalogueReader {
     readPets: async (afterId, limit) => rowsOf<PetRow>(pets, afterId, limit),
     readKeys: async (afterId, limit) => rowsOf<ApiKeyRow>(keys, afterId, limit),
     readClaims: async ({ apiKeyId, key }, limit) => rowsOf<ClaimRow>(claims, apiKeyId, key, limit),
+    readImports: async (afterSource, limit) => rowsOf<ImportRow>(imports, afterSource, limit),
     countPets: async () => Number(rowsOf<[bigint]>(count)[0]?.[0]),
     lastId: async () => rowsOf<[bigint]>(last)[0]?.[0] ?? 0n,
     unfinishedCopyOf: async () => unfinishedCopyOf(database),
