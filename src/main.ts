@@ -9,6 +9,7 @@ const commands: Record<string, () => Promise<Command>> = {
   import: async () => (await import('./cli/import.ts')).importPets,
   export: async () => (await import('./cli/export.ts')).exportPets,
   pets: async () => (await import('./cli/pets.ts')).pets,
+  copy: async () => (await import('./cli/copy.ts')).copy,
   check: async () => (await import('./cli/check.ts')).check,
 };
 

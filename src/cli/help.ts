@@ -21,6 +21,8 @@ Usage
                                                      add animals; bad lines are named and skipped, and
                                                      the same command again goes on where one stopped
   petstore export [--format ndjson|csv]              write all animals to standard output
+  petstore copy --from URL --to URL                  carry a whole catalogue; URL is sqlite:FILE or
+                                                     postgres://…; the same command again goes on
   petstore check BASE_URL [BASE_URL2] --key K [--key2 K2] [--write] [--json]
                                                      hold any service to the specification; reads only
                                                      unless --write (keys: PETSTORE_API_KEY, PETSTORE_API_KEY_2)
