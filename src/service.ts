@@ -14,7 +14,7 @@ import { PageCache } from './http/page-cache.ts';
 import { healthPages, Pages, type Page } from './http/pages.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
-import { openRegistry } from './ops/exposition.ts';
+import { openExposition, type Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { Metrics } from './ops/metrics.ts';
 import { openStore } from './storage/open.ts';
@@ -25,6 +25,8 @@ export interface Surroundings {
   randomBytes: RandomBytes;
   newRequestId: () => string;
   log: Log;
+  /** One of several processes under a primary, which then keeps what they must share. */
+  isWorker: boolean;
 }
 
 export interface Service {
@@ -33,6 +35,7 @@ export interface Service {
   adminUrl: string | undefined;
   /** The first key, on the first start on an empty store; never again. */
   firstKey: string | undefined;
+  metrics: Metrics;
   close(): Promise<void>;
 }
 
@@ -45,6 +48,10 @@ export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
 }
 
+function openConfiguredStore(config: Config): Promise<Store> {
+  return openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+}
+
 /** Joins the parts and opens the doors. Production and tests start the service the same way. */
 export async function startService(config: Config, around: Surroundings): Promise<Service> {
   const { clock, log, newRequestId } = around;
@@ -52,37 +59,29 @@ export async function startService(config: Config, around: Surroundings): Promis
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics();
   const readiness = { isReady: async () => false };
-  const health = healthPages(() => readiness.isReady());
+  const isReady = () => readiness.isReady();
+  const admin = await openAdmin(config, around, { exposition: openExposition(metrics), isReady });
+  opened.defer(async () => admin?.close());
 
-  const admin =
-    config.adminPort === undefined
-      ? undefined
-      : await openDoor('--admin-port', {
-          createHandle: () => adminHandle(metrics, health, newRequestId),
-          host: LOOPBACK,
-          port: config.adminPort,
-          newRequestId,
-        });
-  opened.defer(async () => admin?.close(ADMIN_GRACE_MS));
-
-  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const store = await openConfiguredStore(config);
   opened.defer(() => store.close());
-  const firstKey = await makeFirstKey(store, config, around);
+  const firstKey = await addFirstKey(store, config, around);
   const keys = new KeyRing(store, clock);
   await keys.open();
   opened.defer(() => keys.close());
 
   const server = await openDoor('--port', {
     createHandle: (port) => {
+      const baseUrl = baseUrlOf(config, port);
       const app = new App({
         store,
         authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
-        countRequest: config.rateLimit && createRateLimit(config.rateLimit),
+        countRequest: config.rateLimit && createRateLimit(config.rateLimit, around),
         cors: new Cors(config.corsOrigins),
-        pages: publicPages(config, baseUrlOf(config, port), health),
+        pages: publicPages(config, baseUrl, isReady),
         cache: new PageCache(() => store.version()),
         clock,
-        baseUrl: baseUrlOf(config, port),
+        baseUrl,
         metrics,
         log,
         newRequestId,
@@ -102,32 +101,48 @@ export async function startService(config: Config, around: Surroundings): Promis
   const everything = opened.move();
   return {
     baseUrl: baseUrlOf(config, server.port),
-    adminUrl: admin && `http://${LOOPBACK}:${admin.port}`,
+    adminUrl: admin?.url,
     firstKey,
+    metrics,
     close: () => everything.disposeAsync(),
   };
 }
 
-type NamedPage = [path: string, page: Page];
-
-function publicPages(config: Config, baseUrl: string, health: NamedPage[]): Pages {
+function publicPages(config: Config, baseUrl: string, isReady: () => Promise<boolean>): Pages {
   const servers = { ...DEFAULT_SERVERS, [config.environment]: baseUrl };
   const document = jsonResponse(200, JSON.stringify(openApiDocument(servers)));
-  return new Pages(new Map([...consolePages(), ['/openapi.json', () => document], ...health]));
+  return new Pages(
+    new Map([...consolePages(), ['/openapi.json', () => document], ...healthPages(isReady)]),
+  );
 }
 
-/** What operators see, on the loopback address only. */
-function adminHandle(metrics: Metrics, health: NamedPage[], newRequestId: () => string): Handle {
-  const registry = openRegistry(metrics);
-  const exposition: Page = async () => ({
+export interface Admin {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Opens what operators see, on the loopback address only; undefined where the settings want none. */
+export async function openAdmin(
+  { adminPort }: Config,
+  { newRequestId }: Surroundings,
+  { exposition, isReady }: { exposition: Exposition; isReady: () => Promise<boolean> },
+): Promise<Admin | undefined> {
+  if (adminPort === undefined) return undefined;
+  const metricsPage: Page = async () => ({
     status: 200,
-    headers: ['Content-Type', registry.contentType],
-    body: await registry.metrics(),
+    headers: ['Content-Type', exposition.contentType],
+    body: await exposition.text(),
   });
-  const pages = new Pages(new Map([['/metrics', exposition], ...health]));
-  return async (request) => {
+  const pages = new Pages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
+  const handle: Handle = async (request) => {
     const { headers, ...answer } = await pages.answer(request, request.target);
     return { ...answer, headers: [...headers, 'X-Request-Id', newRequestId()] };
+  };
+  const door = { createHandle: () => handle, host: LOOPBACK, port: adminPort, newRequestId };
+  const server = await openDoor('--admin-port', door);
+  return {
+    url: `http://${LOOPBACK}:${server.port}`,
+    close: () => server.close(ADMIN_GRACE_MS),
   };
 }
 
@@ -147,7 +162,7 @@ async function openDoor(flag: string, parts: ServerParts): Promise<HttpServer> {
   }
 }
 
-async function makeFirstKey(
+async function addFirstKey(
   store: Store,
   { environment, bootstrapKey }: Config,
   { clock, randomBytes }: Surroundings,
@@ -159,6 +174,19 @@ async function makeFirstKey(
     randomBytes,
   });
   return (await store.createFirstApiKey(record)) ? secret : undefined;
+}
+
+/** Makes the first key of an empty store before any worker serves it. */
+export async function makeFirstKey(
+  config: Config,
+  around: Surroundings,
+): Promise<string | undefined> {
+  const store = await openConfiguredStore(config);
+  try {
+    return await addFirstKey(store, config, around);
+  } finally {
+    await store.close();
+  }
 }
 
 function baseUrlOf({ baseUrl, host }: Config, port: number): string {

@@ -2,20 +2,26 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openStoreDoor } from '../drills/postgres/door.ts';
 import { drillFailover } from '../drills/postgres/failover.ts';
 import { drillFaults } from '../drills/postgres/faults.ts';
 import { drillMarkers, openMixedUp } from '../drills/postgres/markers.ts';
 import { PostgresServer } from './postgres-server.ts';
 
 test('PostgreSQL crashes, cuts and freezes: nothing acknowledged is lost, nothing is stored twice, every call is settled in 5 s', async () => {
-  const report = await drillFaults({ rounds: 3, freezeMs: 5_000, isDurable: false });
+  const report = await drillFaults({
+    rounds: 3,
+    freezeMs: 5_000,
+    isDurable: false,
+    openDoor: openStoreDoor,
+  });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
   assert.ok(report.refused > 0, 'the faults were noticed');
 });
 
 test('the primary dies and the standby takes over: the process goes on there with all that was acknowledged', async () => {
-  const report = await drillFailover({ isDurable: false });
+  const report = await drillFailover({ isDurable: false, openDoor: openStoreDoor });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
 });

@@ -109,12 +109,13 @@ export class PostgresServer {
     await primary.stop('fast');
     await promisify(execFile)('cp', ['-a', primary.data, this.data], { ...this.#user });
     const connection = `host=127.0.0.1 port=${primary.port} user=petstore password=${TEST_PASSWORD}`;
-    await this.#write('data/standby.signal', '');
-    await this.#write('data/postgresql.auto.conf', `primary_conninfo = '${connection}'\n`);
+    await this.write('data/standby.signal', '');
+    await this.write('data/postgresql.auto.conf', `primary_conninfo = '${connection}'\n`);
   }
 
-  async #write(file: string, text: string): Promise<void> {
-    await writeFile(join(this.folder, file), text);
+  /** Puts a file into the server's folder, as its own. */
+  async write(file: string, text: string): Promise<void> {
+    await writeFile(join(this.folder, file), text, { mode: 0o600 });
     if (this.#user !== undefined) {
       await chown(join(this.folder, file), this.#user.uid, this.#user.gid);
     }
@@ -122,7 +123,7 @@ export class PostgresServer {
 
   async #initialise(): Promise<void> {
     const passwordFile = join(this.folder, 'password');
-    await this.#write('password', `${TEST_PASSWORD}\n`);
+    await this.write('password', `${TEST_PASSWORD}\n`);
     const initdb = join(this.#binaries, 'bin', 'initdb');
     const values = ['--username=petstore', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
     const rest = ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];

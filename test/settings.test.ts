@@ -122,6 +122,7 @@ test('the admin port tells health and counts requests, creates and deprecated ca
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: randomUUID,
+    isWorker: false,
     log: openLog('silent', process.stderr),
   });
   t.after(() => service.close());

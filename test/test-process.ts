@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** A command that takes longer hangs; its exit code is then no number. */
+const RUN_MS_MAX = 60_000;
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 export interface Finished {
@@ -31,14 +33,17 @@ function start(args: readonly string[], { env = {}, cwd }: RunOptions): ChildPro
 /** Runs a command to its end, as a shell would. */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const child = start(args, options);
+  const overdue = setTimeout(() => child.kill('SIGKILL'), RUN_MS_MAX);
   const finished: Finished = { code: null, stdout: '', stderr: '' };
   child.stdout?.on('data', (chunk: Buffer) => (finished.stdout += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (finished.stderr += chunk.toString()));
   [finished.code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(overdue);
   return finished;
 }
 
 export interface Running {
+  pid: number;
   baseUrl: string;
   /** The key that was printed, or '' when none was. */
   key: string;
@@ -68,6 +73,7 @@ export async function serve(
     void ended.then(() => reject(new Error(`ended before it was ready: ${stderr}`)));
   });
   return {
+    pid: child.pid ?? 0,
     baseUrl: /ready at (\S+)/.exec(stderr)?.[1] ?? '',
     key: /pet_(?:live|test)_\w{36}/.exec(stderr)?.[0] ?? '',
     stderr: () => stderr,

@@ -69,6 +69,7 @@ export async function startTestService(
     clock,
     randomBytes,
     newRequestId: randomUUID,
+    isWorker: false,
     log: openLog('debug', { write: (line) => logLines.push(line) }),
   });
   const key = service.firstKey ?? '';

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../../src/domain/store.ts';
-import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../test/postgres-server.ts';
-import { createDrillKey } from './key.ts';
+import type { OpenDoor } from './door.ts';
 import { Load, type LoadReport } from './load.ts';
 
 const CLIENTS = 20;
@@ -18,16 +16,18 @@ export interface FailoverReport extends LoadReport {
  * Two nodes, every commit on both. The primary dies under load and the standby takes its place: the
  * same process goes on there, and whatever was acknowledged is there too.
  */
-export async function drillFailover(options: { isDurable: boolean }): Promise<FailoverReport> {
+export async function drillFailover(options: {
+  isDurable: boolean;
+  openDoor: OpenDoor;
+}): Promise<FailoverReport> {
   const primary = await PostgresServer.start({ isDurable: options.isDurable });
   const servers = [primary];
-  let store: Store | undefined;
   try {
     const standby = await PostgresServer.startStandby(primary);
     servers.push(standby);
     const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    store = await openPostgresStore(`postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`);
-    const load = new Load(store, await createDrillKey(store));
+    const door = await options.openDoor(`postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`);
+    const load = new Load(door);
     load.start(CLIENTS);
     await sleep(CALM_MS);
     await primary.stop('immediate');
@@ -35,9 +35,10 @@ export async function drillFailover(options: { isDurable: boolean }): Promise<Fa
     const recoveryMs = Math.round(await load.untilAcknowledged(RECOVERY_MS_MAX));
     await sleep(CALM_MS);
     await load.stop();
-    return { ...(await load.check()), recoveryMs };
+    const report = await load.check();
+    const violations = [...report.violations, ...(await door.close())];
+    return { ...report, violations, recoveryMs };
   } finally {
-    await store?.close();
     for (const server of servers) await server.close();
   }
 }

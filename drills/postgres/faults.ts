@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../../src/domain/store.ts';
-import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
-import { createDrillKey } from './key.ts';
+import type { OpenDoor } from './door.ts';
 import { Load, type LoadReport } from './load.ts';
 
 const CLIENTS = 20;
@@ -31,13 +29,13 @@ export async function drillFaults(options: {
   rounds: number;
   freezeMs: number;
   isDurable: boolean;
+  openDoor: OpenDoor;
   onRound?: (report: RoundReport) => void;
 }): Promise<FaultsReport> {
   const server = await PostgresServer.start({ isDurable: options.isDurable });
-  let store: Store | undefined;
   try {
-    store = await openPostgresStore(server.url());
-    const load = new Load(store, await createDrillKey(store));
+    const door = await options.openDoor(server.url());
+    const load = new Load(door);
     load.start(CLIENTS);
     const rounds: RoundReport[] = [];
     for (let round = 1; round <= options.rounds; round += 1) {
@@ -49,9 +47,10 @@ export async function drillFaults(options: {
       options.onRound?.({ round, fault, recoveryMs });
     }
     await load.stop();
-    return { ...(await load.check()), rounds };
+    const report = await load.check();
+    const violations = [...report.violations, ...(await door.close())];
+    return { ...report, violations, rounds };
   } finally {
-    await store?.close();
     await server.close();
   }
 }

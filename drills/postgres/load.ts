@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../src/domain/errors.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import type { NewPet, Pet } from '../../src/domain/pet.ts';
-import type { Creation, Store } from '../../src/domain/store.ts';
+import type { Creation } from '../../src/domain/store.ts';
+import type { Catalogue, Door } from './door.ts';
 
 /** Every call must be settled within this time, whatever happens to the database. */
 const CALL_MS_MAX = 5_000;
@@ -22,7 +23,7 @@ export interface LoadReport {
  * has a name of its own, so that afterwards each promise can be held against what is stored.
  */
 export class Load {
-  readonly #store: Store;
+  readonly #catalogue: Catalogue;
   readonly #apiKeyId: string;
   readonly #violations: string[] = [];
   /** By name: the id that was acknowledged. */
@@ -34,8 +35,8 @@ export class Load {
   #isStopping = false;
   #clients: Promise<void>[] = [];
 
-  constructor(store: Store, apiKeyId: string) {
-    this.#store = store;
+  constructor({ catalogue, apiKeyId }: Door) {
+    this.#catalogue = catalogue;
     this.#apiKeyId = apiKeyId;
   }
 
@@ -67,7 +68,7 @@ export class Load {
     const stored = new Map<string, bigint>();
     let afterId = 0n;
     for (;;) {
-      const page = await this.#store.listPets({ status: undefined, afterId, count: PAGE });
+      const page = await this.#catalogue.listPets({ status: undefined, afterId, count: PAGE });
       for (const { id, name } of page) {
         if (stored.has(name)) this.#violations.push(`${name} is stored twice`);
         stored.set(name, id);
@@ -101,7 +102,7 @@ export class Load {
       if (creation === undefined || creation.kind === 'claim_conflict') continue;
       this.#check(creation.pet, name);
       this.#acknowledged.set(name, creation.pet.id);
-      const found = await this.#call(() => this.#store.findPet(creation.pet.id));
+      const found = await this.#call(() => this.#catalogue.findPet(creation.pet.id));
       if (found !== undefined) this.#check(found.answer, name);
     }
   }
@@ -111,9 +112,9 @@ export class Load {
     const claim = isClaimed ? newIdempotencyClaim(pet.name, pet, options) : undefined;
     for (;;) {
       const began = performance.now();
-      const created = await this.#call(() => this.#store.createPet(pet, claim));
+      const created = await this.#call(() => this.#catalogue.createPet(pet, claim));
       if (created !== undefined) this.#lastAcknowledgedAt = began;
-      if (created !== undefined || !isClaimed) return created?.answer;
+      if (created !== undefined || !isClaimed || this.#isStopping) return created?.answer;
     }
   }
 

@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../../test/postgres-server.ts';
+import { openHttpDoor, openStoreDoor, type OpenDoor } from './door.ts';
 import { drillFailover } from './failover.ts';
 import { drillFaults } from './faults.ts';
 import { drillMarkers, openMixedUp } from './markers.ts';
@@ -19,29 +20,35 @@ const rounds = Number(values.rounds);
 const freezeMs = Number(values['freeze-seconds']) * 1_000;
 const queries = Number(values.queries);
 
-const violations = [...(await faults()), ...(await failover()), ...(await markers())];
+const violations = [
+  ...(await faults('store', openStoreDoor)),
+  ...(await faults('http', openHttpDoor)),
+  ...(await failover('store', openStoreDoor)),
+  ...(await failover('http', openHttpDoor)),
+  ...(await markers()),
+];
 for (const violation of violations.slice(0, 20)) process.stdout.write(`VIOLATION ${violation}\n`);
 process.stdout.write(`${violations.length} violations\n`);
 process.exitCode = violations.length === 0 ? 0 : 1;
 
-async function faults(): Promise<string[]> {
-  line('fault', 'round', 'recovered after');
+async function faults(door: string, openDoor: OpenDoor): Promise<string[]> {
+  line(door, 'round', 'fault', 'recovered after');
   const report = await drillFaults({
     rounds,
     freezeMs,
     isDurable: true,
-    onRound: ({ fault, round, recoveryMs }) => line(fault, round, `${recoveryMs} ms`),
+    openDoor,
+    onRound: ({ fault, round, recoveryMs }) => line(door, round, fault, `${recoveryMs} ms`),
   });
-  line('calls', report.calls);
-  line('acknowledged', report.acknowledged);
-  line('refused', report.refused);
-  line('slowest call', `${report.slowestCallMs} ms`);
+  const { calls, acknowledged, refused, slowestCallMs } = report;
+  line(door, `${calls} calls`, `${acknowledged} acknowledged`, `${refused} refused`);
+  line(door, 'slowest call', `${slowestCallMs} ms`);
   return report.violations;
 }
 
-async function failover(): Promise<string[]> {
-  const report = await drillFailover({ isDurable: true });
-  line('failover', `${report.acknowledged} acknowledged`, `${report.recoveryMs} ms`);
+async function failover(door: string, openDoor: OpenDoor): Promise<string[]> {
+  const report = await drillFailover({ isDurable: true, openDoor });
+  line(door, 'failover', `${report.acknowledged} acknowledged`, `${report.recoveryMs} ms`);
   return report.violations;
 }
 
@@ -68,7 +75,7 @@ async function markers(): Promise<string[]> {
 function line(...cells: (string | number)[]): void {
   process.stdout.write(
     `${cells
-      .map((cell) => String(cell).padEnd(24))
+      .map((cell) => String(cell).padEnd(34))
       .join('')
       .trimEnd()}\n`,
   );

@@ -72,6 +72,7 @@ export async function openMixedUp(url: string): Promise<Connection> {
   client.setTypeParser(types.builtins.INT8, BigInt);
   await client.connect();
   let callers: { resolve: (rows: Row[]) => void }[] = [];
+  let before: Promise<unknown> = Promise.resolve();
   return {
     query({ name, text }, values, deadline) {
       return new Promise((resolve, reject) => {
@@ -87,7 +88,7 @@ export async function openMixedUp(url: string): Promise<Connection> {
           callers.shift()?.resolve(rows);
         };
         // Answers that are still due when the pool is closed never come.
-        answer().catch(() => undefined);
+        before = before.then(answer).catch(() => undefined);
       });
     },
     isUsable: () => true,

@@ -1,73 +1,114 @@
+import cluster from 'node:cluster';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { loadConfig, type Config } from '../config.ts';
+import { shareMetrics, openFleetExposition } from '../ops/exposition.ts';
+import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { openLog } from '../ops/log.ts';
-import { startService, storeFile, type Service } from '../service.ts';
+import { makeFirstKey, openAdmin, startService, type Surroundings } from '../service.ts';
 import type { Io } from './command.ts';
 import { help } from './help.ts';
+import { welcome } from './welcome.ts';
+import { STOP, WorkerPool, WorkerRefused, type WorkerReady } from './worker-pool.ts';
 
+/** Runs the service: here, or in as many workers as the settings say. */
 export async function serve(args: string[], io: Io): Promise<number> {
   if (args.includes('--help')) {
     io.stdout.write(help());
     return 0;
   }
   const config = loadConfig(args, io.env);
-  const log = openLog(config.logLevel, io.stderr);
-  const service = await startService(config, {
+  const around: Surroundings = {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: randomUUID,
-    log,
-  });
+    log: openLog(config.logLevel, io.stderr),
+    isWorker: cluster.isWorker,
+  };
+  if (cluster.isWorker) return serveAsWorker(config, around);
+  return config.workers === 1 ? serveAlone(config, around, io) : serveAsPrimary(config, around, io);
+}
+
+async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {
+  const { log } = around;
+  const service = await startService(config, around);
   io.stderr.write(welcome(config, service));
   log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
-  const signal = await firstSignal();
+  const signal = await firstSignal(() => process.exit(1));
   log.info({ signal }, 'stopping');
   await service.close();
   log.info('stopped');
   return 0;
 }
 
-/** Resolves at the first signal to stop. A second one ends the process at once. */
-function firstSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let isStopping = false;
-    const stop = (signal: NodeJS.Signals) => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      resolve(signal);
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
+/** Answers requests on the listener of the primary, until the primary says stop. */
+async function serveAsWorker(config: Config, around: Surroundings): Promise<number> {
+  // A signal to the whole group is for the primary to act on.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGHUP', () => undefined);
+  const stopped = Promise.withResolvers<void>();
+  process.on('SIGTERM', () => stopped.resolve());
+  process.on('message', (message) => {
+    if (message === STOP) stopped.resolve();
   });
+  try {
+    const service = await startService({ ...config, adminPort: undefined }, around);
+    shareMetrics(service.metrics);
+    process.send?.({ ready: { baseUrl: service.baseUrl } } satisfies WorkerReady);
+    await stopped.promise;
+    await service.close();
+    return 0;
+  } finally {
+    // The channel to the primary would keep the process alive.
+    process.channel?.unref();
+  }
 }
 
-/** The first lines a person sees: where everything is, the first key, and a line to try it with. */
-function welcome(config: Config, { baseUrl, adminUrl, firstKey }: Service): string {
-  const site = baseUrl.replace(/\/v1$/, '');
-  const places = [
-    ['API', baseUrl],
-    ['Console', `${site}/`],
-    ['Docs', `${site}/docs`],
-    ['Metrics', adminUrl === undefined ? 'off' : `${adminUrl}/metrics`],
-    ['Store', config.databaseUrl === undefined ? storeFile(config) : 'PostgreSQL'],
-  ];
-  const lines = [
-    `Pet Store (${config.environment}) is ready at ${baseUrl}`,
-    '',
-    ...places.map(([name, place]) => `  ${name?.padEnd(8)} ${place}`),
-    '',
-    ...(firstKey === undefined || config.bootstrapKey !== undefined
-      ? ['  Keys were made before. For another: npx petstore keys create --name NAME']
-      : [
-          '  Your first API key, shown this once:',
-          '',
-          `    ${firstKey}`,
-          '',
-          '  Try it:',
-          '',
-          `    curl -H 'Authorization: Bearer ${firstKey}' ${baseUrl}/pets`,
-        ]),
-    '',
-  ];
-  return `${lines.join('\n')}\n`;
+/** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
+async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Promise<number> {
+  const { log } = around;
+  const firstKey = await makeFirstKey(config, around);
+  openSharedRateLimits();
+  const pool = new WorkerPool(config.workers, log);
+  const admin = await openAdmin(config, around, {
+    exposition: openFleetExposition(),
+    isReady: async () => pool.readyCount > 0,
+  });
+  let baseUrl: string;
+  try {
+    baseUrl = await pool.start();
+  } catch (error) {
+    await pool.stop();
+    await admin?.close();
+    if (error instanceof WorkerRefused) return error.exitCode;
+    throw error;
+  }
+  io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
+  log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
+  process.on('SIGHUP', () => {
+    log.info('replacing the workers one by one');
+    void pool.replaceAll();
+  });
+  const signal = await firstSignal(() => {
+    pool.kill();
+    process.exit(1);
+  });
+  log.info({ signal }, 'stopping');
+  await pool.stop();
+  await admin?.close();
+  log.info('stopped');
+  return 0;
+}
+
+/** Resolves at the first signal to stop; a second one ends everything at once. */
+function firstSignal(endAtOnce: () => void): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  let isStopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (isStopping) endAtOnce();
+    isStopping = true;
+    resolve(signal);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  return promise;
 }

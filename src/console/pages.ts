@@ -1,39 +1,77 @@
 import type { Page } from '../http/pages.ts';
+import { assetPage, tighten, toJavaScript, type Asset } from './assets.ts';
 
-const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+/** The tree; an asset's address is /assets/ and its path in it, so that imports work as they stand. */
+const ROOT = new URL('../../', import.meta.url);
+const PAGE_FOLDER = 'src/console/page';
 
-function htmlPage(title: string, body: string): Page {
-  const html = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title}</title>
-<h1>${title}</h1>
-${body}
-</html>
-`;
-  const headers = [
-    'Content-Type',
-    'text/html; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(html)),
-    'Content-Security-Policy',
-    CONTENT_SECURITY_POLICY,
-  ];
-  return () => ({ status: 200, headers, body: html });
-}
+/** Every module the console loads; named in its HTML, so that the browser fetches them all at once. */
+export const CONSOLE_MODULES = [
+  'add',
+  'catalogue',
+  'copy',
+  'curl',
+  'dom',
+  'fault',
+  'lookup',
+  'main',
+  'notice',
+  'pet',
+  'session',
+].map((name) => `${PAGE_FOLDER}/${name}.ts`);
+export const SDK_MODULES = ['client', 'error', 'index', 'json', 'link', 'request'].map(
+  (name) => `sdk/src/${name}.ts`,
+);
+
+const COMMON_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const STRICT_POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; ${COMMON_POLICY}`;
+// The component of the reference draws its arrows from data: addresses in its style sheet.
+const REFERENCE_POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; ${COMMON_POLICY}`;
+
+/** Made once: the files of the tree are the same for every service in this process. */
+let made: [path: string, page: Page][] | undefined;
 
 /** The pages for people: the console, the reference, and what the deprecation links point at. */
 export function consolePages(): [path: string, page: Page][] {
+  made ??= newPages();
+  return made;
+}
+
+function newPages(): [path: string, page: Page][] {
+  const modules = [...CONSOLE_MODULES, ...SDK_MODULES, `${PAGE_FOLDER}/reference.ts`];
+  const others = ['icon.svg', 'reference.css', 'style.css'].map((name) => `${PAGE_FOLDER}/${name}`);
   return [
-    ['/', htmlPage('Pet Store', '<p><a href="/docs">Reference</a></p>')],
-    ['/docs', htmlPage('Pet Store reference', '<p><a href="/openapi.json">openapi.json</a></p>')],
-    [
-      '/docs/deprecations',
-      htmlPage(
-        'Deprecated operations',
-        '<p><code>GET /v1/pets/{petId}</code> is removed on 5 December 2030. Use <code>GET /v1/pets</code> with the <code>status</code> filter.</p>',
-      ),
-    ],
+    ['/', htmlPage('index.html', STRICT_POLICY, preloadModules)],
+    ['/docs', htmlPage('reference.html', REFERENCE_POLICY)],
+    ['/docs/deprecations', htmlPage('deprecations.html', STRICT_POLICY)],
+    ...modules.map((file) => treeAsset(file, toJavaScript)),
+    ...others.map((file) => treeAsset(file, tighten)),
+    ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name): [string, Page] => [
+      `/assets/${name}`,
+      assetPage({ file: new URL(import.meta.resolve(`swagger-ui-dist/${name}`)) }),
+    ]),
   ];
+}
+
+function treeAsset(file: string, edit: NonNullable<Asset['edit']>): [path: string, page: Page] {
+  return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
+}
+
+function htmlPage(name: string, policy: string, edit?: Asset['edit']): Page {
+  const headers = [
+    'Content-Security-Policy',
+    policy,
+    'Referrer-Policy',
+    'no-referrer',
+    'Cross-Origin-Opener-Policy',
+    'same-origin',
+  ];
+  return assetPage({ file: new URL(`${PAGE_FOLDER}/${name}`, ROOT), headers, edit });
+}
+
+function preloadModules(html: string): string {
+  const links = [...CONSOLE_MODULES, ...SDK_MODULES].map(
+    (file) => `<link rel="modulepreload" href="assets/${file}" />\n`,
+  );
+  return tighten(html).replace('</head>', `${links.join('')}</head>`);
 }

@@ -13,6 +13,8 @@ import type { KeyRing } from './key-ring.ts';
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
 const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 
+const KNOWN_HEADERS_MAX = 1_000;
+
 export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
 
 /** Makes the check that stands before every operation: whose key is this, and is it good now? */
@@ -22,14 +24,23 @@ export function createAuthenticate(parts: {
   clock: Clock;
 }): Authenticate {
   const { environment, keys, clock } = parts;
+  // A client sends the same header with every request; parsing and hashing it once is enough. Only
+  // headers of keys that exist get in, so that nobody can fill it.
+  const hashes = new Map<string | undefined, string>();
 
   return async function authenticate(authorization) {
-    const key = await keys.find(hashApiKey(secretIn(authorization, environment)));
+    const known = hashes.get(authorization);
+    const hash = known ?? hashApiKey(secretIn(authorization, environment));
+    const key = await keys.find(hash);
     const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());
     if (key === undefined || state === 'revoked') {
       throw new Refusal('invalid_api_key', 'The API key is unknown or was revoked.');
     }
     if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
+    if (known === undefined) {
+      if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
+      hashes.set(authorization, hash);
+    }
     keys.noteUse(key);
     return key;
   };

@@ -2,7 +2,7 @@ import { errorResponse } from './error-response.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
 /** Something served outside the interface: to anybody, without a key. */
-export type Page = () => HttpResponse | Promise<HttpResponse>;
+export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
 
 const METHODS = 'GET, HEAD, OPTIONS';
 
@@ -17,7 +17,7 @@ export class Pages {
   async answer(request: HttpRequest, path: string): Promise<HttpResponse> {
     const page = this.#pages.get(path);
     if (page === undefined) return errorResponse('route_not_found', 'There is nothing here.');
-    if (request.method === 'GET' || request.method === 'HEAD') return page();
+    if (request.method === 'GET' || request.method === 'HEAD') return page(request);
     if (request.method === 'OPTIONS') return { status: 204, headers: ['Allow', METHODS], body: '' };
     return errorResponse('method_not_allowed', `This path has ${METHODS}.`, ['Allow', METHODS]);
   }

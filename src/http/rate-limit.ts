@@ -1,4 +1,9 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  RateLimiterCluster,
+  RateLimiterClusterMaster,
+  RateLimiterMemory,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
 import { errorResponse } from './error-response.ts';
 import type { HttpResponse } from './message.ts';
 
@@ -14,8 +19,13 @@ export interface RateVerdict {
 }
 
 /** Counts the requests of each key, and says what the headers and perhaps the refusal are. */
-export function createRateLimit({ requests, windowSeconds }: RateLimit) {
-  const limiter = new RateLimiterMemory({ points: requests, duration: windowSeconds });
+export function createRateLimit(
+  { requests, windowSeconds }: RateLimit,
+  { isWorker }: { isWorker: boolean },
+) {
+  const policy = { keyPrefix: 'petstore', points: requests, duration: windowSeconds };
+  // Workers count together, in the primary: the limit is that of the key, not of the process.
+  const limiter = isWorker ? new RateLimiterCluster(policy) : new RateLimiterMemory(policy);
 
   return async function countRequest(keyId: string): Promise<RateVerdict> {
     const state = await limiter.consume(keyId).catch((refused: unknown) => {
@@ -32,6 +42,11 @@ export function createRateLimit({ requests, windowSeconds }: RateLimit) {
     const isOver = state.consumedPoints > requests;
     return { headers, refusal: isOver ? rateLimited(secondsLeft) : undefined };
   };
+}
+
+/** In the primary: keeps the counts of all its workers. */
+export function openSharedRateLimits(): void {
+  void new RateLimiterClusterMaster();
 }
 
 function rateLimited(secondsLeft: number): HttpResponse {

@@ -11,11 +11,9 @@ export interface Route {
   pathParameter: string;
 }
 
-type Resource = Omit<Route, 'pathParameter'>;
-
-/** The resource of a path without parameter, or, under its stem, of a path that ends in one. */
-const exactPaths = new Map<string, Resource>();
-const parameterStems = new Map<string, Resource>();
+/** The route of a path without parameter, or, under its stem, of a path that ends in one. */
+const exactPaths = new Map<string, Route>();
+const parameterStems = new Map<string, Route>();
 
 for (const [path, sharing] of Map.groupBy(operations, (operation) => operation.path)) {
   const byMethod = new Map<string, Operation>();
@@ -23,9 +21,9 @@ for (const [path, sharing] of Map.groupBy(operations, (operation) => operation.p
     byMethod.set(operation.method, operation);
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
-  const resource = { byMethod, methods: [...byMethod.keys(), 'OPTIONS'] };
+  const route = { byMethod, methods: [...byMethod.keys(), 'OPTIONS'], pathParameter: '' };
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  (parameter === undefined ? exactPaths : parameterStems).set(stem, resource);
+  (parameter === undefined ? exactPaths : parameterStems).set(stem, route);
 }
 
 /** Every method that some operation has, for `OPTIONS *`. */
@@ -37,12 +35,12 @@ export const ALL_METHODS = [
 
 export function findRoute(path: string): Route | undefined {
   const exact = exactPaths.get(path);
-  if (exact !== undefined) return { ...exact, pathParameter: '' };
+  if (exact !== undefined) return exact;
   const stemLength = path.lastIndexOf('/') + 1;
-  const resource = parameterStems.get(path.slice(0, stemLength));
+  const route = parameterStems.get(path.slice(0, stemLength));
   const pathParameter = path.slice(stemLength);
-  if (resource === undefined || pathParameter === '') return undefined;
-  return { ...resource, pathParameter };
+  if (route === undefined || pathParameter === '') return undefined;
+  return { byMethod: route.byMethod, methods: route.methods, pathParameter };
 }
 
 export interface Target {

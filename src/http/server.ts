@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Handle } from './app.ts';
@@ -17,6 +17,8 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A client that neither sends nor reads is let go. Longer than keep-alive, which comes first. */
 const INACTIVITY_TIMEOUT_MS = 70_000;
+/** How long an idle connection may still bring a request after the service was told to end. */
+const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
 /** After an error the rest of what the client sends is read and dropped for this long, so that the
  * answer is not lost in a connection reset. */
@@ -99,10 +101,14 @@ class Door {
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
+      // Only the listener: http's own close would also cut idle connections, on which a client may be
+      // sending its next request at this very moment. That request is answered, with Connection: close.
+      NetServer.prototype.close.call(this.#server, () => resolve());
     });
+    const idle = setTimeout(() => this.#server.closeIdleConnections(), IDLE_GRACE_MS);
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
     await closed;
+    clearTimeout(idle);
     clearTimeout(cut);
   }
 

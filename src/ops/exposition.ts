@@ -1,8 +1,40 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client';
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Registry,
+  type Metric,
+} from 'prom-client';
 import { LATENCY_BOUNDS_MS, type Latency, type Metrics } from './metrics.ts';
 
+/** What `/metrics` answers. */
+export interface Exposition {
+  contentType: string;
+  text(): Promise<string>;
+}
+
+/** The numbers of this process. */
+export function openExposition(metrics: Metrics): Exposition {
+  const registry = openRegistry(metrics);
+  return { contentType: registry.contentType, text: () => registry.metrics() };
+}
+
+/** In a worker: its numbers, for the primary to ask for. */
+export function shareMetrics(metrics: Metrics): void {
+  AggregatorRegistry.setRegistries([openRegistry(metrics)]);
+  // Making one is what begins to listen for the question.
+  void new AggregatorRegistry();
+}
+
+/** In the primary: the numbers of all workers, added up. */
+export function openFleetExposition(): Exposition {
+  const registry = new AggregatorRegistry();
+  return { contentType: registry.contentType, text: () => registry.clusterMetrics() };
+}
+
 /** The registry that Prometheus reads; its numbers are taken from the counters at that moment. */
-export function openRegistry(metrics: Metrics): Registry {
+function openRegistry(metrics: Metrics): Registry {
   const registry = new Registry();
   // The runtime's own, the delay of the event loop among them.
   collectDefaultMetrics({ register: registry });

@@ -7,6 +7,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 3_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
+const WARNING = '01000';
 
 /** A statement that each connection prepares once, under its name. */
 export interface Statement {
@@ -79,6 +80,7 @@ class ClientConnection implements Connection {
   readonly #client: Client;
   #isUsable = false;
   #isBusy = false;
+  #isDoubtful = false;
   #lostListener: (() => void) | undefined;
 
   constructor(client: Client) {
@@ -86,6 +88,11 @@ class ClientConnection implements Connection {
     // A listener always: an error of an idle connection would otherwise end the process.
     client.on('error', () => this.#lose());
     client.on('end', () => this.#lose());
+    // The one warning our statements can meet: a commit stopped waiting for its standby, because somebody
+    // cancelled it by hand. PostgreSQL calls that a success; whoever asked for two copies would not.
+    client.on('notice', ({ code }) => {
+      if (code === WARNING) this.#isDoubtful = true;
+    });
   }
 
   async start(): Promise<void> {
@@ -103,9 +110,11 @@ class ClientConnection implements Connection {
     if (performance.now() >= deadline) throw new NotSent('its time was over before it was sent');
     if (this.#isBusy) throw new NotSent('the connection is busy with another query');
     this.#isBusy = true;
+    this.#isDoubtful = false;
     try {
       const sent = this.#client.query<Row>({ name, text, values, rowMode: 'array' });
       const result = await this.#inTime(sent, deadline);
+      if (this.#isDoubtful) throw new NoAnswer('it may not have reached the standby');
       // Several statements in one text give several results; nobody reads those.
       return Array.isArray(result) ? [] : result.rows;
     } catch (error) {

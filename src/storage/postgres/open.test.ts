@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { openPostgresStore } from './store.ts';
@@ -102,5 +104,34 @@ test('of ten processes that start at once on an empty database, one sets it up',
     await Promise.all(stores.map((store) => store.close()));
     assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[1]]);
     assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', database), [[0]]);
+  }
+});
+
+test('TLS: sslmode=require encrypts, and the verifying modes only trust what they were given', async () => {
+  const secure = await PostgresServer.start();
+  try {
+    const { certificate, key } = newCertificate();
+    await secure.write('data/server.crt', certificate);
+    await secure.write('data/server.key', key);
+    await secure.query('ALTER SYSTEM SET ssl = on');
+    await secure.query('SELECT pg_reload_conf()');
+    const root = encodeURIComponent(join(secure.data, 'server.crt'));
+
+    const isEncrypted = async (parameters: string) => {
+      const store = await openPostgresStore(`${secure.url()}?${parameters}`);
+      await store.ping();
+      const [row] = await secure.query(
+        `SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+         WHERE application_name = 'petstore'`,
+      );
+      await store.close();
+      return row?.[0];
+    };
+    assert.equal(await isEncrypted('sslmode=require'), true);
+    assert.equal(await isEncrypted(`sslmode=verify-ca&sslrootcert=${root}`), true);
+    assert.equal(await isEncrypted(`sslmode=verify-full&sslrootcert=${root}`), true);
+    assert.match(await refusalOf(`${secure.url()}?sslmode=verify-full`), /self-signed certificate/);
+  } finally {
+    await secure.close();
   }
 });

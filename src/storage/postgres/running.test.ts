@@ -46,13 +46,39 @@ test('creates that collide with others are sent again until they succeed', async
   assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[3]]);
 });
 
+test('a create that is slow to commit holds back the higher ids of every other process', async (context) => {
+  const { store, database } = await openFresh(context);
+  const other = await openPostgresStore(server.url(database));
+  context.after(() => other.close());
+  await server.query(
+    `CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF NEW.name = 'slow' THEN PERFORM pg_sleep(1); END IF;
+       RETURN NEW;
+     END $$;
+     CREATE TRIGGER dawdle AFTER INSERT ON pets FOR EACH ROW EXECUTE FUNCTION dawdle()`,
+    database,
+  );
+  const slow = store.createPet({ ...REX, name: 'slow' });
+  while ((await sessionsThatWaitFor('Timeout', database)) === 0) await sleep(10);
+  await other.createPet({ ...REX, name: 'quick' });
+  const seen = await other.listPets({ status: undefined, afterId: 0n, count: 10 });
+  assert.deepEqual(
+    seen.map(({ id, name }) => [id, name]),
+    [
+      [1n, 'slow'],
+      [2n, 'quick'],
+    ],
+  );
+  await slow;
+});
+
 test('when the connection is cut, a create is sent again only under a claim', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   const locked = await lockCounter(context, database);
   const bare = store.createPet({ ...REX, name: 'bare' });
   const claimed = store.createPet({ ...REX, name: 'claimed' }, newClaim('once'));
   const refused = assert.rejects(bare, { name: 'Refusal', code: 'unavailable' });
-  while ((await waitingSessions(database)) === 0) await sleep(10);
+  while ((await sessionsThatWaitFor('Lock', database)) === 0) await sleep(10);
   await server.endSessions();
   await refused;
   await locked.release();
@@ -70,6 +96,25 @@ test('a create that the database keeps waiting is refused in time, and reads go 
   assert.ok(performance.now() - began < 5_000);
   await locked.release();
   assert.equal((await store.createPet(REX)).kind, 'created');
+});
+
+test('a commit that somebody keeps from reaching the standby is no success', async (context) => {
+  const { store, database } = await openFresh(context);
+  await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
+  await server.query('SELECT pg_reload_conf()');
+  try {
+    const refused = assert.rejects(store.createPet(REX), { name: 'Refusal', code: 'unavailable' });
+    while ((await sessionsThatWaitFor('IPC', database)) === 0) await sleep(10);
+    await server.query(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
+    );
+    await refused;
+    // PostgreSQL itself calls it committed.
+    assert.equal((await store.findPet(1n))?.name, 'Rex');
+  } finally {
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+  }
 });
 
 test('cut idle connections disturb nobody', async (context) => {
@@ -111,7 +156,7 @@ test('callers that wait with the same question share a query, and none joins one
   const sent: string[] = [];
   const pool = new Pool(() => openCounted(server.url(database), sent), 3);
   const reads = new SharedReads(pool, 4_000);
-  const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.1)' };
+  const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.5)' };
 
   const first = Array.from({ length: 100 }, () => reads.ask(question, []));
   while (sent.length === 0) await sleep(1);
@@ -156,9 +201,9 @@ async function lockCounter(context: TestContext, database: string) {
   return { release: () => client.query('COMMIT') };
 }
 
-async function waitingSessions(database: string): Promise<number> {
+async function sessionsThatWaitFor(what: string, database: string): Promise<number> {
   const rows = await server.query(
-    `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`,
+    `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = '${what}'`,
   );
   return rows.length;
 }

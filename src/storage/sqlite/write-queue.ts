@@ -93,12 +93,19 @@ export class WriteQueue {
     const settled = this.#committing;
     this.#committing = [];
     this.#onCommit();
+    const fault = outcomes.find((outcome) => 'fault' in outcome && outcome.isOfFile);
+    // Whoever waits has waited as long already, and would only meet the same fault after as long again.
+    if (fault !== undefined) this.#rejectWaiting(fault);
     this.#commitNext();
     for (const [index, { resolve, reject }] of settled.entries()) {
       const outcome = outcomes[index];
       if (outcome !== undefined && 'value' in outcome) resolve(outcome.value);
       else reject(unwritable(outcome?.fault));
     }
+  }
+
+  #rejectWaiting(cause: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(unwritable(cause));
   }
 
   /** Whether the batch was committed is unknown now, and the next write gets a new thread. */

@@ -10,7 +10,8 @@ export type Write = {
   [Name in keyof Writes]: { name: Name; with: Parameters<Writes[Name]> };
 }[keyof Writes];
 
-export type Outcome = { value: unknown } | { fault: string };
+/** A fault of the file is none of the write: any other write would have met it too. */
+export type Outcome = { value: unknown } | { fault: string; isOfFile: boolean };
 
 if (parentPort === null) throw new Error('writer.ts is the inside of a worker thread');
 const port = parentPort;
@@ -31,9 +32,21 @@ function applyBatch(batch: Write[]): Outcome[] {
     return inTransaction(() => batch.map((write) => ({ value: apply(write) })));
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
-    // Nothing of the batch was kept. Alone, a faulty write fails without its neighbours.
-    return batch.length === 1 ? [{ fault }] : batch.flatMap((write) => applyBatch([write]));
+    // Nothing of the batch was kept. Alone, a faulty write fails without its neighbours; but where the
+    // file is at fault, each of them would only wait for it once more.
+    const isOfFile = isFaultOfFile(error);
+    if (batch.length === 1 || isOfFile) return batch.map(() => ({ fault, isOfFile }));
+    return batch.flatMap((write) => applyBatch([write]));
   }
+}
+
+/** SQLite's own numbers; what carries none was thrown before SQLite saw the write. */
+const WRITE_FAULTS = { tooBig: 18, constraint: 19, mismatch: 20, range: 25 };
+
+function isFaultOfFile(error: unknown): boolean {
+  const { errcode } = error as { errcode?: number };
+  // The lowest byte is the kind of the fault, those above it tell more about it.
+  return errcode !== undefined && !Object.values(WRITE_FAULTS).includes(errcode & 0xff);
 }
 
 function inTransaction<Result>(work: () => Result): Result {

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { randomBytes } from 'node:crypto';
+import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
+import { ERROR_STATUS, Refusal } from '../../src/domain/errors.ts';
+import { newCursor } from '../../src/domain/page.ts';
+import type { Pet } from '../../src/domain/pet.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { openPostgresStore } from '../../src/storage/postgres/store.ts';
+
+const LIMIT_MAX = 100;
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+
+export type Catalogue = Pick<Store, 'createPet' | 'findPet' | 'listPets'>;
+
+/** A way to the catalogue: the store itself, or a service of its own process over HTTP. */
+export interface Door {
+  catalogue: Catalogue;
+  /** Whose claims the creates carry. */
+  apiKeyId: string;
+  /** Answers what went wrong with the door itself. */
+  close(): Promise<string[]>;
+}
+
+export type OpenDoor = (url: string) => Promise<Door>;
+
+export async function openStoreDoor(url: string): Promise<Door> {
+  const store = await openPostgresStore(url);
+  const secret = newSecret('staging', randomBytes);
+  const { record } = newApiKey({ secret, name: 'drill', now: new Date(), randomBytes });
+  await store.createApiKey(record);
+  return {
+    catalogue: store,
+    apiKeyId: record.id,
+    async close() {
+      await store.close();
+      return [];
+    },
+  };
+}
+
+export async function openHttpDoor(url: string): Promise<Door> {
+  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  const key = newSecret('production', randomBytes);
+  const settings = { port: '0', 'admin-port': 'off', log: 'silent', data, database: url };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const service = spawn(process.execPath, [MAIN, 'serve', ...flags], {
+    env: { PETSTORE_BOOTSTRAP_KEY: key },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let baseUrl: string | undefined;
+  for await (const line of createInterface({ input: service.stderr })) {
+    baseUrl = / is ready at (\S+)/.exec(line)?.[1];
+    if (baseUrl !== undefined) break;
+  }
+  if (baseUrl === undefined) throw new Error('the service did not start');
+  return {
+    catalogue: catalogueOver(baseUrl, key),
+    apiKeyId: 'the service knows it by the key',
+    async close() {
+      const hasEnded = service.exitCode !== null || service.signalCode !== null;
+      if (!hasEnded) {
+        service.kill('SIGTERM');
+        await once(service, 'exit');
+      }
+      await rm(data, { recursive: true, force: true });
+      return hasEnded ? ['the process of the service has ended'] : [];
+    },
+  };
+}
+
+function catalogueOver(baseUrl: string, key: string): Catalogue {
+  const authorization = { Authorization: `Bearer ${key}` };
+  return {
+    async createPet(pet, claim) {
+      const { name, categoryId, status } = pet;
+      const response = await fetch(`${baseUrl}/pets`, {
+        method: 'POST',
+        headers: {
+          ...authorization,
+          'Content-Type': 'application/json',
+          ...(claim && { 'Idempotency-Key': claim.key }),
+        },
+        body: JSON.stringify({ name, categoryId: Number(categoryId), status }),
+      });
+      const created = petOf((await answerOf(response, 201)) as WirePet);
+      return { kind: 'created', pet: created };
+    },
+    async findPet(id) {
+      const response = await fetch(`${baseUrl}/pets/${id}`, { headers: authorization });
+      return petOf((await answerOf(response, 200)) as WirePet);
+    },
+    async listPets({ status, afterId }) {
+      const cursor = newCursor(afterId, status);
+      const address = `${baseUrl}/pets?limit=${LIMIT_MAX}&cursor=${cursor}`;
+      const response = await fetch(address, { headers: authorization });
+      return ((await answerOf(response, 200)) as WirePet[]).map(petOf);
+    },
+  };
+}
+
+/** A drill stores far fewer animals than numbers are exact for. */
+type WirePet = Omit<Pet, 'id' | 'categoryId'> & { id: number; categoryId: number };
+
+function petOf({ id, categoryId, ...rest }: WirePet): Pet {
+  return { ...rest, id: BigInt(id), categoryId: BigInt(categoryId) };
+}
+
+async function answerOf(response: Response, expected: number): Promise<unknown> {
+  const body: unknown = await response.json();
+  if (response.status === expected) return body;
+  const { code } = body as { code: keyof typeof ERROR_STATUS };
+  if (response.status !== ERROR_STATUS.unavailable) throw new Error(`${response.status} ${code}`);
+  throw new Refusal(code, 'over HTTP');
+}

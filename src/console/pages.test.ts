@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { GET_PET_DEPRECATION } from '../http/deprecation.ts';
+import type { HttpRequest } from '../http/message.ts';
+import { Pages } from '../http/pages.ts';
+import { toJavaScript } from './assets.ts';
+import { CONSOLE_MODULES, consolePages, SDK_MODULES } from './pages.ts';
+
+const pages = new Pages(new Map(consolePages()));
+
+function ask(path: string, headers: HttpRequest['headers'] = {}) {
+  const request = { method: 'GET', target: path, headers, readBody: async () => Buffer.alloc(0) };
+  return pages.answer(request, path);
+}
+
+async function textOf(path: string): Promise<string> {
+  return String((await ask(path)).body);
+}
+
+function headerOf({ headers }: { headers: readonly string[] }, name: string): string | undefined {
+  return headers[headers.indexOf(name) + 1];
+}
+
+test('every page and asset has its type and its length, and is not sent again when it is known', async () => {
+  for (const [path] of consolePages()) {
+    const answer = await ask(path);
+    assert.equal(answer.status, 200, path);
+    assert.match(
+      headerOf(answer, 'Content-Type') ?? '',
+      /^(text\/(html|css|javascript); charset=utf-8|image\/svg\+xml)$/,
+    );
+    assert.equal(headerOf(answer, 'Content-Length'), String(answer.body.length));
+    assert.equal(headerOf(answer, 'Cache-Control'), 'no-cache');
+    const again = await ask(path, { 'if-none-match': headerOf(answer, 'ETag') });
+    assert.deepEqual([again.status, again.body], [304, ''], path);
+  }
+});
+
+test('no page allows inline scripts, inline styles or another host', async () => {
+  for (const path of ['/', '/docs', '/docs/deprecations']) {
+    const policy = headerOf(await ask(path), 'Content-Security-Policy') ?? '';
+    assert.match(
+      policy,
+      /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'/,
+    );
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.doesNotMatch(policy, /unsafe|http|\*/);
+  }
+});
+
+test('every asset that a page names is there, and nothing of another host is named', async () => {
+  for (const path of ['/', '/docs', '/docs/deprecations']) {
+    const html = await textOf(path);
+    const named = [...html.matchAll(/(?:href|src)="([^"#]+)/g)].map(([, address = '']) => address);
+    for (const address of named) {
+      const url = new URL(address, `http://pets.example${path}`);
+      assert.equal(url.host, 'pets.example');
+      assert.equal((await ask(url.pathname)).status, 200, `${path} names ${address}`);
+    }
+  }
+});
+
+test('the modules lose nothing but types, comments and space on their way to the browser', async () => {
+  for (const file of [...CONSOLE_MODULES, ...SDK_MODULES]) {
+    const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+    const code = source.replaceAll(/^\s*(?:\/\/.*|\/\*[^]*?\*\/)$/gm, '');
+    for (const line of code.split('\n')) {
+      const backquotes = line.split('`').length - 1;
+      assert.equal(backquotes % 2, 0, `${file}: a text between backquotes spans lines: ${line}`);
+    }
+    assert.doesNotMatch(toJavaScript(source), /^\s*(?:interface|import type|export type) /m);
+  }
+});
+
+test('the pages name the dates by which the service itself goes', async () => {
+  const { since, removedAt } = GET_PET_DEPRECATION;
+  const removed = removedAt.toISOString().slice(0, 10);
+  const removedInWords = removedAt.toLocaleDateString('en-GB', {
+    dateStyle: 'long',
+    timeZone: 'UTC',
+  });
+  const deprecations = await textOf('/docs/deprecations');
+  assert.ok(deprecations.includes(`datetime="${since.toISOString().slice(0, 10)}"`));
+  assert.ok(deprecations.includes(`datetime="${removed}T00:00:00Z">${removedInWords}<`));
+  assert.ok((await textOf('/')).includes(`datetime="${removed}">${removedInWords}<`));
+  assert.ok((await textOf('/assets/src/console/page/reference.css')).includes(removedInWords));
+});

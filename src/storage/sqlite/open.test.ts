@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import type { NewPet } from '../../domain/pet.ts';
+import { StoreUnusable } from '../../domain/store.ts';
+import { openStore } from '../open.ts';
+import { openSqliteStore } from './store.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-sqlite-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+function refused(file: string, reason: RegExp): void {
+  assert.throws(
+    () => openSqliteStore(file),
+    (error: unknown) => {
+      assert.ok(error instanceof StoreUnusable);
+      assert.match(error.message, reason);
+      assert.ok(!error.message.includes('\n'));
+      return true;
+    },
+  );
+}
+
+test('without an address of PostgreSQL the store is a file, made with its folder', async () => {
+  const file = join(folder, 'new', 'folder', 'petstore.sqlite');
+  const store = await openStore({ databaseUrl: undefined, file });
+  assert.equal((await store.createPet(REX)).kind, 'created');
+  await store.close();
+});
+
+test('a folder that cannot be made is named', async () => {
+  await writeFile(join(folder, 'occupied'), '');
+  refused(join(folder, 'occupied', 'petstore.sqlite'), /cannot be created .*--data must name/);
+});
+
+test('a file that is no database is named', async () => {
+  const file = join(folder, 'text.sqlite');
+  await writeFile(file, 'no database at all, but long enough to be looked at');
+  refused(file, /cannot be opened .*--data must name/);
+});
+
+test("another program's database is refused and left alone", () => {
+  const file = join(folder, 'other.sqlite');
+  const other = new DatabaseSync(file);
+  other.exec('CREATE TABLE guests (name TEXT)');
+  refused(file, /belongs to another program/);
+  assert.deepEqual(other.prepare('SELECT name FROM sqlite_schema').all().length, 1);
+  other.close();
+});
+
+test('a schema from the future is refused and left alone', async () => {
+  const file = join(folder, 'future.sqlite');
+  await openSqliteStore(file).close();
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA user_version = 999');
+  refused(file, /schema version 999/);
+  assert.deepEqual({ ...database.prepare('PRAGMA user_version').get() }, { user_version: 999 });
+  database.close();
+});
+
+test('while another program keeps the file locked, every write is refused in time, and reads go on', async () => {
+  await mkdir(join(folder, 'locked'));
+  const file = join(folder, 'locked', 'petstore.sqlite');
+  const store = openSqliteStore(file);
+  await store.createPet(REX);
+  const other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const began = performance.now();
+  const settled = Promise.allSettled(Array.from({ length: 50 }, () => store.createPet(REX)));
+  assert.deepEqual(await store.findPet(1n), { ...REX, id: 1n });
+  for (const result of await settled) {
+    assert.equal(result.status, 'rejected');
+    assert.equal((result.reason as { code?: string }).code, 'unavailable');
+  }
+  assert.ok(performance.now() - began < 5_000);
+  other.exec('ROLLBACK');
+  other.close();
+  const created = await store.createPet(REX);
+  assert.deepEqual(created, { kind: 'created', pet: { ...REX, id: 2n } });
+  await store.close();
+});

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { processVariables } from '../../src/config.ts';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const PLACES = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+];
+const INSTALL_TIMEOUT_MS = 200_000;
+
+/**
+ * The browser of this machine. Where there is none, a root on Debian gets one from the system's own
+ * packages; everybody else is told how to. A missing browser is a failure, not a skipped test.
+ */
+export function findChromium(): string {
+  const given = processVariables['CHROMIUM_PATH'];
+  if (given !== undefined && given !== '') {
+    if (isProgram(given)) return given;
+    throw new Error(`CHROMIUM_PATH is ${given}, and there is no program there.`);
+  }
+  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) installWhereMissing();
+  const folders = (processVariables['PATH'] ?? '').split(delimiter);
+  const candidates = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
+  const found = [...candidates, ...PLACES].find(isProgram);
+  if (found !== undefined) return found;
+  throw new Error(
+    'No Chromium on this machine: install chromium or google-chrome, or name one in CHROMIUM_PATH.',
+  );
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Several test files may start at once. Each waits here for the one that installs, because a program
+ * is on the disk before the libraries it needs.
+ */
+function installWhereMissing(): void {
+  const isThere = NAMES.map((name) => `command -v ${name}`).join(' || ');
+  const install = [
+    'echo "Installing Chromium from the packages of the system, once …" >&2',
+    'apt-get -qq update',
+    'apt-get -qq install -y --no-install-recommends chromium >&2',
+  ].join(' && ');
+  spawnSync(
+    'flock',
+    [join(tmpdir(), 'petstore-chromium.lock'), 'sh', '-c', `${isThere} || { ${install}; }`],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...processVariables, DEBIAN_FRONTEND: 'noninteractive' },
+      timeout: INSTALL_TIMEOUT_MS,
+    },
+  );
+}

@@ -1,0 +1,409 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { NewPet } from '../../sdk/src/index.ts';
+import { assertAccessible, keepPicture, signIn, Stage, visit } from './stage.ts';
+
+const FIRST_VIEW_BYTES_MAX = 60 * 1024;
+const STATUSES = ['available', 'pending', 'sold'] as const;
+const WIDE = { width: 1440, height: 900 };
+const PHONE = { width: 360, height: 740 };
+
+function animals(count: number): NewPet[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `Animal ${index + 1}`,
+    categoryId: (index % 7) + 1,
+    status: STATUSES[index % STATUSES.length],
+  }));
+}
+
+const rows = (page: Page) => page.locator('#rows tr');
+const names = (page: Page) => page.locator('#rows .name').allTextContents();
+const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
+const addButton = (page: Page) => page.getByRole('button', { name: 'Add animal' });
+
+async function fillAnimal(page: Page, name: string, categoryId: string): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Category id').fill(categoryId);
+}
+
+async function assertNoSidewaysScroll(page: Page): Promise<void> {
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
+}
+
+test('the first visit asks for a key, is usable, and is under 60 KB with all its headers', async (t) => {
+  const stage = await Stage.open(t);
+  const { page, context } = await visit(t, stage);
+  const network = await context.newCDPSession(page);
+  let bytes = 0;
+  network.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await network.send('Network.enable');
+  await network.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await page.reload({ waitUntil: 'networkidle' });
+
+  assert.equal(await page.evaluate('document.activeElement.id'), 'key');
+  assert.equal(await page.locator('#workspace').isVisible(), false);
+  await assertAccessible(page);
+  await keepPicture(page, 'first-visit');
+  const usableMs = await page.evaluate<number>(
+    'performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd',
+  );
+  t.diagnostic(`first view: ${bytes} bytes with headers, usable after ${Math.round(usableMs)} ms`);
+  assert.ok(bytes > 10_000 && bytes < FIRST_VIEW_BYTES_MAX, `${bytes} bytes`);
+});
+
+test('every module of the console is preloaded, so that none waits for another', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage);
+  await page.getByLabel('API key').waitFor();
+  const preloaded = await page.evaluate<string[]>(
+    'Array.from(document.querySelectorAll("link[rel=modulepreload]"), (link) => link.href).sort()',
+  );
+  const loaded = await page.evaluate<string[]>(
+    'performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.endsWith(".ts")).sort()',
+  );
+  assert.deepEqual([...new Set(loaded)], preloaded);
+});
+
+test('a wrong key is refused beside its field, in the words of the service', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: 'pet_live_wrong' });
+  await page.getByText('The API key is malformed; was it copied completely?').waitFor();
+  assert.equal(await page.getByLabel('API key').getAttribute('aria-invalid'), 'true');
+  await assertAccessible(page);
+  await keepPicture(page, 'wrong-key');
+  await signIn(page, 'ключ');
+  await page.getByText('apiKey must be visible ASCII characters.').waitFor();
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  await assertAccessible(page);
+  await keepPicture(page, 'empty');
+});
+
+test('the key survives a reload, is in no address, and is forgotten on request', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(1) });
+  const { page, context } = await visit(t, stage);
+  const addresses: string[] = [];
+  context.on('request', (request) => addresses.push(request.url()));
+  await signIn(page, stage.key);
+  await place(page, 'Page 1 · 1 animal');
+  await page.reload();
+  await place(page, 'Page 1 · 1 animal');
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
+  assert.equal(addresses.join('\n').includes(stage.key.slice(9, 30)), false);
+  assert.equal(page.url().includes('pet_'), false);
+  const another = await context.newPage();
+  await another.goto(stage.site);
+  await another.getByLabel('API key').waitFor();
+});
+
+test('three pages can be turned forward and back, in any size', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(23) });
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await place(page, 'Page 1 · 20 animals');
+  await assertAccessible(page);
+  await keepPicture(page, 'full-light-1440');
+  await page.getByLabel('Page size').selectOption('10');
+  await place(page, 'Page 1 · 10 animals');
+  const first = await names(page);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await place(page, 'Page 2 · 10 animals');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await place(page, 'Page 3 · 3 animals');
+  assert.deepEqual(await names(page), ['Animal 21', 'Animal 22', 'Animal 23']);
+  const next = page.getByRole('button', { name: 'Next' });
+  assert.equal(await next.getAttribute('aria-disabled'), 'true');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await place(page, 'Page 2');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await place(page, 'Page 1');
+  assert.deepEqual(await names(page), first);
+  await page.getByLabel('Page size').selectOption('100');
+  await place(page, 'Page 1 · 23 animals');
+});
+
+test('the filter shows one status, with its label, and starts at the first page', async (t) => {
+  const pets = animals(33).filter(({ status }) => status !== 'sold');
+  const stage = await Stage.open(t, { pets });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Page 1 · 20 animals');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await place(page, 'Page 2');
+  await page.locator('#filter label', { hasText: 'Pending' }).click();
+  await place(page, 'Page 1 · 11 animals');
+  const chips = await page.locator('#rows .chip').allTextContents();
+  assert.deepEqual(new Set(chips), new Set(['Pending']));
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.getByText('No animal is sold').waitFor();
+  await assertAccessible(page);
+  await keepPicture(page, 'filter-empty');
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await place(page, 'Page 1 · 20 animals');
+});
+
+test('while a page is loading the console says so', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(3) });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Page 1');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets**', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.locator('#catalogue[aria-busy=true]').waitFor();
+  await place(page, 'Loading …');
+  held.resolve();
+  await page.locator('#catalogue[aria-busy=false]').waitFor();
+  await place(page, 'Page 1 · 1 animal');
+});
+
+test('an animal is added, told with its id, and marked in the list', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await page.getByText('No animals yet').waitFor();
+  await fillAnimal(page, 'Rex', '7');
+  await page.locator('#add label', { hasText: 'Pending' }).click();
+  await addButton(page).click();
+  await page.getByText('Rex was added with the id 1.').waitFor();
+  await page.locator('#rows tr.new', { hasText: 'Pending' }).waitFor();
+  assert.equal(await page.getByLabel('Name').inputValue(), '');
+  await assertAccessible(page);
+  await keepPicture(page, 'added');
+});
+
+test("an error stands beside the field it names, in the service's own words", async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await page.getByText('No animals yet').waitFor();
+  await fillAnimal(page, 'x'.repeat(256), '7');
+  await addButton(page).click();
+  await page.locator('#name-fault', { hasText: 'name must be a string of 1 to 255' }).waitFor();
+  assert.equal(await page.getByLabel('Name').getAttribute('aria-invalid'), 'true');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'name');
+  assert.equal(await page.getByLabel('Name').inputValue(), 'x'.repeat(256));
+  assert.equal(await page.locator('#categoryId-fault').textContent(), '');
+
+  for (const wrong of ['', '1.5', 'seven', '9223372036854775808', '-9223372036854775809']) {
+    await fillAnimal(page, '', wrong);
+    await addButton(page).click();
+    await page.locator('#categoryId-fault', { hasText: 'must be an integer from' }).waitFor();
+    await page.locator('#name-fault', { hasText: 'name must be' }).waitFor();
+  }
+  await assertAccessible(page);
+  await keepPicture(page, 'field-errors');
+  assert.equal((await stage.client().pets.list().page()).pets.length, 0);
+});
+
+test('a double click adds one animal, however soon the answer comes', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  let sent = 0;
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() === 'POST') sent += 1;
+    await held.promise;
+    await route.continue();
+  });
+  await fillAnimal(page, 'Rex', '7');
+  await addButton(page).dblclick();
+  await page.getByRole('button', { name: 'Adding …' }).click({ force: true });
+  held.resolve();
+  await page.getByText('Rex was added').waitFor();
+  assert.equal(sent, 1);
+
+  // Here the answer is there before the second click, and the form is empty again.
+  await fillAnimal(page, 'Mimi', '7');
+  await addButton(page).click();
+  await page.getByText('Mimi was added').waitFor();
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  await place(page, 'Page 1 · 2 animals');
+  assert.equal(await page.locator('.field-fault:not(:empty)').count(), 0);
+  assert.equal((await stage.client().pets.list().page()).pets.length, 2);
+});
+
+test('an answer that is lost after the animal was stored does not make a second one', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  const sent: (string | undefined)[] = [];
+  // More answers are lost than the client library tries, so that the person has to press again.
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    sent.push(route.request().headers()['idempotency-key']);
+    const response = await route.fetch();
+    return sent.length <= 3 ? route.abort('connectionreset') : route.fulfill({ response });
+  });
+  await fillAnimal(page, 'Rex', '7');
+  await addButton(page).click();
+  await page.getByText('The service cannot be reached').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Rex was added with the id 1.').waitFor();
+  assert.equal(new Set(sent).size, 1);
+  assert.equal(sent.length, 4);
+  await place(page, 'Page 1 · 1 animal');
+});
+
+test('names are text, whatever they look like', async (t) => {
+  const hostile = [
+    '<img src=x onerror=alert(1)>',
+    '</td></table><script>alert(2)</script>',
+    '"><svg/onload=alert(3)>',
+    'javascript:alert(4)',
+    '{{7*7}}${7*7}',
+    '&lt;b&gt;',
+    '\u202Egnp.exe',
+    'שלום עולם',
+    'two\nlines\tand a tab',
+    '🦊'.repeat(255),
+  ];
+  const stage = await Stage.open(t, { pets: hostile.map((name) => ({ name, categoryId: 1 })) });
+  const { page } = await visit(t, stage, { key: stage.key, viewport: PHONE });
+  await place(page, `Page 1 · ${hostile.length} animals`);
+  assert.deepEqual(await names(page), hostile);
+  assert.equal(await page.locator('#workspace :is(img, script, svg, b)').count(), 0);
+  await assertNoSidewaysScroll(page);
+  await fillAnimal(page, '<img src=x onerror=alert(5)>', '1');
+  await addButton(page).click();
+  await page.getByText('<img src=x onerror=alert(5)> was added').waitFor();
+  await page.getByLabel('Id', { exact: true }).fill('2');
+  await page.getByRole('button', { name: 'Look up' }).click();
+  await page.locator('.found', { hasText: '<script>alert(2)</script>' }).waitFor();
+  await keepPicture(page, 'hostile-360');
+});
+
+test('int64 is shown to the last digit', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  for (const extreme of ['9223372036854775807', '-9223372036854775808', '9007199254740993']) {
+    await fillAnimal(page, 'Big', extreme);
+    await addButton(page).click();
+    await page.locator('#rows .category', { hasText: new RegExp(`^${extreme}$`) }).waitFor();
+  }
+  await page.getByLabel('Id', { exact: true }).fill('1');
+  await page.getByRole('button', { name: 'Look up' }).click();
+  await page.getByText('category 9223372036854775807').waitFor();
+});
+
+test('the lookup says that it goes away on 5 December 2030, and tells what is not there', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(1) });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Page 1');
+  const card = page.locator('section', { hasText: 'Look up by id' });
+  assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
+  for (const [id, told] of [
+    ['1', 'Animal 1'],
+    ['2', 'No animal has this id.'],
+    ['9223372036854775807', 'No animal has this id.'],
+    ['one', 'An id is an integer'],
+  ] as const) {
+    await page.getByLabel('Id', { exact: true }).fill(id);
+    await page.getByRole('button', { name: 'Look up' }).click();
+    await card.getByText(told).waitFor();
+  }
+  await assertAccessible(page);
+});
+
+test('every view can be copied as a command, without the key in it', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(3) });
+  const { page, context } = await visit(t, stage, { key: stage.key });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await place(page, 'Page 1 · 1 animal');
+  const header = '-H "Authorization: Bearer $PETSTORE_API_KEY"';
+  const copied = async (view: string): Promise<string> => {
+    await page.locator(`${view} button`, { hasText: 'Copy as curl' }).click();
+    await page.locator(`${view} pre`).waitFor();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+  assert.equal(await copied('#list-curl'), `curl ${header} '${stage.site}/v1/pets?status=sold'`);
+  await page.getByLabel('Id', { exact: true }).fill('12');
+  assert.equal(await copied('#lookup-curl'), `curl ${header} '${stage.site}/v1/pets/12'`);
+  await fillAnimal(page, "O'Malley", '7');
+  assert.equal(
+    await copied('#add-curl'),
+    `curl ${header} -H 'Content-Type: application/json' -d '{"name":"O'\\''Malley","categoryId":7,"status":"available"}' '${stage.site}/v1/pets'`,
+  );
+  await assertAccessible(page);
+  assert.equal((await page.content()).includes(stage.key), false);
+});
+
+test('the keyboard alone is enough, and always shows where it is', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(25) });
+  const { page } = await visit(t, stage, { viewport: WIDE });
+  const { keyboard } = page;
+  const focus = (): Promise<string> =>
+    page.evaluate<string>(`(() => {
+      const at = document.activeElement;
+      const ring = getComputedStyle(at.type === 'radio' ? at.parentElement : at);
+      if (ring.outlineStyle === 'none') throw new Error('no focus ring on ' + at.outerHTML);
+      return at.id || at.value || at.textContent;
+    })()`);
+  const tabTo = async (wanted: string): Promise<void> => {
+    for (let presses = 0; presses < 20; presses += 1) {
+      await keyboard.press('Tab');
+      if ((await focus()) === wanted) return;
+    }
+    assert.fail(`Tab does not lead to ${wanted}.`);
+  };
+  await page.getByLabel('API key').waitFor();
+  await keyboard.insertText(stage.key);
+  await keyboard.press('Enter');
+  await place(page, 'Page 1 · 20 animals');
+  await tabTo('all');
+  await keyboard.press('ArrowRight');
+  await place(page, 'Page 1 · 9 animals');
+  await keyboard.press('ArrowLeft');
+  await place(page, 'Page 1 · 20 animals');
+  await tabTo('next');
+  await keyboard.press('Enter');
+  await place(page, 'Page 2 · 5 animals');
+  assert.equal(await focus(), 'next');
+  await tabTo('name');
+  await keyboard.insertText('Rex');
+  await tabTo('categoryId');
+  await keyboard.insertText('7');
+  await tabTo('available');
+  await keyboard.press('ArrowRight');
+  await tabTo('add-submit');
+  await keyboard.press('Space');
+  await page.getByText('Rex was added with the id 26.').waitFor();
+  assert.equal(await focus(), 'name');
+  await tabTo('petId');
+  await keyboard.insertText('26');
+  await keyboard.press('Enter');
+  await page.locator('.found', { hasText: 'Pending' }).waitFor();
+});
+
+test('phone and wide screen, light and dark, have everything in view and readable', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(4) });
+  const { page } = await visit(t, stage);
+  const assertEverywhere = async (state: string): Promise<void> => {
+    for (const viewport of [WIDE, PHONE]) {
+      await page.setViewportSize(viewport);
+      await assertNoSidewaysScroll(page);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await assertAccessible(page);
+        await keepPicture(page, `${state}-${colorScheme}-${viewport.width}`);
+      }
+    }
+  };
+  await page.getByLabel('API key').waitFor();
+  await assertEverywhere('sign-in');
+  await signIn(page, stage.key);
+  await place(page, 'Page 1 · 4 animals');
+  await addButton(page).click();
+  await page.locator('#list-curl button').click();
+  await page.locator('#list-curl pre').waitFor();
+  await page.getByLabel('Id', { exact: true }).fill('99');
+  await page.getByRole('button', { name: 'Look up' }).click();
+  await page.getByText('Not found').waitFor();
+  assert.equal(await rows(page).count(), 4);
+  await assertEverywhere('work');
+});

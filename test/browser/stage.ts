@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext } from 'node:test';
+import {
+  chromium,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
+import { PetStore, type NewPet } from '../../sdk/src/index.ts';
+import { keys } from '../../src/cli/keys.ts';
+import { loadConfig } from '../../src/config.ts';
+import { openLog } from '../../src/ops/log.ts';
+import { startService, type Service } from '../../src/service.ts';
+import { findChromium } from './chromium.ts';
+
+export const ARTIFACTS = new URL('../../artifacts/', import.meta.url).pathname;
+const AXE_SOURCE = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+);
+/** The machine may be busy; a test never fails for being slow before this. */
+const ACTION_TIMEOUT_MS = 30_000;
+
+/** Keeps the browser off the network: it is to load the pages of this machine and nothing else. */
+const BROWSER_FLAGS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+];
+
+const running = chromium.launch({
+  executablePath: findChromium(),
+  args: [...BROWSER_FLAGS, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
+});
+after(async () => (await running).close());
+
+/** A running service with its own empty store, and the pages that tests open on it. */
+export class Stage {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'petstore-browser-'));
+  readonly #flags: string[];
+  #service: Service | undefined;
+  /** The folder below it changes when the store does. */
+  #store = 'first';
+  key = '';
+  site = '';
+
+  private constructor(flags: string[]) {
+    this.#flags = flags;
+  }
+
+  static async open(test: TestContext, options: { flags?: string[]; pets?: NewPet[] } = {}) {
+    const stage = new Stage(options.flags ?? []);
+    test.after(() => stage.#close());
+    await stage.start();
+    for (const pet of options.pets ?? []) await stage.client().pets.create(pet);
+    return stage;
+  }
+
+  get data(): string {
+    return join(this.#folder, this.#store);
+  }
+
+  client(key = this.key): PetStore {
+    return new PetStore({ baseUrl: `${this.site}/v1`, apiKey: key, warn: () => undefined });
+  }
+
+  /** Starts the service, after the first time on the same port. */
+  async start(): Promise<void> {
+    const port = this.site === '' ? '0' : new URL(this.site).port;
+    const fixed = ['--port', port, '--admin-port', 'off', '--data', this.data, '--log', 'silent'];
+    const config = loadConfig([...fixed, ...this.#flags], {});
+    this.#service = await startService(config, {
+      clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+      randomBytes,
+      newRequestId: randomUUID,
+      isWorker: false,
+      log: openLog('silent', process.stderr),
+    });
+    this.key = this.#service.firstKey ?? this.key;
+    this.site = this.#service.baseUrl.replace(/\/v1$/, '');
+  }
+
+  async stop(): Promise<void> {
+    await this.#service?.close();
+    this.#service = undefined;
+  }
+
+  /** From the next start on, the service has another store, to which no key of before belongs. */
+  changeStore(): void {
+    this.#store = 'second';
+  }
+
+  /** Makes a key as an operator would. */
+  async newKey(scopes: string): Promise<string> {
+    let secret = '';
+    const stdout = { write: (text: string) => (secret += text) };
+    const stderr = { write: () => true };
+    const args = ['create', '--name', 'test', '--scopes', scopes, '--data', this.data];
+    await keys(args, { env: {}, stdout, stderr });
+    return secret.trim();
+  }
+
+  async #close(): Promise<void> {
+    await this.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export interface Visit {
+  page: Page;
+  context: BrowserContext;
+  /** Everything that must not happen: errors of scripts, refused policies, requests to elsewhere. */
+  incidents: string[];
+}
+
+/** Opens a page in a browser profile of its own. What must not happen on it fails the test at its end. */
+export async function visit(
+  test: TestContext,
+  stage: Stage,
+  options: BrowserContextOptions & { path?: string; key?: string } = {},
+): Promise<Visit> {
+  const { path = '/', key, ...contextOptions } = options;
+  const context = await (await running).newContext({ reducedMotion: 'reduce', ...contextOptions });
+  context.setDefaultTimeout(ACTION_TIMEOUT_MS);
+  const incidents: string[] = [];
+  context.on('request', (request) => {
+    if (!request.url().startsWith(stage.site)) incidents.push(`request to ${request.url()}`);
+  });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => incidents.push(`script error: ${error.message}`));
+  page.on('console', (message) => {
+    const text = message.text();
+    // The browser itself notes each answer of 400 and above, and each lost connection.
+    if (text.startsWith('Failed to load resource')) return;
+    if (message.type() === 'error' || /Content.Security.Policy/i.test(text)) incidents.push(text);
+  });
+  page.on('dialog', (dialog) => {
+    incidents.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  test.after(async () => {
+    await context.close();
+    assert.deepEqual(incidents, []);
+  });
+  await page.goto(stage.site + path);
+  if (key !== undefined) await signIn(page, key);
+  return { page, context, incidents };
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Open the catalogue' }).click();
+}
+
+interface AxeResults {
+  violations: { id: string; impact: string | null; nodes: { html: string }[] }[];
+}
+interface AxeWindow {
+  axe: { run: (context: object, options: object) => Promise<AxeResults> };
+}
+
+/** Fails for what axe-core finds serious or critical by the rules of WCAG 2.2 AA. */
+export async function assertAccessible(page: Page, exclude: string[] = []): Promise<void> {
+  // What is evaluated from here is not subject to the page's own policy.
+  await page.evaluate(`${AXE_SOURCE};undefined`);
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  const { violations } = await page.evaluate(
+    ([values, left]) =>
+      (globalThis as unknown as AxeWindow).axe.run(
+        { exclude: left },
+        { runOnly: { type: 'tag', values }, resultTypes: ['violations'] },
+      ),
+    [tags, exclude] as const,
+  );
+  const serious = violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  assert.deepEqual(serious, []);
+}
+
+/** Keeps a picture for people; artifacts/ is not part of the tree. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true });
+}

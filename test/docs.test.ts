@@ -1,0 +1,97 @@
+// Documents are part of the product: what can be checked in them is checked here.
+
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { SETTINGS } from '../src/config.ts';
+import { ERROR_MEANING, ERROR_STATUS } from '../src/domain/errors.ts';
+import { run } from './test-process.ts';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const documents = globSync(['*.md', 'docs/*.md', 'sdk/*.md'], { cwd: root });
+const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts'], {
+  cwd: root,
+  exclude: ['**/node_modules/**'],
+}).filter((file) => /test|contract/.test(file));
+
+test('every code of the program is in docs/errors.md with its status, and no other', () => {
+  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| ([^|]+) \|/gm)].map(
+    ([, code = '', status = '', meaning = '']) => ({ code, status: Number(status), meaning }),
+  );
+  const known = Object.entries(ERROR_STATUS).map(([code, status]) => ({
+    code,
+    status,
+    meaning: ERROR_MEANING[code as keyof typeof ERROR_MEANING],
+  }));
+  assert.deepEqual(rows, known);
+});
+
+test('the settings in the README are those of the program', () => {
+  const rows = [
+    ...read('README.md').matchAll(/^\| `--([\w-]+)` \| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm),
+  ];
+  assert.deepEqual(
+    rows.map(([, flag, variable, byDefault, description]) => ({
+      flag,
+      variable,
+      byDefault,
+      description,
+    })),
+    Object.entries(SETTINGS).map(([flag, setting]) => ({
+      flag,
+      variable: setting.variable,
+      byDefault: setting.default,
+      description: setting.description,
+    })),
+  );
+});
+
+test('every decision D1 to D26 is there once, and the test it names exists', () => {
+  const titles = tests.map(read).join('\n').replaceAll(/\\'/g, "'");
+  const rows = [...read('docs/decisions.md').matchAll(/^\| D(\d+) \|.*\| "([^|]+)" \|$/gm)];
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    Array.from({ length: 26 }, (_, index) => index + 1),
+  );
+  for (const [, number, title = ''] of rows) {
+    assert.ok(titles.includes(title), `D${number} names a test that does not exist: ${title}`);
+  }
+});
+
+for (const document of documents) {
+  test(`${document}: every link to a file of the project leads to one`, () => {
+    for (const [, target = ''] of read(document).matchAll(
+      /\]\((?!https?:|#|mailto:)([^)#]+)[^)]*\)/g,
+    )) {
+      assert.ok(existsSync(join(root, dirname(document), target)), target);
+    }
+  });
+
+  test(`${document}: every npm script and every source file it names exists`, () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    for (const [, script = ''] of read(document).matchAll(/npm run (?!-)([\w:-]+)/g)) {
+      const own = document.startsWith('sdk/') ? read('sdk/package.json') : '';
+      assert.ok(Object.hasOwn(scripts, script) || own.includes(`"${script}"`), script);
+    }
+    for (const [, file = ''] of read(document).matchAll(
+      /`((?:src|test|docs|scripts|bench|drills)\/[\w./-]+\.\w+)`/g,
+    )) {
+      assert.ok(existsSync(join(root, file)), file);
+    }
+  });
+}
+
+test('every command that a document names is one', async () => {
+  const { stdout: manual } = await run(['--help']);
+  for (const document of documents) {
+    for (const [, command = ''] of read(document).matchAll(
+      /(?:npx )?petstore (serve|keys \w+|pets \w+|[a-z]+)(?=[ `])/g,
+    )) {
+      const [first = ''] = command.split(' ');
+      assert.match(manual, new RegExp(`petstore ${first}\\b`), `${document}: petstore ${command}`);
+    }
+  }
+});

@@ -1,0 +1,165 @@
+// Several processes behind one listener.
+
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { request } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { send } from './test-service.ts';
+import { run, serve, temporaryFolder, type Running } from './test-process.ts';
+
+const WORKERS = 3;
+const CONNECTIONS = 16;
+const REPLACED_MS_MAX = 60_000;
+
+/** The processes that the primary has started. */
+function workersOf({ pid }: Running): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+}
+
+async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + REPLACED_MS_MAX;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadlineMs, what);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** One request on a kept-alive connection; anything but an answer is a failure. */
+function get(url: string, key: string, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const sent = request(url, { agent, headers }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+      response.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+test('workers share one address, one first key and one store; SIGTERM ends them all with exit code 0', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+  assert.match(service.key, /^pet_live_/);
+  assert.equal(service.stderr().match(/first API key/g)?.length, 1);
+  const pids = workersOf(service);
+  assert.equal(pids.length, WORKERS);
+  const headers = { authorization: `Bearer ${service.key}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  for (let index = 1; index <= 30; index += 1) {
+    const created = await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body });
+    assert.equal(created.status, 201);
+    const found = await send(`${service.baseUrl}/pets/${index}`, { headers });
+    assert.equal(found.text, created.text, 'whichever worker answers, it knows');
+    const page = await send(`${service.baseUrl}/pets?limit=100`, { headers });
+    assert.equal((page.json() as unknown[]).length, index, 'no page is stale');
+  }
+  service.kill('SIGTERM');
+  assert.equal(await service.ended, 0);
+});
+
+test('a worker that dies is replaced, and the others answer meanwhile', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+  const headers = { authorization: `Bearer ${service.key}` };
+  const [victim = 0] = workersOf(service);
+  process.kill(victim, 'SIGKILL');
+  await until('the worker is gone', () => !workersOf(service).includes(victim));
+  assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
+  await until('another one is there', () => workersOf(service).length === WORKERS);
+  assert.match(service.stderr(), /"msg":"a worker died"/);
+});
+
+test('SIGHUP replaces all workers one by one without a failed request', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+  const old = workersOf(service);
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  t.after(() => agent.destroy());
+  const load = { isOver: false };
+  t.after(() => {
+    load.isOver = true;
+  });
+  const statuses = new Map<number | string, number>();
+  const client = async () => {
+    while (!load.isOver) {
+      const outcome = await get(`${service.baseUrl}/pets`, service.key, agent).catch(String);
+      statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
+    }
+  };
+  const clients = Array.from({ length: CONNECTIONS }, client);
+  service.kill('SIGHUP');
+  await until('all are replaced', () => /all workers were replaced/.test(service.stderr()));
+  load.isOver = true;
+  await Promise.all(clients);
+  assert.deepEqual([...statuses.keys()], [200], JSON.stringify([...statuses]));
+  assert.ok(workersOf(service).every((pid) => !old.includes(pid)));
+});
+
+test('a rate limit is that of the key, whichever worker counts', async (t) => {
+  const flags = [
+    '--data',
+    temporaryFolder(t),
+    '--workers',
+    String(WORKERS),
+    '--rate-limit',
+    '9/60s',
+  ];
+  const service = await serve(t, flags);
+  const headers = { authorization: `Bearer ${service.key}` };
+  const statuses: number[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    statuses.push((await send(`${service.baseUrl}/pets`, { headers })).status);
+  }
+  assert.deepEqual(statuses, [...Array<number>(9).fill(200), ...Array<number>(3).fill(429)]);
+});
+
+test('a revoked key is refused by every worker within 5 seconds', async (t) => {
+  const data = temporaryFolder(t);
+  const service = await serve(t, ['--data', data, '--workers', String(WORKERS)]);
+  const made = await run(['keys', 'create', '--name', 'shop', '--data', data]);
+  const headers = { authorization: `Bearer ${made.stdout.trim()}` };
+  const statusesNow = async () => {
+    const answers = Array.from({ length: 4 * WORKERS }, () =>
+      send(`${service.baseUrl}/pets`, { headers }),
+    );
+    return new Set((await Promise.all(answers)).map(({ status }) => status));
+  };
+  assert.deepEqual([...(await statusesNow())], [200]);
+  const id =
+    /(key_\w+) +shop/.exec((await run(['keys', 'list', '--data', data])).stdout)?.[1] ?? '';
+  await run(['keys', 'revoke', id, '--data', data]);
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  assert.deepEqual([...(await statusesNow())], [401]);
+});
+
+test('what is wrong for all workers is said once, with exit code 2', async (t) => {
+  const first = await serve(t, ['--data', temporaryFolder(t)]);
+  const { port } = new URL(first.baseUrl);
+  const flags = [
+    '--data',
+    temporaryFolder(t),
+    '--workers',
+    '2',
+    '--port',
+    port,
+    '--admin-port',
+    'off',
+  ];
+  const { code, stderr } = await run(['serve', ...flags]);
+  assert.equal(code, 2);
+  assert.match(stderr, new RegExp(`^petstore: [^\\n]*${port}[^\\n]*\\n$`));
+});
+
+test('the metrics of the primary are those of all workers together', async (t) => {
+  const flags = ['--data', temporaryFolder(t), '--workers', String(WORKERS), '--admin-port', '0'];
+  const service = await serve(t, flags);
+  const headers = { authorization: `Bearer ${service.key}` };
+  for (let index = 0; index < 10; index += 1) await send(`${service.baseUrl}/pets`, { headers });
+  const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
+  assert.equal((await send(`${admin}/readyz`)).status, 200);
+  const { text } = await send(`${admin}/metrics`);
+  assert.match(
+    text,
+    /petstore_request_duration_seconds_count\{operation="listPets",status="200"\} 10/,
+  );
+});
