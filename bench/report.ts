@@ -36,8 +36,8 @@ rate tells something only about the machine it was measured on. Every contender 
 and gets the same load from 32 connections; rounds alternate between the contenders, and a ratio is the
 median of the ratios of neighbouring rounds, with the lowest and the highest behind it. Servers that keep
 their core busy (lists and gets) are compared by the requests that a second of processor time answers: on a
-quiet machine that is their rate, on a busy one it is still true. Those that wait for a disk or a database
-are compared by their rate. A figure that falls short of what it must show is reported as it was measured.
+quiet machine that is their rate, on a busy one it strays less. Those that wait for a disk or a database are
+compared by their rate, and a busy machine disturbs it. A figure that falls short of what it must show is reported as it was measured.
 
 | contender | what it is |
 |---|---|

@@ -34,7 +34,7 @@ export function unmeasuredRow(what: string, target: string, why: string): Row {
 /**
  * How many times the throughput of another. Servers that keep a core busy are compared by the requests
  * that a second of processor time answers, where the system tells it: on a core of their own that is the
- * rate itself, and what others do on the machine does not count. Those that wait, for a disk or a
+ * rate itself, and what others do on the machine counts for less. Those that wait, for a disk or a
  * database, are compared by their rate.
  */
 export function throughputRow(parts: {
