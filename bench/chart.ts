@@ -1,7 +1,7 @@
 import type { Row } from './bench.ts';
 
-const WIDTH = 900;
-const LABEL_WIDTH = 430;
+const WIDTH = 1000;
+const LABEL_WIDTH = 520;
 const ROW_HEIGHT = 26;
 const TOP = 40;
 /** A bar that is longer is cut here, and its number says so. */

@@ -51,12 +51,12 @@ async function main(args: string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   try {
     const bench = newBench(folder, isQuick);
+    const machine = describeMachine(bench.cores, bench.generator.name);
     const rows: Row[] = [];
     for (const { name, run } of MEASUREMENTS) {
       if (only === undefined || only.includes(name)) rows.push(...(await run(bench)));
     }
     bench.progress.clear();
-    const machine = describeMachine(bench.cores, bench.generator.name);
     process.stdout.write(tableForTerminal(rows, machine));
     // Part of the figures, or hasty ones, are for the eyes of whoever asked for them.
     if (only === undefined && !isQuick) writePage(rows, machine);

@@ -34,8 +34,10 @@ const INTRODUCTION = `# Benchmarks
 Made by \`npm run bench\`; do not edit what is outside the marked part. The figures are ratios, because a
 rate tells something only about the machine it was measured on. Every contender is one process on one core
 and gets the same load from 32 connections; rounds alternate between the contenders, and a ratio is the
-median of the ratios of neighbouring rounds, with the lowest and the highest behind it. A figure that falls
-short of what it must show is reported as it was measured.
+median of the ratios of neighbouring rounds, with the lowest and the highest behind it. Servers that keep
+their core busy (lists and gets) are compared by the requests that a second of processor time answers: on a
+quiet machine that is their rate, on a busy one it strays less. Those that wait for a disk or a database are
+compared by their rate, and a busy machine disturbs it. A figure that falls short of what it must show is reported as it was measured.
 
 | contender | what it is |
 |---|---|

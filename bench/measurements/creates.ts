@@ -44,7 +44,14 @@ async function compareCreates(
       contenders.map((contender) => ({ contender, load: CREATE })),
     );
   const [of, against] = await withContenders(bench, recipes, work, environment);
-  return throughputRow({ what, bound: { atLeast }, unit: '× typical', of, against });
+  return throughputRow({
+    what,
+    bound: { atLeast },
+    unit: '× typical',
+    of,
+    against,
+    keepsBusy: false,
+  });
 }
 
 /** Whether those who read notice those who write, on a disk that takes its time. */

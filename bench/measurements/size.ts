@@ -3,8 +3,8 @@ import { alternate, recordAnswer, withContenders, type Bench, type Row } from '.
 import { Contender } from '../contender.ts';
 import type { Load } from '../generator.ts';
 import { bare, ours } from '../recipes.ts';
-import { compareCosts, newRow, quantity, ratesOf, unmeasuredRow } from '../row.ts';
-import { newFigure, ratioFigure } from '../statistics.ts';
+import { compareCosts, costFigure, newRow, quantity, unmeasuredRow } from '../row.ts';
+import { newFigure } from '../statistics.ts';
 import { CREATE } from './creates.ts';
 import { LIST } from './reads.ts';
 
@@ -43,13 +43,12 @@ export async function measureGrowth(bench: Bench): Promise<Row[]> {
       for (const { name, load } of operations) {
         const pace = bench.isQuick ? hastened(bench, measured.length) : bench;
         const what = `${name}: cost at ${quantity(largeCount)} animals against 1,000`;
-        const [smallResults, largeResults] = await alternate(pace, what, [
+        const [few = [], many = []] = await alternate(pace, what, [
           { contender: small, load: load(SMALL_COUNT) },
           { contender: large, load: load(largeCount) },
         ]);
-        const [few, many] = [ratesOf(smallResults), ratesOf(largeResults)];
-        const note = compareCosts(smallResults, largeResults);
-        const figure = ratioFigure(few, many);
+        const note = compareCosts(few, many);
+        const figure = costFigure(many, few);
         measured.push(newRow({ what, bound: { atMost: 1.25 }, unit: '×', figure, note }));
       }
       return measured;

@@ -105,6 +105,15 @@ const anyPet: fc.Arbitrary<NewPet> = fc.record({
   status: fc.constantFrom(...PET_STATUSES),
 });
 
+/** Without the difference, which takes minutes to work out for so many. */
+function assertSame(names: string[], expected: string[]): void {
+  assert.equal(names.length, expected.length);
+  assert.equal(
+    names.findIndex((name, index) => name !== expected[index]),
+    -1,
+  );
+}
+
 for (const format of ['ndjson', 'csv']) {
   test(`${format}: what was exported comes back exactly, in the same order`, async (t) => {
     // Many animals in few runs, because every run opens stores.
@@ -278,7 +287,7 @@ for (const format of ['ndjson', 'csv']) {
     for (let kills = 0; kills < 3; kills += 1) await shop.importAndKill(file);
     const { code, words } = await shop.import(file);
     assert.equal(code, 0, words);
-    assert.deepEqual(await shop.names(), names);
+    assertSame(await shop.names(), names);
   });
 }
 
@@ -289,7 +298,7 @@ test('of two imports of one file at once, every animal is in once', async (t) =>
   const file = shop.file('pets.ndjson', lines.join(''));
   const outcomes = await Promise.all([shop.import(file), shop.import(file)]);
   assert.ok(outcomes.some(({ code }) => code === 0) || (await shop.import(file)).code === 0);
-  assert.deepEqual(await shop.names(), names);
+  assertSame(await shop.names(), names);
 });
 
 test('a wrong call is a usage error that says what would be right', async (t) => {

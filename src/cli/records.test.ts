@@ -61,6 +61,23 @@ test('an overlong record is one fault, whether it arrives at once or in parts', 
   }
 });
 
+test('a piece never ends inside a record, so that whoever goes on behind it finds whole ones', () => {
+  const bytes = Buffer.from(`a\n"${'x\n'.repeat(RECORD_BYTES_MAX)}"\nb\n"c\n`);
+  for (const chunkBytes of [1_000, 100_000, bytes.length]) {
+    const splitter = new RecordSplitter({ hasQuotes: true, linesBefore: 0 });
+    let [position, lines] = [0, 0];
+    for (let at = 0; at < bytes.length; at += chunkBytes) {
+      const piece = splitter.push(bytes.subarray(at, at + chunkBytes));
+      position += piece.byteCount;
+      lines += piece.lines;
+      assert.ok(position === 0 || bytes[position - 1] === 0x0a);
+      assert.equal(lines, bytes.subarray(0, position).toString().split('\n').length - 1);
+    }
+    assert.ok(position < 3 || position > RECORD_BYTES_MAX);
+    assert.equal(position + splitter.end().byteCount, bytes.length);
+  }
+});
+
 test('bytes that are not UTF-8 spoil their own line only, and a byte order mark none', () => {
   const bytes = Buffer.concat([
     Buffer.from('\uFEFFa\nb'),

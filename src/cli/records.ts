@@ -27,8 +27,9 @@ export class RecordSplitter {
   #buffer: Buffer = Buffer.alloc(0);
   #length = 0;
   #line: number;
-  /** The start of an overlong record was refused, and what is left of it is passed over. */
-  #isDropping = false;
+  /** What of an overlong record has gone by already. */
+  #passedOver = { bytes: 0, lines: 0 };
+  #quoteAt = -1;
   #isAtStart: boolean;
 
   constructor(options: { hasQuotes: boolean; linesBefore: number }) {
@@ -56,37 +57,44 @@ export class RecordSplitter {
   }
 
   #cut(bytes: Buffer, { isLast }: { isLast: boolean }): Piece {
-    const firstLine = this.#line;
-    const records: SourceRecord[] = [];
+    const piece: Piece = { records: [], byteCount: 0, lines: 0 };
     const isAllText = isUtf8(bytes);
+    this.#quoteAt = -1;
     let start = 0;
     while (start < bytes.length) {
       const end = this.#endOfRecord(bytes, start);
-      if (end === undefined && !isLast && bytes.length - start <= RECORD_BYTES_MAX) break;
       const record = bytes.subarray(start, end ?? bytes.length);
-      if (!this.#isDropping) {
-        const read = this.#read(record, isAllText);
-        if (read !== undefined) records.push(read);
+      const isOverlong = this.#passedOver.bytes + record.length > RECORD_BYTES_MAX;
+      if (end === undefined && !isLast && !isOverlong) break;
+      start += record.length + (end === undefined ? 0 : 1);
+      const lines = countLines(record, this.#hasQuotes) + (end === undefined ? 0 : 1);
+      if (end === undefined && !isLast) {
+        // Not a part of this piece: whoever goes on behind it must find the record from its start.
+        this.#passedOver.bytes += record.length;
+        this.#passedOver.lines += lines;
+        break;
       }
-      this.#isDropping = end === undefined && !isLast;
-      this.#line += countLines(record, this.#hasQuotes) + (end === undefined ? 0 : 1);
-      start = end === undefined ? bytes.length : end + 1;
+      const read = isOverlong ? this.#refuse() : this.#read(record, isAllText);
+      if (read !== undefined) piece.records.push(read);
+      piece.byteCount += this.#passedOver.bytes + record.length + (end === undefined ? 0 : 1);
+      piece.lines += this.#passedOver.lines + lines;
+      this.#line += this.#passedOver.lines + lines;
+      this.#passedOver = { bytes: 0, lines: 0 };
     }
     this.#length = bytes.length - start;
     this.#buffer.copyWithin(0, start, bytes.length);
-    return { records, byteCount: start, lines: this.#line - firstLine };
+    return piece;
   }
 
   /** Where the record that starts here ends: a line break outside quotes, or any once it is overlong. */
   #endOfRecord(bytes: Buffer, start: number): number | undefined {
     let end = bytes.indexOf(NEWLINE, start);
-    if (!this.#hasQuotes || this.#isDropping) return end === -1 ? undefined : end;
+    if (!this.#hasQuotes || this.#passedOver.bytes > 0) return end === -1 ? undefined : end;
     let isInQuotes = false;
     let from = start;
     while (end !== -1) {
-      for (let at = bytes.indexOf(QUOTE, from); at !== -1 && at < end;) {
+      for (let at = this.#nextQuote(bytes, from); at < end; at = this.#nextQuote(bytes, at + 1)) {
         isInQuotes = !isInQuotes;
-        at = bytes.indexOf(QUOTE, at + 1);
       }
       if (!isInQuotes || end - start > RECORD_BYTES_MAX) return end;
       from = end + 1;
@@ -95,14 +103,25 @@ export class RecordSplitter {
     return undefined;
   }
 
+  /** Remembered, because where quotes are rare the same far one would be looked for by every record. */
+  #nextQuote(bytes: Buffer, from: number): number {
+    if (this.#quoteAt < from) {
+      const at = bytes.indexOf(QUOTE, from);
+      this.#quoteAt = at === -1 ? Number.POSITIVE_INFINITY : at;
+    }
+    return this.#quoteAt;
+  }
+
+  #refuse(): SourceRecord {
+    this.#isAtStart = false;
+    return { line: this.#line, fault: `is over ${RECORD_BYTES_MAX} bytes long.` };
+  }
+
   /** A record as text. An empty line is none, and so is what a byte order mark stands before. */
   #read(bytes: Buffer, isAllText: boolean): SourceRecord | undefined {
     const line = this.#line;
     const isMarked = this.#isAtStart && bytes.indexOf(BYTE_ORDER_MARK) === 0;
     this.#isAtStart = false;
-    if (bytes.length > RECORD_BYTES_MAX) {
-      return { line, fault: `is over ${RECORD_BYTES_MAX} bytes long.` };
-    }
     const content = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
     if (!isAllText && !isUtf8(content)) return { line, fault: 'is not valid UTF-8.' };
     const text = content.toString();
