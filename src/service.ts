@@ -12,9 +12,9 @@ import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
 import { jsonResponse } from './http/message.ts';
 import { PageCache } from './http/page-cache.ts';
 import { healthPages, Pages, type Page } from './http/pages.ts';
-import { createRateLimit } from './http/rate-limit.ts';
+import type { RateLimit } from './http/rate-limit.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
-import { openExposition, type Exposition } from './ops/exposition.ts';
+import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { Metrics } from './ops/metrics.ts';
 import { openStore } from './storage/open.ts';
@@ -60,7 +60,8 @@ export async function startService(config: Config, around: Surroundings): Promis
   const metrics = new Metrics();
   const readiness = { isReady: async () => false };
   const isReady = () => readiness.isReady();
-  const admin = await openAdmin(config, around, { exposition: openExposition(metrics), isReady });
+  const exposition = Promise.withResolvers<Exposition>();
+  const admin = await openAdmin(config, around, { exposition: exposition.promise, isReady });
   opened.defer(async () => admin?.close());
 
   const store = await openConfiguredStore(config);
@@ -70,13 +71,15 @@ export async function startService(config: Config, around: Surroundings): Promis
   await keys.open();
   opened.defer(() => keys.close());
 
+  const countRequest = config.rateLimit && (await loadRateLimit(config.rateLimit, around));
+
   const server = await openDoor('--port', {
     createHandle: (port) => {
       const baseUrl = baseUrlOf(config, port);
       const app = new App({
         store,
         authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
-        countRequest: config.rateLimit && createRateLimit(config.rateLimit, around),
+        countRequest,
         cors: new Cors(config.corsOrigins),
         pages: publicPages(config, baseUrl, isReady),
         cache: new PageCache(() => store.version()),
@@ -98,6 +101,8 @@ export async function startService(config: Config, around: Surroundings): Promis
   opened.defer(async () => {
     readiness.isReady = async () => false;
   });
+  // Only now: nobody needs these numbers before the first request was answered.
+  if (admin !== undefined) void loadExposition(metrics).then(exposition.resolve);
   const everything = opened.move();
   return {
     baseUrl: baseUrlOf(config, server.port),
@@ -116,6 +121,16 @@ function publicPages(config: Config, baseUrl: string, isReady: () => Promise<boo
   );
 }
 
+async function loadExposition(metrics: Metrics): Promise<Exposition> {
+  const { openExposition } = await import('./ops/exposition.ts');
+  return openExposition(metrics);
+}
+
+async function loadRateLimit(limit: RateLimit, around: Surroundings) {
+  const { createRateLimit } = await import('./http/rate-limit.ts');
+  return createRateLimit(limit, around);
+}
+
 export interface Admin {
   url: string;
   close(): Promise<void>;
@@ -125,14 +140,14 @@ export interface Admin {
 export async function openAdmin(
   { adminPort }: Config,
   { newRequestId }: Surroundings,
-  { exposition, isReady }: { exposition: Exposition; isReady: () => Promise<boolean> },
+  { exposition, isReady }: { exposition: Promise<Exposition>; isReady: () => Promise<boolean> },
 ): Promise<Admin | undefined> {
   if (adminPort === undefined) return undefined;
-  const metricsPage: Page = async () => ({
-    status: 200,
-    headers: ['Content-Type', exposition.contentType],
-    body: await exposition.text(),
-  });
+  const metricsPage: Page = async () => {
+    const found = await exposition;
+    const headers = ['Content-Type', found.contentType];
+    return { status: 200, headers, body: await found.text() };
+  };
   const pages = new Pages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
   const handle: Handle = async (request) => {
     const { headers, ...answer } = await pages.answer(request, request.target);
@@ -167,6 +182,8 @@ async function addFirstKey(
   { environment, bootstrapKey }: Config,
   { clock, randomBytes }: Surroundings,
 ): Promise<string | undefined> {
+  // Reading is cheaper than trying to write, and there mostly is one.
+  if ((await store.listApiKeys()).length > 0) return undefined;
   const { secret, record } = newApiKey({
     secret: bootstrapKey ?? newSecret(environment, randomBytes),
     name: 'first key',

@@ -1,8 +1,6 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { loadConfig, type Config } from '../config.ts';
-import { shareMetrics, openFleetExposition } from '../ops/exposition.ts';
-import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { openLog } from '../ops/log.ts';
 import { makeFirstKey, openAdmin, startService, type Surroundings } from '../service.ts';
 import type { Io } from './command.ts';
@@ -59,6 +57,7 @@ async function serveAsWorker(config: Config, around: Surroundings): Promise<numb
   });
   try {
     const service = await startService({ ...config, adminPort: undefined }, around);
+    const { shareMetrics } = await import('../ops/exposition.ts');
     shareMetrics(service.metrics);
     process.send?.({ ready: { baseUrl: service.baseUrl } } satisfies WorkerReady);
     await stopped.promise;
@@ -74,10 +73,12 @@ async function serveAsWorker(config: Config, around: Surroundings): Promise<numb
 async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Promise<number> {
   const { log } = around;
   const firstKey = await makeFirstKey(config, around);
+  const { openSharedRateLimits } = await import('../http/rate-limit.ts');
+  const { openFleetExposition } = await import('../ops/exposition.ts');
   openSharedRateLimits();
   const pool = new WorkerPool(config.workers, log);
   const admin = await openAdmin(config, around, {
-    exposition: openFleetExposition(),
+    exposition: Promise.resolve(openFleetExposition()),
     isReady: async () => pool.readyCount > 0,
   });
   let baseUrl: string;

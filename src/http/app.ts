@@ -5,7 +5,7 @@ import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
-import { deprecationHeaders, operationRemoved } from './deprecation.ts';
+import { deprecationHeaders, GET_PET_DEPRECATION, operationRemoved } from './deprecation.ts';
 import { errorResponse, insufficientScope } from './error-response.ts';
 import { whenThere, type Later } from './later.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
@@ -50,9 +50,11 @@ export type Handle = (request: HttpRequest) => Later<HttpResponse>;
  */
 export class App {
   readonly #parts: AppParts;
+  readonly #deprecated: readonly string[];
 
   constructor(parts: AppParts) {
     this.#parts = parts;
+    this.#deprecated = deprecationHeaders(GET_PET_DEPRECATION, parts.baseUrl);
   }
 
   handle(request: HttpRequest): Later<HttpResponse> {
@@ -76,7 +78,7 @@ export class App {
   }
 
   #admit(request: HttpRequest, passage: Passage): Later<HttpResponse> {
-    const { cors, pages, authenticate, baseUrl } = this.#parts;
+    const { cors, pages, authenticate } = this.#parts;
     const { method } = request;
     if (method === 'OPTIONS' && request.target === '*') {
       return cors.answerOptions(request, ALL_METHODS);
@@ -91,9 +93,7 @@ export class App {
     }
     const operation = route?.byMethod.get(method);
     passage.operation = operation;
-    if (operation?.deprecation !== undefined) {
-      passage.headers.push(...deprecationHeaders(operation.deprecation, baseUrl));
-    }
+    if (operation?.deprecation !== undefined) passage.headers.push(...this.#deprecated);
     return whenThere(authenticate(request.headers.authorization), (caller) => {
       passage.keyId = caller.id;
       return whenThere(this.#parts.countRequest?.(caller.id), (rate) => {

@@ -15,6 +15,8 @@ import { whenThere, type Later } from './later.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 import type { PageCache } from './page-cache.ts';
 
+const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
+
 /** What an operation is given: the request, already let in, and the parts of the service it may use. */
 export interface OperationCall {
   request: HttpRequest;
@@ -97,8 +99,8 @@ function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
 
 export function getPet(call: OperationCall): Later<HttpResponse> {
   const { pathParameter, store, cache, request } = call;
-  const id = /^(?:0|-?[1-9]\d*)$/.test(pathParameter) ? parseInt64(pathParameter) : undefined;
   const representation = cache.get(`pet/${pathParameter}`, async () => {
+    const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
     const pet = id === undefined ? undefined : await store.findPet(id);
     if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
     return newRepresentation(petJson(pet));
