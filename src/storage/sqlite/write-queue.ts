@@ -25,6 +25,7 @@ export class WriteQueue {
   #waiting: WaitingWrite[] = [];
   #committing: WaitingWrite[] = [];
   #whenIdle: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
 
   /** `onCommit` is called before anybody hears that a commit has happened. */
   constructor(file: string, onCommit: () => void) {
@@ -38,6 +39,10 @@ export class WriteQueue {
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     return new Promise((resolve, reject) => {
+      if (this.#closing !== undefined) {
+        reject(unwritable(new Error('the store is closed')));
+        return;
+      }
       if (this.#waiting.length >= WAITING_WRITES_MAX) {
         reject(new Refusal('overloaded', 'Too many writes are waiting; try again shortly.'));
         return;
@@ -52,7 +57,12 @@ export class WriteQueue {
   }
 
   /** Commits what was accepted, then ends the thread. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     if (this.#committing.length > 0) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve;
