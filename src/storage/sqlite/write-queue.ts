@@ -20,17 +20,14 @@ interface WaitingWrite {
  */
 export class WriteQueue {
   readonly #file: string;
-  readonly #onCommit: () => void;
   #writer: Worker | undefined;
   #waiting: WaitingWrite[] = [];
   #committing: WaitingWrite[] = [];
   #whenIdle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  /** `onCommit` is called before anybody hears that a commit has happened. */
-  constructor(file: string, onCommit: () => void) {
+  constructor(file: string) {
     this.#file = file;
-    this.#onCommit = onCommit;
     this.#writer = this.#startWriter();
   }
 
@@ -102,7 +99,6 @@ export class WriteQueue {
   #settle(outcomes: Outcome[]): void {
     const settled = this.#committing;
     this.#committing = [];
-    this.#onCommit();
     const fault = outcomes.find((outcome) => 'fault' in outcome && outcome.isOfFile);
     // Whoever waits has waited as long already, and would only meet the same fault after as long again.
     if (fault !== undefined) this.#rejectWaiting(fault);
