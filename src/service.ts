@@ -9,10 +9,13 @@ import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
+import { errorResponse } from './http/error-response.ts';
 import { jsonResponse } from './http/message.ts';
 import { PageCache } from './http/page-cache.ts';
 import { healthPages, Pages, type Page } from './http/pages.ts';
 import type { RateLimit } from './http/rate-limit.ts';
+import { requestIdOf } from './http/request-id.ts';
+import { parseTarget } from './http/router.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
@@ -139,7 +142,7 @@ export interface Admin {
 /** Opens what operators see, on the loopback address only; undefined where the settings want none. */
 export async function openAdmin(
   { adminPort }: Config,
-  { newRequestId }: Surroundings,
+  { newRequestId, log }: Surroundings,
   { exposition, isReady }: { exposition: Promise<Exposition>; isReady: () => Promise<boolean> },
 ): Promise<Admin | undefined> {
   if (adminPort === undefined) return undefined;
@@ -150,8 +153,15 @@ export async function openAdmin(
   };
   const pages = new Pages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
   const handle: Handle = async (request) => {
-    const { headers, ...answer } = await pages.answer(request, request.target);
-    return { ...answer, headers: [...headers, 'X-Request-Id', newRequestId()] };
+    const { path } = parseTarget(request.target);
+    const { headers, ...answer } = await pages.answer(request, path).catch((fault: unknown) => {
+      log.error({ err: fault }, 'the admin page failed');
+      return errorResponse('unavailable', 'Not every worker has answered; try again shortly.');
+    });
+    return {
+      ...answer,
+      headers: [...headers, 'X-Request-Id', requestIdOf(request.headers, newRequestId)],
+    };
   };
   const door = { createHandle: () => handle, host: LOOPBACK, port: adminPort, newRequestId };
   const server = await openDoor('--admin-port', door);

@@ -92,6 +92,17 @@ describe('Bytes on a raw socket', () => {
     for (const answer of answers.slice(2)) assertErrorBody(answer);
   });
 
+  test('a create behind which comes a garbled body is still answered, and first', async () => {
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
+    const body = '{"name":"First","categoryId":1}';
+    const bytes = `${head}Content-Length: ${body.length}\r\n\r\n${body}${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`;
+    const answers = parseAnswers(await exchange(port, [bytes]));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 400],
+    );
+  });
+
   test('Expect: 100-continue is told to go on only when the body will be read', async () => {
     const body = '{"name":"Patient","categoryId":1}';
     const head = (key: string) =>

@@ -58,6 +58,24 @@ test('SIGTERM with hanging clients ends with exit code 0 within 10 seconds', asy
   for (const socket of hanging) socket.destroy();
 });
 
+// In a process of its own: the test runner would catch what ends a service that runs inside it.
+test('a client that resets its CONNECT does not end the service', async (t) => {
+  const { port, kill, ended } = await serveIn(t);
+  for (let round = 0; round < 5; round += 1) {
+    await new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('data', () => socket.resetAndDestroy());
+      socket.on('error', () => undefined);
+      socket.on('close', resolve);
+      socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n');
+    });
+  }
+  const livez = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+  assert.equal(parseAnswers(await exchange(port, [livez]))[0]?.status, 200);
+  kill('SIGTERM');
+  assert.equal(await ended, 0);
+});
+
 test('a second signal ends it at once', async (t) => {
   const { key, port, kill, ended, stderr } = await serveIn(t);
   const socket = connect(port, '127.0.0.1');

@@ -163,3 +163,24 @@ test('the metrics of the primary are those of all workers together', async (t) =
     /petstore_request_duration_seconds_count\{operation="listPets",status="200"\} 10/,
   );
 });
+
+test('a worker that does not answer makes /metrics 503 with an Error, and the service goes on', async (t) => {
+  const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
+  const service = await serve(t, flags);
+  const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
+  const [silent = 0] = workersOf(service);
+  process.kill(silent, 'SIGSTOP');
+  t.after(() => process.kill(silent, 'SIGKILL'));
+  const { status, json } = await send(`${admin}/metrics`);
+  assert.equal(status, 503);
+  assert.equal((json() as { code: string }).code, 'unavailable');
+  assert.equal((await send(`${admin}/livez`)).status, 200);
+});
+
+test('SIGTERM while workers are being replaced ends them all, the new one too', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', '2']);
+  service.kill('SIGHUP');
+  await until('one is being started', () => workersOf(service).length === 3);
+  service.kill('SIGTERM');
+  assert.equal(await service.ended, 0);
+});

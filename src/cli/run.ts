@@ -15,6 +15,8 @@ export async function runCommand(
     // The reader, such as head, has seen enough.
     process.exit(0);
   });
+  // Whoever read the log has gone: that is no reason for a service to end.
+  stderr.on('error', () => undefined);
   if (name === '--version' || name === 'version') {
     stdout.write(`${version()}\n`);
     return 0;

@@ -32,6 +32,7 @@ export class WorkerPool {
   readonly #size: number;
   readonly #log: Log;
   readonly #workers = new Set<Worker>();
+  readonly #starting = new Set<Worker>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #deathsInARow = 0;
   #isStopping = false;
@@ -64,6 +65,8 @@ export class WorkerPool {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const timer of this.#timers) clearTimeout(timer);
+    // One that is still starting has nothing to drain.
+    for (const worker of this.#starting) worker.process.kill('SIGKILL');
     await Promise.all([...this.#workers].map((worker) => this.#end(worker)));
   }
 
@@ -89,15 +92,18 @@ export class WorkerPool {
   /** Starts one worker and waits until it takes requests. */
   #add(): Promise<string> {
     const worker = cluster.fork();
+    this.#starting.add(worker);
     const startedMs = performance.now();
     return new Promise((resolve, reject) => {
       // Parts that workers share, such as a rate limit, send messages of their own.
       worker.on('message', (message: Partial<WorkerReady>) => {
         if (message.ready === undefined) return;
+        this.#starting.delete(worker);
         this.#workers.add(worker);
         resolve(message.ready.baseUrl);
       });
       worker.once('exit', (code, signal) => {
+        this.#starting.delete(worker);
         reject(new WorkerRefused(code ?? 1));
         if (!this.#workers.delete(worker)) return;
         this.#log.error({ pid: worker.process.pid, code, signal }, 'a worker died');
@@ -125,7 +131,8 @@ export class WorkerPool {
     const ended = new Promise((resolve) => {
       worker.once('exit', resolve);
     });
-    worker.send(STOP);
+    // One that died at this moment has no channel any more, which is its end and no fault of ours.
+    worker.send(STOP, () => undefined);
     const overdue = setTimeout(() => worker.process.kill('SIGKILL'), STOP_MS_MAX);
     await ended;
     clearTimeout(overdue);

@@ -56,3 +56,10 @@ test('a monstrous exponent costs nothing', () => {
   assert.equal(parseInt64('1e-999999999999'), undefined);
   assert.equal(parseInt64(`1e${'9'.repeat(60_000)}`), undefined);
 });
+
+test('a number as long as a body is read in time that grows with its length, not with its square', () => {
+  const startedMs = performance.now();
+  assert.equal(parseInt64(`1${'0'.repeat(65_000)}1`), undefined);
+  // Squared, it takes ten seconds; the bound leaves a slow machine a hundred times what it needs.
+  assert.ok(performance.now() - startedMs < 1_000);
+});

@@ -25,7 +25,8 @@ export function parseInt64(source: string): bigint | undefined {
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;
 
   const significant = (whole + fraction).replace(/^0+/, '');
-  const digits = significant.replace(/0+$/, '');
+  // The look behind keeps the work linear: a run of zeros is tried once, and not again from each of them.
+  const digits = significant.replace(/(?<!0)0+$/, '');
   if (digits === '') return 0n;
 
   // The value is digits × 10^zeros.

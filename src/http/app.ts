@@ -16,6 +16,7 @@ import type { OperationCall } from './pets.ts';
 import { parseQuery } from './query.ts';
 import type { RateVerdict } from './rate-limit.ts';
 import { logRequest, type Passage } from './request-log.ts';
+import { requestIdOf } from './request-id.ts';
 import { ALL_METHODS, findRoute, parseTarget, PREFIX, type Route, type Target } from './router.ts';
 
 export interface AppParts {
@@ -33,7 +34,6 @@ export interface AppParts {
   newRequestId: () => string;
 }
 
-const REQUEST_ID = /^[\w.-]{1,128}$/;
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 const QUERY_NAMES = Object.fromEntries(
   operations.map(({ id, parameters }) => [
@@ -62,7 +62,7 @@ export class App {
     metrics.requestStarted();
     const passage: Passage = {
       startedMs: clock.elapsedMs(),
-      requestId: requestIdOf(request, newRequestId),
+      requestId: requestIdOf(request.headers, newRequestId),
       operation: undefined,
       keyId: undefined,
       headers: [],
@@ -118,10 +118,11 @@ export class App {
     }
     const { prefer } = request.headers;
     const isStrict = prefer !== undefined && STRICT.test(prefer);
-    const query = parseQuery(target.query, QUERY_NAMES[operation.id], { refuseUnknown: isStrict });
+    const readQuery = () =>
+      parseQuery(target.query, QUERY_NAMES[operation.id], { refuseUnknown: isStrict });
     if (isStrict) passage.headers.push('Preference-Applied', 'handling=strict');
     const { pathParameter } = route;
-    const call = { request, caller, query, pathParameter, isStrict };
+    const call = { request, caller, readQuery, pathParameter, isStrict };
     return operation.perform(Object.assign(call, { store, cache, clock, baseUrl, metrics }));
   }
 
@@ -163,9 +164,4 @@ function refusalOf(fault: unknown): HttpResponse {
 function methodNotAllowed(route: Route): HttpResponse {
   const allow = route.methods.join(', ');
   return errorResponse('method_not_allowed', `This path has ${allow}.`, ['Allow', allow]);
-}
-
-function requestIdOf(request: HttpRequest, newRequestId: () => string): string {
-  const given = request.headers['x-request-id'];
-  return given !== undefined && REQUEST_ID.test(given) ? given : newRequestId();
 }

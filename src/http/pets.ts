@@ -21,8 +21,8 @@ const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 export interface OperationCall {
   request: HttpRequest;
   caller: ApiKey;
-  /** The query parameters the operation knows. */
-  query: Readonly<Record<string, string>>;
+  /** Reads the query parameters the operation knows; called where a 400 has its turn. */
+  readQuery: () => Readonly<Record<string, string>>;
   /** The text in the place of the path parameter; empty where the path has none. */
   pathParameter: string;
   /** The caller asked for `Prefer: handling=strict`. */
@@ -35,7 +35,7 @@ export interface OperationCall {
 }
 
 export function listPets(call: OperationCall): Later<HttpResponse> {
-  const { limit, status, cursor } = call.query;
+  const { limit, status, cursor } = call.readQuery();
   const page = parsePageRequest({ limit, status, cursor });
   const key = `${page.status ?? ''}/${page.limit}/${page.afterId}`;
   const representation = call.cache.get(key, () => representPage(page, call));
@@ -70,7 +70,9 @@ function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {
 
 export async function createPet(call: OperationCall): Promise<HttpResponse> {
   const { request, store, clock, baseUrl } = call;
-  const pet = newPet(await readJsonBody(request), { refuseUnknown: call.isStrict });
+  const body = await readJsonBody(request);
+  call.readQuery();
+  const pet = newPet(body, { refuseUnknown: call.isStrict });
   const creation = await store.createPet(pet, claimOf(call, pet));
   if (creation.kind === 'claim_conflict') {
     throw new Refusal(
@@ -99,6 +101,7 @@ function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
 
 export function getPet(call: OperationCall): Later<HttpResponse> {
   const { pathParameter, store, cache, request } = call;
+  call.readQuery();
   const representation = cache.get(`pet/${pathParameter}`, async () => {
     const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
     const pet = id === undefined ? undefined : await store.findPet(id);

@@ -7,6 +7,7 @@ import { errorResponse, rawErrorResponse } from './error-response.ts';
 import { explainClientFault, HTTP_VERSION_FAULT, type ClientFault } from './client-fault.ts';
 import type { HttpResponse } from './message.ts';
 import { readBody } from './read-body.ts';
+import { requestIdOf } from './request-id.ts';
 
 const TARGET_LENGTH_MAX = 8 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -146,12 +147,14 @@ class Door {
 
   #refuseHead(response: ServerResponse, code: ErrorCode, message: string): void {
     response.shouldKeepAlive = false;
-    this.#send(response, errorResponse(code, message, ['X-Request-Id', this.#newRequestId()]));
+    const headers = response.req.headers as Record<string, string | undefined>;
+    const requestId = requestIdOf(headers, this.#newRequestId);
+    this.#send(response, errorResponse(code, message, ['X-Request-Id', requestId]));
   }
 
   #send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
     // The connection may have been refused, or gone, while the answer was made.
-    if (!response.req.socket.writable) return;
+    if (response.headersSent || !response.req.socket.writable) return;
     if (this.#isClosing) response.shouldKeepAlive = false;
     response.writeHead(status, headers as string[]);
     response.end(body);
@@ -164,6 +167,10 @@ class Door {
     if (explained === undefined || (isInBody && latest.headersSent)) {
       // Nobody is left to be told, or this request has had its answer before the rest of its body.
       socket.destroy();
+    } else if (isInBody && latest.socket === null) {
+      // Answers to earlier requests are still owed: this one waits in its place behind them.
+      this.#refuseHead(latest, ...explained);
+      socket.pause();
     } else if (latest === undefined || isInBody || latest.writableFinished) {
       this.#refuse(socket, ...explained);
     } else {
@@ -185,6 +192,8 @@ class Door {
       socket.destroy();
       return;
     }
+    // After CONNECT node:http listens no more, and a reset by the client would end the process.
+    socket.on('error', () => socket.destroy());
     socket.end(rawErrorResponse(code, message, this.#newRequestId()));
     socket.resume();
     setTimeout(() => socket.destroy(), LINGER_MS).unref();

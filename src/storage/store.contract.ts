@@ -141,6 +141,13 @@ function animals(promise: PromiseOf): void {
     await store.close();
   });
 
+  promise('closing twice at once ends both, and what comes later is refused', async (store) => {
+    const creation = create(store);
+    await Promise.all([store.close(), store.close()]);
+    await creation;
+    await assert.rejects(store.createPet(REX), { code: 'unavailable' });
+  });
+
   promise('closing finishes what was accepted before', async (store, { open }) => {
     const creations = Array.from({ length: 50 }, () => create(store));
     await store.close();

@@ -32,15 +32,12 @@ class SqliteStore implements Store {
   readonly #database: DatabaseSync;
   readonly #writes: WriteQueue;
   readonly #statements: ReturnType<typeof prepareReads>;
-  #versionOfThisTurn: number | undefined;
 
   constructor(file: string) {
     this.#database = openConnection(file);
     this.#database.exec('PRAGMA query_only = ON');
     this.#statements = prepareReads(this.#database);
-    this.#writes = new WriteQueue(file, () => {
-      this.#versionOfThisTurn = undefined;
-    });
+    this.#writes = new WriteQueue(file);
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
@@ -69,20 +66,10 @@ class SqliteStore implements Store {
     return rows.map(petOfRow);
   }
 
-  /**
-   * SQLite counts the commits of all other connections, our own writer's among them. Asking once per
-   * turn of the event loop is enough: whatever was acknowledged before a request was sent had been
-   * committed before the turn that reads the request began.
-   */
+  /** SQLite counts the commits of all other connections, our own writer's among them. */
   version(): number {
-    if (this.#versionOfThisTurn === undefined) {
-      const [row] = readRows<[bigint]>(this.#statements.version);
-      this.#versionOfThisTurn = Number(row?.[0]);
-      setImmediate(() => {
-        this.#versionOfThisTurn = undefined;
-      });
-    }
-    return this.#versionOfThisTurn;
+    const [row] = readRows<[bigint]>(this.#statements.version);
+    return Number(row?.[0]);
   }
 
   createApiKey(key: ApiKey): Promise<void> {

@@ -20,16 +20,14 @@ interface WaitingWrite {
  */
 export class WriteQueue {
   readonly #file: string;
-  readonly #onCommit: () => void;
   #writer: Worker | undefined;
   #waiting: WaitingWrite[] = [];
   #committing: WaitingWrite[] = [];
   #whenIdle: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
 
-  /** `onCommit` is called before anybody hears that a commit has happened. */
-  constructor(file: string, onCommit: () => void) {
+  constructor(file: string) {
     this.#file = file;
-    this.#onCommit = onCommit;
     this.#writer = this.#startWriter();
   }
 
@@ -38,6 +36,10 @@ export class WriteQueue {
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     return new Promise((resolve, reject) => {
+      if (this.#closing !== undefined) {
+        reject(unwritable(new Error('the store is closed')));
+        return;
+      }
       if (this.#waiting.length >= WAITING_WRITES_MAX) {
         reject(new Refusal('overloaded', 'Too many writes are waiting; try again shortly.'));
         return;
@@ -52,7 +54,12 @@ export class WriteQueue {
   }
 
   /** Commits what was accepted, then ends the thread. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     if (this.#committing.length > 0) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve;
@@ -92,7 +99,6 @@ export class WriteQueue {
   #settle(outcomes: Outcome[]): void {
     const settled = this.#committing;
     this.#committing = [];
-    this.#onCommit();
     const fault = outcomes.find((outcome) => 'fault' in outcome && outcome.isOfFile);
     // Whoever waits has waited as long already, and would only meet the same fault after as long again.
     if (fault !== undefined) this.#rejectWaiting(fault);
