@@ -30,8 +30,9 @@ const report = await drillRolling({
   requests,
   restarts: RESTARTS_MIN,
   database: postgres?.url(),
-  onProgress(sent, restarts) {
-    if (sent % SHOWN_EVERY === 0) progress.show(`${sent} requests, ${restarts} rolling restarts`);
+  onProgress(answered, restarts) {
+    if (answered % SHOWN_EVERY !== 0) return;
+    progress.show(`${answered} requests answered, ${restarts} rolling restarts`);
   },
 });
 await postgres?.close();

@@ -34,7 +34,7 @@ export interface RollingOptions {
   restarts: number;
   /** Undefined: the embedded store, in a folder of its own. */
   database?: string | undefined;
-  onProgress?: (requests: number, restarts: number) => void;
+  onProgress?: (answered: number, restarts: number) => void;
 }
 
 /** SIGHUP after SIGHUP under load: every request must be answered as if nothing had happened. */
@@ -89,7 +89,7 @@ async function load(
       const number = begun;
       begun += 1;
       await sendOne(client, service.baseUrl, number, report);
-      onProgress?.(begun, service.countSaid(REPLACED));
+      onProgress?.(report.lists + report.creates, service.countSaid(REPLACED));
     }
     client.close();
   };

@@ -38,9 +38,11 @@ function newRequestIds(): () => string {
 async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {
   const { log } = around;
   const service = await startService(config, around);
+  // Before anybody is told that it runs: the next thing they do may be to stop it.
+  const stopping = firstSignal(() => process.exit(1));
   io.stderr.write(welcome(config, service));
   log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
-  const signal = await firstSignal(() => process.exit(1));
+  const signal = await stopping;
   log.info({ signal }, 'stopping');
   await service.close();
   log.info('stopped');
@@ -89,16 +91,17 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     if (error instanceof WorkerRefused) return error.exitCode;
     throw error;
   }
-  io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
-  log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
   process.on('SIGHUP', () => {
     log.info('replacing the workers one by one');
     void pool.replaceAll();
   });
-  const signal = await firstSignal(() => {
+  const stopping = firstSignal(() => {
     pool.kill();
     process.exit(1);
   });
+  io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
+  log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
+  const signal = await stopping;
   log.info({ signal }, 'stopping');
   await pool.stop();
   await admin?.close();

@@ -32,6 +32,8 @@ export class WorkerPool {
   readonly #size: number;
   readonly #log: Log;
   readonly #workers = new Set<Worker>();
+  /** Started, and not ready yet. */
+  readonly #starting = new Set<Worker>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #deathsInARow = 0;
   #isStopping = false;
@@ -64,7 +66,14 @@ export class WorkerPool {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all([...this.#workers].map((worker) => this.#end(worker)));
+    const starting = [...this.#starting];
+    // One that is starting may not hear a message yet, but a signal ends it at any moment.
+    for (const worker of starting) worker.process.kill('SIGTERM');
+    await Promise.all([
+      ...[...this.#workers].map((worker) => this.#end(worker)),
+      ...starting.map((worker) => this.#ended(worker)),
+      this.#replacing,
+    ]);
   }
 
   kill(): void {
@@ -78,6 +87,7 @@ export class WorkerPool {
       try {
         await this.#add();
       } catch (error) {
+        if (this.#isStopping) return;
         this.#log.error({ err: error }, 'the new worker did not start; the old ones stay');
         return;
       }
@@ -89,15 +99,19 @@ export class WorkerPool {
   /** Starts one worker and waits until it takes requests. */
   #add(): Promise<string> {
     const worker = cluster.fork();
+    this.#starting.add(worker);
     const startedMs = performance.now();
     return new Promise((resolve, reject) => {
       // Parts that workers share, such as a rate limit, send messages of their own.
       worker.on('message', (message: Partial<WorkerReady>) => {
         if (message.ready === undefined) return;
-        this.#workers.add(worker);
+        this.#starting.delete(worker);
+        // Too late to be one of ours: it has been told to end.
+        if (!this.#isStopping) this.#workers.add(worker);
         resolve(message.ready.baseUrl);
       });
       worker.once('exit', (code, signal) => {
+        this.#starting.delete(worker);
         reject(new WorkerRefused(code ?? 1));
         if (!this.#workers.delete(worker)) return;
         this.#log.error({ pid: worker.process.pid, code, signal }, 'a worker died');
@@ -122,12 +136,16 @@ export class WorkerPool {
     // No longer one of ours: its end is no death.
     this.#workers.delete(worker);
     if (worker.isDead()) return;
-    const ended = new Promise((resolve) => {
+    worker.send(STOP);
+    await this.#ended(worker);
+  }
+
+  /** Waits for a worker that was told to end. */
+  async #ended(worker: Worker): Promise<void> {
+    const overdue = setTimeout(() => worker.process.kill('SIGKILL'), STOP_MS_MAX);
+    await new Promise((resolve) => {
       worker.once('exit', resolve);
     });
-    worker.send(STOP);
-    const overdue = setTimeout(() => worker.process.kill('SIGKILL'), STOP_MS_MAX);
-    await ended;
     clearTimeout(overdue);
   }
 }
