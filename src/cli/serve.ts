@@ -75,9 +75,14 @@ async function serveAsWorker(config: Config, around: Surroundings): Promise<numb
 /** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
 async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Promise<number> {
   const { log } = around;
+  const pool = new WorkerPool(config.workers, log);
+  // From the beginning: a signal that nobody listens to yet would end the process.
+  process.on('SIGHUP', () => {
+    log.info('replacing the workers one by one');
+    void pool.replaceAll();
+  });
   const firstKey = await makeFirstKey(config, around);
   openSharedRateLimits();
-  const pool = new WorkerPool(config.workers, log);
   const admin = await openAdmin(config, around, {
     exposition: openFleetExposition(),
     isReady: async () => pool.readyCount > 0,
@@ -91,10 +96,6 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     if (error instanceof WorkerRefused) return error.exitCode;
     throw error;
   }
-  process.on('SIGHUP', () => {
-    log.info('replacing the workers one by one');
-    void pool.replaceAll();
-  });
   const stopping = firstSignal(() => {
     pool.kill();
     process.exit(1);
