@@ -36,9 +36,11 @@ function newRequestIds(): () => string {
 async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {
   const { log } = around;
   const service = await startService(config, around);
+  // Before anybody is told that it runs: the next thing they do may be to stop it.
+  const stopping = firstSignal(() => process.exit(1));
   io.stderr.write(welcome(config, service));
   log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
-  const signal = await firstSignal(() => process.exit(1));
+  const signal = await stopping;
   log.info({ signal }, 'stopping');
   await service.close();
   log.info('stopped');
@@ -72,11 +74,16 @@ async function serveAsWorker(config: Config, around: Surroundings): Promise<numb
 /** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
 async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Promise<number> {
   const { log } = around;
+  const pool = new WorkerPool(config.workers, log);
+  // From the beginning: a signal that nobody listens to yet would end the process.
+  process.on('SIGHUP', () => {
+    log.info('replacing the workers one by one');
+    void pool.replaceAll();
+  });
   const firstKey = await makeFirstKey(config, around);
   const { openSharedRateLimits } = await import('../http/rate-limit.ts');
   const { openFleetExposition } = await import('../ops/exposition.ts');
   openSharedRateLimits();
-  const pool = new WorkerPool(config.workers, log);
   const admin = await openAdmin(config, around, {
     exposition: Promise.resolve(openFleetExposition()),
     isReady: async () => pool.readyCount > 0,
@@ -90,16 +97,13 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     if (error instanceof WorkerRefused) return error.exitCode;
     throw error;
   }
-  io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
-  log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
-  process.on('SIGHUP', () => {
-    log.info('replacing the workers one by one');
-    void pool.replaceAll();
-  });
-  const signal = await firstSignal(() => {
+  const stopping = firstSignal(() => {
     pool.kill();
     process.exit(1);
   });
+  io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
+  log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
+  const signal = await stopping;
   log.info({ signal }, 'stopping');
   await pool.stop();
   await admin?.close();

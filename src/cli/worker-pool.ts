@@ -32,6 +32,7 @@ export class WorkerPool {
   readonly #size: number;
   readonly #log: Log;
   readonly #workers = new Set<Worker>();
+  /** Started, and not ready yet. */
   readonly #starting = new Set<Worker>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #deathsInARow = 0;
@@ -65,9 +66,14 @@ export class WorkerPool {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    // One that is still starting has nothing to drain.
-    for (const worker of this.#starting) worker.process.kill('SIGKILL');
-    await Promise.all([...this.#workers].map((worker) => this.#end(worker)));
+    const starting = [...this.#starting];
+    // One that is starting may not hear a message yet, but a signal ends it at any moment.
+    for (const worker of starting) worker.process.kill('SIGTERM');
+    await Promise.all([
+      ...[...this.#workers].map((worker) => this.#end(worker)),
+      ...starting.map((worker) => this.#ended(worker)),
+      this.#replacing,
+    ]);
   }
 
   kill(): void {
@@ -81,6 +87,7 @@ export class WorkerPool {
       try {
         await this.#add();
       } catch (error) {
+        if (this.#isStopping) return;
         this.#log.error({ err: error }, 'the new worker did not start; the old ones stay');
         return;
       }
@@ -99,7 +106,8 @@ export class WorkerPool {
       worker.on('message', (message: Partial<WorkerReady>) => {
         if (message.ready === undefined) return;
         this.#starting.delete(worker);
-        this.#workers.add(worker);
+        // Too late to be one of ours: it has been told to end.
+        if (!this.#isStopping) this.#workers.add(worker);
         resolve(message.ready.baseUrl);
       });
       worker.once('exit', (code, signal) => {
@@ -128,13 +136,17 @@ export class WorkerPool {
     // No longer one of ours: its end is no death.
     this.#workers.delete(worker);
     if (worker.isDead()) return;
-    const ended = new Promise((resolve) => {
-      worker.once('exit', resolve);
-    });
     // One that died at this moment has no channel any more, which is its end and no fault of ours.
     worker.send(STOP, () => undefined);
+    await this.#ended(worker);
+  }
+
+  /** Waits for a worker that was told to end. */
+  async #ended(worker: Worker): Promise<void> {
     const overdue = setTimeout(() => worker.process.kill('SIGKILL'), STOP_MS_MAX);
-    await ended;
+    await new Promise((resolve) => {
+      worker.once('exit', resolve);
+    });
     clearTimeout(overdue);
   }
 }

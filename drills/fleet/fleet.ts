@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newSecret } from '../../src/domain/api-key.ts';
+import { PostgresServer } from '../../test/postgres-server.ts';
+import { Client, type WirePet } from './client.ts';
+import { Reader } from './reader.ts';
+import { ServiceProcess } from './service-process.ts';
+
+const CLIENTS = 16;
+/** One create in so many carries an Idempotency-Key, which is stored by another statement. */
+const CLAIMED_EVERY = 3;
+
+export interface FleetReport {
+  acknowledged: number;
+  loadSeconds: number;
+  /** What the reader had met when the last create was acknowledged. */
+  metDuringLoad: number;
+  met: number;
+  pages: number;
+  violations: string[];
+}
+
+export interface FleetOptions {
+  processes: number;
+  animals: number;
+  isDurable: boolean;
+  onProgress?: (acknowledged: number, met: number) => void;
+}
+
+/**
+ * Several processes on one database, clients that create through all of them, and a reader that follows
+ * the list all the while: it must meet every animal once, in ascending order of ids.
+ */
+export async function drillFleet(options: FleetOptions): Promise<FleetReport> {
+  const key = newSecret('production', randomBytes);
+  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  const database = await PostgresServer.start({ isDurable: options.isDurable });
+  try {
+    const flags = ['--data', data, '--database', database.url(), '--log', 'silent'];
+    // All at once on an empty database: they must agree on who sets it up and on the first key.
+    const services = await Promise.all(
+      Array.from({ length: options.processes }, () => ServiceProcess.start(flags, key)),
+    );
+    const baseUrls = services.map(({ baseUrl }) => baseUrl);
+    const report = await createAndFollow(baseUrls, key, options);
+    const ends = await Promise.all(services.map((service) => service.stop()));
+    return { ...report, violations: [...report.violations, ...ends.flat()] };
+  } finally {
+    await database.close();
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+async function createAndFollow(
+  baseUrls: readonly string[],
+  key: string,
+  { animals, onProgress }: FleetOptions,
+): Promise<FleetReport> {
+  const acknowledged = new Map<string, number>();
+  const violations: string[] = [];
+  const load = { begun: 0, isOver: false };
+  const create = async () => {
+    const client = new Client(key);
+    while (load.begun < animals) {
+      const number = load.begun;
+      load.begun += 1;
+      const name = `animal-${number}`;
+      const baseUrl = baseUrls[number % baseUrls.length] ?? '';
+      const isClaimed = number % CLAIMED_EVERY === 0;
+      const { status, body } = await client.create(baseUrl, name, { isClaimed });
+      if (status === 201) acknowledged.set(name, (JSON.parse(body) as WirePet).id);
+      else violations.push(`${name} was answered with ${status} ${body}`);
+      onProgress?.(acknowledged.size, reader.met.size);
+    }
+    client.close();
+  };
+  const reader = new Reader(baseUrls, key);
+  const following = reader.follow(() => load.isOver);
+  const began = performance.now();
+  await Promise.all(Array.from({ length: CLIENTS }, create));
+  const loadSeconds = (performance.now() - began) / 1_000;
+  const metDuringLoad = reader.met.size;
+  load.isOver = true;
+  await following;
+  return {
+    acknowledged: acknowledged.size,
+    loadSeconds,
+    metDuringLoad,
+    met: reader.met.size,
+    pages: reader.pages,
+    violations: [...violations, ...reader.violations, ...compare(acknowledged, reader.met)],
+  };
+}
+
+/** Every promise against what was met, and nothing that nobody was promised. */
+function compare(acknowledged: Map<string, number>, met: Map<string, number>): string[] {
+  const lost = [...acknowledged].filter(([name, id]) => met.get(name) !== id);
+  const strange = [...met.keys()].filter((name) => !acknowledged.has(name));
+  return [
+    ...lost.map(([name, id]) => `${name} was acknowledged as ${id} and met as ${met.get(name)}`),
+    ...strange.map((name) => `${name} was met and never acknowledged`),
+  ];
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newSecret } from '../../src/domain/api-key.ts';
+import { Client } from '../fleet/client.ts';
+import { Reader } from '../fleet/reader.ts';
+import { ServiceProcess } from '../fleet/service-process.ts';
+
+const CONNECTIONS = 32;
+/** One request in so many is a create. */
+const CREATE_EVERY = 4;
+const HANGUP_INTERVAL_MS = 500;
+/** The load goes on beyond its requests until the restarts are complete, but no longer than this. */
+const LOAD_MS_MAX = 600_000;
+const REPLACED = 'all workers were replaced';
+
+export interface RollingReport {
+  lists: number;
+  creates: number;
+  seconds: number;
+  hangups: number;
+  restarts: number;
+  slowestMs: number;
+  stored: number;
+  /** By what was got instead of the answer: how often. */
+  failures: Map<string, number>;
+  violations: string[];
+}
+
+export interface RollingOptions {
+  workers: number;
+  requests: number;
+  restarts: number;
+  /** Undefined: the embedded store, in a folder of its own. */
+  database?: string | undefined;
+  onProgress?: (answered: number, restarts: number) => void;
+}
+
+/** SIGHUP after SIGHUP under load: every request must be answered as if nothing had happened. */
+export async function drillRolling(options: RollingOptions): Promise<RollingReport> {
+  const key = newSecret('production', randomBytes);
+  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  const { workers, database } = options;
+  const flags = ['--workers', String(workers), '--data', data, '--log', 'info'].concat(
+    database === undefined ? [] : ['--database', database],
+  );
+  try {
+    const service = await ServiceProcess.start(flags, key);
+    const report = newReport();
+    let hangups = 0;
+    const timer = setInterval(() => {
+      hangups += 1;
+      service.signal('SIGHUP');
+    }, HANGUP_INTERVAL_MS);
+    const began = performance.now();
+    await load(service, key, report, options);
+    clearInterval(timer);
+    const seconds = (performance.now() - began) / 1_000;
+    const restarts = service.countSaid(REPLACED);
+    const stored = await countStored(service, key);
+    const ends = await service.stop();
+    const result = { ...report, hangups, restarts, seconds, stored };
+    return { ...result, violations: [...violationsOf(result, options), ...ends] };
+  } finally {
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+type LoadReport = Pick<RollingReport, 'lists' | 'creates' | 'slowestMs' | 'failures'>;
+
+function newReport(): LoadReport {
+  return { lists: 0, creates: 0, slowestMs: 0, failures: new Map() };
+}
+
+async function load(
+  service: ServiceProcess,
+  key: string,
+  report: LoadReport,
+  { requests, restarts, onProgress }: RollingOptions,
+): Promise<void> {
+  const until = performance.now() + LOAD_MS_MAX;
+  const isOver = (begun: number) =>
+    performance.now() > until || (begun >= requests && service.countSaid(REPLACED) >= restarts);
+  let begun = 0;
+  const send = async () => {
+    const client = new Client(key);
+    while (!isOver(begun)) {
+      const number = begun;
+      begun += 1;
+      await sendOne(client, service.baseUrl, number, report);
+      onProgress?.(report.lists + report.creates, service.countSaid(REPLACED));
+    }
+    client.close();
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, send));
+}
+
+async function sendOne(
+  client: Client,
+  baseUrl: string,
+  number: number,
+  report: LoadReport,
+): Promise<void> {
+  const isCreate = number % CREATE_EVERY === 0;
+  const began = performance.now();
+  try {
+    const { status, body } = isCreate
+      ? await client.create(baseUrl, `animal-${number}`, { isClaimed: false })
+      : await client.get(`${baseUrl}/pets?limit=20`);
+    if (status !== (isCreate ? 201 : 200)) throw new Error(`${status} ${body}`);
+    report[isCreate ? 'creates' : 'lists'] += 1;
+  } catch (error) {
+    const failure = `${isCreate ? 'create' : 'list'}: ${String(error)}`;
+    report.failures.set(failure, (report.failures.get(failure) ?? 0) + 1);
+  }
+  report.slowestMs = Math.max(report.slowestMs, performance.now() - began);
+}
+
+async function countStored(service: ServiceProcess, key: string): Promise<number> {
+  const reader = new Reader([service.baseUrl], key);
+  await reader.follow(() => true);
+  return reader.met.size;
+}
+
+function violationsOf(
+  { creates, failures, restarts, stored }: Omit<RollingReport, 'violations'>,
+  wanted: RollingOptions,
+): string[] {
+  const failed = [...failures].map(([failure, count]) => `${count} × ${failure}`);
+  if (restarts < wanted.restarts) failed.push(`only ${restarts} rolling restarts were completed`);
+  // A create that failed may have been stored all the same; one that was acknowledged must have been.
+  if (stored < creates)
+    failed.push(`${creates} creates were acknowledged and ${stored} are stored`);
+  return failed;
+}

@@ -1,0 +1,53 @@
+// The drill of drills/fleet, short: the long one is a command, and so is that of drills/rolling.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { drillFleet } from '../drills/fleet/fleet.ts';
+import { Reader } from '../drills/fleet/reader.ts';
+
+test('several processes on one database: a reader that follows next during the load meets every animal once, in order', async () => {
+  const report = await drillFleet({ processes: 2, animals: 400, isDurable: false });
+  assert.deepEqual(report.violations, []);
+  assert.equal(report.acknowledged, 400);
+  assert.equal(report.met, 400);
+});
+
+for (const [fault, pages] of [
+  ['comes late', [[{ id: 2, name: 'b' }], [{ id: 1, name: 'a' }]]],
+  ['comes twice', [[{ id: 1, name: 'a' }], [{ id: 2, name: 'a' }]]],
+] as const) {
+  test(`the reader of the drill finds out when an animal ${fault}`, async (t) => {
+    const reader = new Reader([await serveAnswers(t, pages)], 'any');
+    await reader.follow(() => true);
+    assert.equal(reader.violations.length, 1);
+  });
+}
+
+test('the reader of the drill finds out when an animal is gone from a page that was read before', async (t) => {
+  const pages = [[{ id: 1, name: 'a' }], [{ id: 2, name: 'b' }]];
+  const baseUrl = await serveAnswers(t, pages, { hasNext: false });
+  const reader = new Reader([baseUrl], 'any');
+  await reader.follow(() => reader.pages === 1);
+  assert.deepEqual(reader.violations, ['1 was there and is not any more']);
+});
+
+/** A list that answers each request with the next of these pages; all but the last have a next one. */
+async function serveAnswers(
+  t: TestContext,
+  pages: readonly (readonly object[])[],
+  { hasNext = true } = {},
+): Promise<string> {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    const isLast = asked >= pages.length - 1;
+    if (hasNext && !isLast) response.setHeader('Link', '<http://any/v1/pets?x>; rel="next"');
+    response.end(JSON.stringify(pages[asked] ?? []));
+    asked += 1;
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}

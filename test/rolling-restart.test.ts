@@ -1,0 +1,51 @@
+// What must hold while workers are being replaced. That no request fails is in workers.test.ts, and at
+// length in drills/rolling.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serve, temporaryFolder } from './test-process.ts';
+
+const WORKERS = 2;
+const ENDED_MS_MAX = 30_000;
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/** The processes that this one has started. */
+function childrenOf(pid: number): string[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return children === '' ? [] : children.split(' ');
+}
+
+test('SIGTERM in the middle of a rolling restart ends every worker, also the one that is starting', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+  service.kill('SIGHUP');
+  while (childrenOf(service.pid).length <= WORKERS) await sleep(5);
+  service.kill('SIGTERM');
+  const hangs = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
+  assert.equal(await Promise.race([service.ended, hangs]), 0);
+});
+
+test('SIGHUP before all workers are there does not end the service', async (t) => {
+  const flags = ['--port', '0', '--admin-port', 'off', '--data', temporaryFolder(t)];
+  const args = [MAIN, 'serve', ...flags, '--workers', String(WORKERS)];
+  const primary = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  t.after(() => primary.kill('SIGKILL'));
+  const { pid = 0 } = primary;
+  while (childrenOf(pid).length === 0) await sleep(5);
+  primary.kill('SIGHUP');
+  const ended = once(primary, 'exit');
+  let said = '';
+  const started = new Promise((resolve) => {
+    primary.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (/"msg":"started"/.test(said)) resolve('started');
+    });
+  });
+  assert.equal(await Promise.race([started, ended]), 'started');
+  primary.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+});
