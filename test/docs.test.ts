@@ -57,7 +57,8 @@ test('every decision D1 to D26 is there once, and the test it names exists', () 
     Array.from({ length: 26 }, (_, index) => index + 1),
   );
   for (const [, number, title = ''] of rows) {
-    assert.ok(titles.includes(title), `D${number} names a test that does not exist: ${title}`);
+    const isTitle = ["'", '`'].some((quote) => titles.includes(`(${quote}${title}${quote}`));
+    assert.ok(isTitle, `D${number} names a test that does not exist: ${title}`);
   }
 });
 

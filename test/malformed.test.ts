@@ -87,7 +87,7 @@ describe('Bytes on a raw socket', () => {
     const answers = parseAnswers(await exchange(port, [`${one}${two}garbage\r\n\r\n`]));
     assert.deepEqual(
       answers.slice(0, 2).map(({ head }) => /x-request-id: (\w+)/i.exec(head)?.[1]),
-      ['one', 'two'].slice(0, answers.length),
+      ['one', 'two'],
     );
     for (const answer of answers.slice(2)) assertErrorBody(answer);
   });

@@ -39,6 +39,8 @@ test('with one, every answer to a key tells what is left, and the request beyond
   const seconds = Number(over.headers['retry-after']);
   assert.ok(seconds > 0 && seconds <= 60);
   assertError(await service.send('/nothing'), 'route_not_found');
+  const wrongType = { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } };
+  assertError(await service.send('/pets', wrongType), 'rate_limited', /try again/);
 
   const other = { headers: { authorization: `Bearer ${await service.addKey({})}` } };
   assert.equal((await service.send('/pets', other)).status, 200, 'another key has its own');

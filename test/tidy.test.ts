@@ -70,6 +70,16 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     'the check judges from outside, by the domain’s words only',
   ],
   [
+    /^src\/console\/page\//,
+    /^src\/console\/page\/|^sdk\/src\//,
+    'the page is a client like any other',
+  ],
+  [
+    /^src\/console\//,
+    /^src\/(console|http)\/|^node:/,
+    'the console is pages for the door, and nothing else',
+  ],
+  [
     /^src\/config\.ts$/,
     /^src\/(domain|ops)\/|^node:/,
     'the settings are read before anything else is loaded',
@@ -77,7 +87,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   [/^src\/runtime\.ts$/, /^$/, 'the check of the runtime runs before anything else'],
   [
     /^src\/main\.ts$/,
-    /^src\/(cli\/|runtime\.ts)/,
+    /^src\/(cli\/|runtime\.ts)|^node:module$/,
     'main turns arguments into a command, nothing else',
   ],
 ];

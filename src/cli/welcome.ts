@@ -20,7 +20,7 @@ export function welcome(
     ...places.map(([name, place]) => `  ${name?.padEnd(8)} ${place}`),
     '',
     ...(firstKey === undefined || config.bootstrapKey !== undefined
-      ? ['  Keys were made before. For another: npx petstore keys create --name NAME']
+      ? ['  Use a key you have, or make one: npx petstore keys create --name NAME']
       : [
           '  Your first API key, shown this once:',
           '',

@@ -28,7 +28,11 @@ export interface Asset {
 export function assetPage(asset: Asset): Page {
   let loading: Promise<Representation> | undefined;
   return async (request) => {
-    loading ??= loadAsset(asset);
+    loading ??= loadAsset(asset).catch((fault: unknown) => {
+      // The next request tries again.
+      loading = undefined;
+      throw fault;
+    });
     return answerConditionally(request, await loading);
   };
 }

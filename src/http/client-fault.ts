@@ -30,13 +30,19 @@ export function explainClientFault({ code, rawPacket }: ClientFault): Explained 
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return ['body_too_large', 'The chunk extensions are too large.'];
     case 'HPE_INVALID_VERSION':
+      // The parser says the same of a good version with a bad line end.
+      return / HTTP\/1\.[01]\n/.test(headOf(rawPacket)) ? MALFORMED : HTTP_VERSION_FAULT;
     case 'HPE_PAUSED_H2_UPGRADE':
       return HTTP_VERSION_FAULT;
     case 'HPE_INVALID_METHOD':
-      return methodFault(rawPacket?.toString('latin1', 0, 256) ?? '');
+      return methodFault(headOf(rawPacket));
     default:
       return MALFORMED;
   }
+}
+
+function headOf(packet: Buffer | undefined): string {
+  return packet?.toString('latin1', 0, 256) ?? '';
 }
 
 /** Whether all that overflowed is one line: then it is the target that is too long. */

@@ -10,7 +10,9 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text, exactInteger as (key: string, value: unknown) => unknown);
   } catch (cause) {
-    throw new Refusal('invalid_json', 'The body is not valid JSON.', { cause });
+    const isTooDeep = cause instanceof RangeError;
+    const fault = isTooDeep ? 'nested too deeply' : 'not valid JSON';
+    throw new Refusal('invalid_json', `The body is ${fault}.`, { cause });
   }
 }
 

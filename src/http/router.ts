@@ -53,7 +53,9 @@ export interface Target {
  * encoded slash stays encoded: it is part of a segment, not the end of one.
  */
 export function parseTarget(target: string): Target {
-  const origin = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
+  const origin = target.startsWith('/')
+    ? target
+    : target.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, '').replace(/^(?!\/)/, '/');
   const queryStart = origin.indexOf('?');
   const path = queryStart === -1 ? origin : origin.slice(0, queryStart);
   return {

@@ -201,6 +201,14 @@ export function accessContract(storage: TestStorage): void {
       assertError(await service.send('/pets', { method: 'POST', body: 'x' }), 'invalid_json');
     });
 
+    test('strict handling of the query comes after the type and the length of the body', async () => {
+      const strict = { prefer: 'handling=strict', 'content-type': 'text/plain' };
+      const sent = { method: 'POST', body: REX, headers: strict };
+      assertError(await service.send('/pets?zz=1', sent), 'unsupported_media_type');
+      const json = { ...sent, headers: { prefer: 'handling=strict' } };
+      assertError(await service.send('/pets?zz=1', json), 'unknown_parameter', /zz/);
+    });
+
     test('X-Request-Id is taken when well-formed, else made, and stands in the log', async () => {
       const taken = await service.send('/pets', { headers: { 'x-request-id': 'order.7_a-B' } });
       assert.equal(taken.headers['x-request-id'], 'order.7_a-B');

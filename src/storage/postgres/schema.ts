@@ -50,7 +50,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   }
   if (isOurs === true) {
     const [versionRow] = await execute(connection, 'SELECT version FROM petstore_schema');
-    return Number(versionRow?.[0]);
+    return Number(versionRow?.[0] ?? 0);
   }
   if (hasPets !== true) return 0;
   throw new StoreUnusable(
@@ -71,26 +71,31 @@ async function applyPending(
   migrations: Migration[],
   shown: string,
 ): Promise<void> {
-  await execute(connection, 'BEGIN');
-  await execute(connection, `SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
   await execute(
     connection,
-    'CREATE TABLE IF NOT EXISTS petstore_schema (version integer NOT NULL)',
+    `CREATE TABLE IF NOT EXISTS petstore_schema (
+       only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+       version  integer NOT NULL)`,
   );
-  // Everybody else who wants to migrate waits here, and then finds it done.
-  await execute(connection, 'LOCK TABLE petstore_schema IN ACCESS EXCLUSIVE MODE');
-  const [row] = await execute(connection, 'SELECT version FROM petstore_schema');
+  await execute(
+    connection,
+    'INSERT INTO petstore_schema (version) VALUES (0) ON CONFLICT DO NOTHING',
+  );
+  await execute(connection, 'BEGIN');
+  await execute(connection, `SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+  // Everybody else who wants to migrate waits here, and then finds it done. A row, because not every
+  // engine that speaks this protocol can lock a table.
+  const [row] = await execute(connection, 'SELECT version FROM petstore_schema FOR UPDATE');
   const version = Number(row?.[0] ?? 0);
   for (const { sql } of pendingMigrations(migrations, version, shown)) {
     await execute(connection, sql);
   }
-  await execute(connection, 'DELETE FROM petstore_schema');
-  await execute(connection, `INSERT INTO petstore_schema VALUES (${migrations.length})`);
+  await execute(connection, `UPDATE petstore_schema SET version = ${migrations.length}`);
   await execute(connection, 'COMMIT');
 }
 
 function execute(connection: Connection, text: string): Promise<Row[]> {
-  const isLook = text.startsWith('SELECT');
+  const isLook = text.startsWith('SELECT') && !text.endsWith('FOR UPDATE');
   const timeout = isLook ? LOOK_TIMEOUT_MS : MIGRATION_TIMEOUT_MS;
   // Without a name and values it is sent as plain text, so that one text may hold several statements.
   return connection.query({ name: '', text }, [], deadlineIn(timeout));

@@ -149,9 +149,10 @@ export const CREATE_API_KEY: Statement = {
   text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
 };
 
-export const LOCK_API_KEYS: Statement = {
-  name: 'lock-api-keys',
-  text: 'LOCK TABLE api_keys IN SHARE ROW EXCLUSIVE MODE',
+/** Who makes the first key holds the one row that all writers know; a table cannot be locked everywhere. */
+export const LOCK_FIRST_API_KEY: Statement = {
+  name: 'lock-first-api-key',
+  text: 'SELECT last_id FROM pet_counter FOR UPDATE',
 };
 
 export const CREATE_FIRST_API_KEY: Statement = {

@@ -109,7 +109,7 @@ class PostgresStore implements Store {
     try {
       return await this.#pool.run(deadline, (connection) =>
         inTransaction(connection, deadline, async () => {
-          await connection.query(statements.LOCK_API_KEYS, [], deadline);
+          await connection.query(statements.LOCK_FIRST_API_KEY, [], deadline);
           const values = rowOfApiKey(key);
           const rows = await connection.query(statements.CREATE_FIRST_API_KEY, values, deadline);
           return rows.length === 1;

@@ -60,6 +60,11 @@ export function unfinishedCopyOf(database: DatabaseSync): string | undefined {
 
 function migrate(database: DatabaseSync, file: string): void {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
+  // A file that is up to date is opened without a lock, also while somebody is writing to it.
+  const isCurrent =
+    pragma(database, 'application_id') === APPLICATION_ID &&
+    Number(pragma(database, 'user_version')) === migrations.length;
+  if (isCurrent) return;
   // IMMEDIATE: of several processes that start at once one migrates, and the others then find it done.
   database.exec('BEGIN IMMEDIATE');
   try {
