@@ -10,7 +10,13 @@ import { CONSOLE_MODULES, consolePages, SDK_MODULES } from './pages.ts';
 const pages = new Pages(new Map(consolePages()));
 
 function ask(path: string, headers: HttpRequest['headers'] = {}) {
-  const request = { method: 'GET', target: path, headers, readBody: async () => Buffer.alloc(0) };
+  const request = {
+    method: 'GET',
+    target: path,
+    headers,
+    turn: undefined,
+    readBody: async () => Buffer.alloc(0),
+  };
   return pages.answer(request, path);
 }
 

@@ -122,8 +122,18 @@ export class App {
       parseQuery(target.query, QUERY_NAMES[operation.id], { refuseUnknown: isStrict });
     if (isStrict) passage.headers.push('Preference-Applied', 'handling=strict');
     const { pathParameter } = route;
-    const call = { request, caller, readQuery, pathParameter, isStrict };
-    return operation.perform(Object.assign(call, { store, cache, clock, baseUrl, metrics }));
+    return operation.perform({
+      request,
+      caller,
+      readQuery,
+      pathParameter,
+      isStrict,
+      store,
+      cache,
+      clock,
+      baseUrl,
+      metrics,
+    });
   }
 
   #finish(

@@ -14,14 +14,19 @@ export class PageCache {
   readonly #version: () => number | undefined;
   readonly #kept = new Map<string, Representation>();
   #keptVersion: number | undefined;
+  #askedInTurn: number | undefined;
   #keptLength = 0;
 
   constructor(version: () => number | undefined) {
     this.#version = version;
   }
 
-  get(key: string, make: () => Promise<Representation>): Later<Representation> {
-    const version = this.#version();
+  get(
+    key: string,
+    turn: number | undefined,
+    make: () => Promise<Representation>,
+  ): Later<Representation> {
+    const version = this.#currentVersion(turn);
     if (version === undefined) return make();
     if (version !== this.#keptVersion) this.#forget(version);
     const kept = this.#kept.get(key);
@@ -32,6 +37,13 @@ export class PageCache {
       if (version === this.#keptVersion) this.#keep(key, made);
       return made;
     });
+  }
+
+  /** Asks the store, or goes by what it said to another request of the same turn. */
+  #currentVersion(turn: number | undefined): number | undefined {
+    if (turn !== undefined && turn === this.#askedInTurn) return this.#keptVersion;
+    this.#askedInTurn = turn;
+    return this.#version();
   }
 
   #keep(key: string, made: Representation): void {

@@ -38,7 +38,7 @@ export function listPets(call: OperationCall): Later<HttpResponse> {
   const { limit, status, cursor } = call.readQuery();
   const page = parsePageRequest({ limit, status, cursor });
   const key = `${page.status ?? ''}/${page.limit}/${page.afterId}`;
-  const representation = call.cache.get(key, () => representPage(page, call));
+  const representation = call.cache.get(key, call.request.turn, () => representPage(page, call));
   return whenThere(representation, (found) => answerConditionally(call.request, found));
 }
 
@@ -102,7 +102,7 @@ function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
 export function getPet(call: OperationCall): Later<HttpResponse> {
   const { pathParameter, store, cache, request } = call;
   call.readQuery();
-  const representation = cache.get(`pet/${pathParameter}`, async () => {
+  const representation = cache.get(`pet/${pathParameter}`, request.turn, async () => {
     const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
     const pet = id === undefined ? undefined : await store.findPet(id);
     if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
