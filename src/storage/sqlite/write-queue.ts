@@ -8,6 +8,12 @@ const WAITING_WRITES_MAX = 10_000;
 /** A batch is one commit: long enough to share an fsync among many, short enough to answer soon. */
 const BATCH_WRITES_MAX = 1_000;
 
+/**
+ * Where several write at once and the disk is slow, a commit waits a little for those who were just
+ * answered and will be back: half as long as the last one took, and never longer than this.
+ */
+const GATHER_MS_MAX = 3;
+
 interface WaitingWrite {
   write: Write;
   resolve: (value: unknown) => void;
@@ -23,6 +29,9 @@ export class WriteQueue {
   #writer: Worker | undefined;
   #waiting: WaitingWrite[] = [];
   #committing: WaitingWrite[] = [];
+  #isScheduled = false;
+  #sentAtMs = 0;
+  #gatherMs = 0;
   #whenIdle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -49,7 +58,7 @@ export class WriteQueue {
         resolve: resolve as (value: unknown) => void,
         reject,
       });
-      this.#commitNext();
+      this.#commitSoon();
     });
   }
 
@@ -60,7 +69,7 @@ export class WriteQueue {
   }
 
   async #close(): Promise<void> {
-    if (this.#committing.length > 0) {
+    if (this.#committing.length > 0 || this.#waiting.length > 0) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve;
       });
@@ -85,12 +94,21 @@ export class WriteQueue {
     return writer;
   }
 
-  #commitNext(): void {
-    if (this.#committing.length > 0) return;
+  /** Not at once: what arrives in the same turn of the event loop goes together. */
+  #commitSoon(): void {
+    if (this.#isScheduled || this.#committing.length > 0) return;
     if (this.#waiting.length === 0) {
       this.#whenIdle?.();
       return;
     }
+    this.#isScheduled = true;
+    if (this.#gatherMs < 1) setImmediate(() => this.#commitNext());
+    else setTimeout(() => this.#commitNext(), this.#gatherMs);
+  }
+
+  #commitNext(): void {
+    this.#isScheduled = false;
+    this.#sentAtMs = performance.now();
     this.#committing = this.#waiting.splice(0, BATCH_WRITES_MAX);
     this.#writer ??= this.#startWriter();
     this.#writer.postMessage(this.#committing.map(({ write }) => write));
@@ -99,10 +117,12 @@ export class WriteQueue {
   #settle(outcomes: Outcome[]): void {
     const settled = this.#committing;
     this.#committing = [];
+    const tookMs = performance.now() - this.#sentAtMs;
+    this.#gatherMs = settled.length > 1 ? Math.min(tookMs / 2, GATHER_MS_MAX) : 0;
     const fault = outcomes.find((outcome) => 'fault' in outcome && outcome.isOfFile);
     // Whoever waits has waited as long already, and would only meet the same fault after as long again.
     if (fault !== undefined) this.#rejectWaiting(fault);
-    this.#commitNext();
+    this.#commitSoon();
     for (const [index, { resolve, reject }] of settled.entries()) {
       const outcome = outcomes[index];
       if (outcome !== undefined && 'value' in outcome) resolve(outcome.value);
@@ -121,7 +141,7 @@ export class WriteQueue {
     const lost = this.#committing;
     this.#committing = [];
     for (const { reject } of lost) reject(unwritable(fault));
-    this.#commitNext();
+    this.#commitSoon();
   }
 }
 
