@@ -1,16 +1,13 @@
 import { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
-import { firstSentence, loadConfig, UsageError } from '../config.ts';
-import { storeFile } from '../service.ts';
-import { openStore } from '../storage/open.ts';
+import { firstSentence, UsageError } from '../config.ts';
 import type { Io, Output } from './command.ts';
+import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
 import { choosePetFormat, headerOf, writePet } from './pet-format.ts';
 import { ProgressBar } from './progress-bar.ts';
 
 const OPTIONS = {
-  env: { type: 'string' },
-  data: { type: 'string' },
-  database: { type: 'string' },
+  ...STORE_OPTIONS,
   format: { type: 'string' },
 } as const;
 
@@ -22,13 +19,9 @@ const PAGE_ANIMALS = 1_000;
  * ever changed or deleted, so a walk up the ids that stops at a page's end is a snapshot.
  */
 export async function exportPets(args: string[], io: Io): Promise<number> {
-  const { env, data, database, format: asked } = parse(args);
+  const { format: asked, ...flags } = parse(args);
   const format = choosePetFormat(asked, undefined);
-  const settings = Object.entries({ env, data, database }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, value],
-  );
-  const config = loadConfig(settings, io.env);
-  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const { store } = await openConfiguredStore(flags, io.env);
   const bar = new ProgressBar(io.stderr, () => performance.now());
   const output = new ExportOutput(io.stdout);
   try {

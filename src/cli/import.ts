@@ -1,21 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { firstSentence, loadConfig, UsageError } from '../config.ts';
+import { firstSentence, UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
-import { storeFile } from '../service.ts';
-import { openStore } from '../storage/open.ts';
 import type { Io } from './command.ts';
+import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
 import { choosePetFormat, type PetFormat } from './pet-format.ts';
 import { PetReader, type PetPiece } from './pet-reader.ts';
 
 const OPTIONS = {
-  env: { type: 'string' },
-  data: { type: 'string' },
-  database: { type: 'string' },
+  ...STORE_OPTIONS,
   format: { type: 'string' },
   strict: { type: 'boolean' },
 } as const;
@@ -47,14 +44,10 @@ export async function importPets(args: string[], io: Io): Promise<number> {
   if (file === undefined || rest.length > 0) {
     throw new UsageError('import needs one file, or - for standard input.');
   }
-  const { env, data, database, format: askedFormat, strict: isStrict = false } = values;
+  const { format: askedFormat, strict: isStrict = false, ...flags } = values;
   const format = choosePetFormat(askedFormat, file);
-  const settings = Object.entries({ env, data, database }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, value],
-  );
-  const config = loadConfig(settings, io.env);
   const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const { store } = await openConfiguredStore(flags, io.env);
   const report = new ImportReport(io.stderr, { isFile });
   const work = { store, report, format, isStrict };
   try {

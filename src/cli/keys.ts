@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { firstSentence, loadConfig, UsageError, type Config } from '../config.ts';
+import { firstSentence, UsageError, type Config } from '../config.ts';
 import {
   KEY_NAME_LENGTH_MAX,
   newApiKey,
@@ -11,18 +11,16 @@ import {
   type Scope,
 } from '../domain/api-key.ts';
 import type { Store } from '../domain/store.ts';
-import { storeFile } from '../service.ts';
-import { openStore } from '../storage/open.ts';
 import type { Io } from './command.ts';
+import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { printable } from './pet-printer.ts';
 
 const DEFAULT_OVERLAP = '24h';
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
 
 const OPTIONS = {
-  env: { type: 'string' },
-  data: { type: 'string' },
-  database: { type: 'string' },
+  ...STORE_OPTIONS,
   name: { type: 'string' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
@@ -51,12 +49,7 @@ export async function keys(args: string[], io: Io): Promise<number> {
       `keys needs one of create, list, revoke ID, rotate ID; got "${positionals.join(' ')}".`,
     );
   }
-  const { env, data, database } = flags;
-  const settings = Object.entries({ env, data, database }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, value],
-  );
-  const config = loadConfig(settings, io.env);
-  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const { config, store } = await openConfiguredStore(flags, io.env);
   try {
     return await perform({ id, flags, config, store, io });
   } finally {
@@ -88,7 +81,7 @@ async function create({ flags, config, store, io }: KeysCall): Promise<number> {
   });
   await store.createApiKey(record);
   io.stderr.write(
-    `Made ${record.id} (${name}) for ${config.environment}; its key is shown this once:\n`,
+    `Made ${record.id} (${printable(name)}) for ${config.environment}; its key is shown this once:\n`,
   );
   io.stdout.write(`${secret}\n`);
   return 0;
@@ -182,12 +175,4 @@ function later(from: Date, flag: string, text: string): Date {
 
 function moment(date: Date | undefined): string {
   return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
-}
-
-/** A name is text: whatever could steer a terminal is shown as its code. */
-function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\p{Cf}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
 }

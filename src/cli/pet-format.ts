@@ -2,7 +2,7 @@ import { UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import { newPet, type NewPet, type Pet } from '../domain/pet.ts';
-import { parseJson, petJson } from '../http/json.ts';
+import { parseJson, petJson } from '../domain/json.ts';
 import { csvLine, parseCsvRecord } from './csv.ts';
 
 export const PET_FORMATS = ['ndjson', 'csv'] as const;

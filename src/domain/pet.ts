@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Refusal } from './errors.ts';
 import { Int64 } from './int64.ts';
+import { unknownNames } from './unknown-names.ts';
 
 export const NAME_CODE_POINTS_MAX = 255;
 
@@ -107,23 +108,13 @@ function refuseFaults(missing: Field[], invalid: Field[], unknown: string[]): vo
   const faults = [
     ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
     ...invalid.map((field) => `${field} ${RULES[field]}.`),
-    ...(unknown.length > 0 ? [unknownFields(unknown)] : []),
+    ...(unknown.length > 0
+      ? [`Unknown fields: ${unknownNames(unknown)}; a NewPet has name, categoryId and status.`]
+      : []),
   ];
   if (faults.length === 0) return;
   const invalidOrUnknown = invalid.length > 0 ? 'invalid_field' : 'unknown_field';
   throw new Refusal(missing.length > 0 ? 'missing_field' : invalidOrUnknown, faults.join(' '));
-}
-
-/** How many unknown names, and how much of each, an error message repeats. */
-const UNKNOWN_NAMES_MAX = 10;
-const UNKNOWN_NAME_LENGTH_MAX = 40;
-
-function unknownFields(names: string[]): string {
-  const shown = names
-    .slice(0, UNKNOWN_NAMES_MAX)
-    .map((name) => name.slice(0, UNKNOWN_NAME_LENGTH_MAX));
-  const rest = names.length - shown.length;
-  return `Unknown fields: ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}; a NewPet has name, categoryId and status.`;
 }
 
 function describe(value: unknown): string {

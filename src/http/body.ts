@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../domain/errors.ts';
-import { parseJson } from './json.ts';
+import { parseJson } from '../domain/json.ts';
 import { JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
 
 export const BODY_BYTES_MAX = 64 * 1024;

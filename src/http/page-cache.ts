@@ -2,7 +2,7 @@ import type { Representation } from './conditional.ts';
 import type { Later } from './later.ts';
 
 /** Characters of encoded answers kept at the most; beyond it they all go at once. */
-const KEPT_LENGTH_MAX = 16 * 1024 * 1024;
+const KEPT_LENGTH_MAX = 4 * 1024 * 1024;
 /** What an answer takes beside its body, about. */
 const HEAD_LENGTH = 1_000;
 

@@ -10,7 +10,7 @@ import type { Metrics } from '../ops/metrics.ts';
 import { readJsonBody } from './body.ts';
 import { GET_PET_DEPRECATION } from './deprecation.ts';
 import { answerConditionally, newRepresentation, type Representation } from './conditional.ts';
-import { petJson, petsJson } from './json.ts';
+import { petJson, petsJson } from '../domain/json.ts';
 import { whenThere, type Later } from './later.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 import type { PageCache } from './page-cache.ts';

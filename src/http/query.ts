@@ -1,8 +1,7 @@
 import { Refusal } from '../domain/errors.ts';
+import { unknownNames } from '../domain/unknown-names.ts';
 
 const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
-const UNKNOWN_NAMES_MAX = 10;
-const UNKNOWN_NAME_LENGTH_MAX = 40;
 
 /**
  * Reads the query of a request whose operation knows `names`. A known parameter given twice is refused,
@@ -26,10 +25,10 @@ export function parseQuery(
     }
   }
   if (unknown.length > 0 && options.refuseUnknown) {
-    const shown = unknown.slice(0, UNKNOWN_NAMES_MAX);
+    const known = names.join(', ') || 'none';
     throw new Refusal(
       'unknown_parameter',
-      `Unknown query parameters: ${shown.map((name) => name.slice(0, UNKNOWN_NAME_LENGTH_MAX)).join(', ')}; this operation has ${names.join(', ') || 'none'}.`,
+      `Unknown query parameters: ${unknownNames(unknown)}; this operation has ${known}.`,
     );
   }
   return values;

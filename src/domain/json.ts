@@ -1,6 +1,6 @@
-import { Refusal } from '../domain/errors.ts';
-import { parseInt64 } from '../domain/int64.ts';
-import type { Pet } from '../domain/pet.ts';
+import { Refusal } from './errors.ts';
+import { parseInt64 } from './int64.ts';
+import type { Pet } from './pet.ts';
 
 /**
  * Reads JSON without rounding: an integer within int64 becomes a bigint with its exact digits, any other

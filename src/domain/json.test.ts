@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
-import { PET_STATUSES } from '../domain/pet.ts';
+import { INT64_MAX, INT64_MIN } from './int64.ts';
+import { PET_STATUSES } from './pet.ts';
 import { parseJson, petJson, petsJson } from './json.ts';
 
 const int64 = fc.bigInt(INT64_MIN, INT64_MAX);
