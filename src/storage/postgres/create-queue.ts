@@ -1,6 +1,7 @@
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
+import { gather, gatherMs } from '../gather.ts';
 import { createBatch, replayKnown } from './create-batch.ts';
 import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
 import { faultOf, overloaded, unavailable, type Fault } from './faults.ts';
@@ -32,6 +33,7 @@ export class CreateQueue {
   readonly #callTimeoutMs: number;
   #waiting: WaitingCreate[] = [];
   #sending: Promise<void> | undefined;
+  #gatherMs = 0;
 
   constructor(pool: Pool, callTimeoutMs: number) {
     this.#pool = pool;
@@ -53,11 +55,16 @@ export class CreateQueue {
   }
 
   async #send(): Promise<void> {
-    // What arrives in the same turn of the event loop goes together, also in the first batch.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+    while (this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => {
+        gather(this.#gatherMs, resolve);
+      });
+      const batch = this.#takeBatch();
+      const sentAtMs = performance.now();
+      await this.#settle(batch);
+      const tookMs = performance.now() - sentAtMs;
+      this.#gatherMs = gatherMs({ writes: batch.length, tookMs });
+    }
     this.#sending = undefined;
   }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../domain/errors.ts';
+import { gather, gatherMs } from '../gather.ts';
 import type { Outcome, Write } from './writer.ts';
 import type { Writes } from './writes.ts';
 
@@ -7,12 +8,6 @@ import type { Writes } from './writes.ts';
 const WAITING_WRITES_MAX = 10_000;
 /** A batch is one commit: long enough to share an fsync among many, short enough to answer soon. */
 const BATCH_WRITES_MAX = 1_000;
-
-/**
- * Where several write at once and the disk is slow, a commit waits a little for those who were just
- * answered and will be back: half as long as the last one took, and never longer than this.
- */
-const GATHER_MS_MAX = 3;
 
 interface WaitingWrite {
   write: Write;
@@ -102,8 +97,7 @@ export class WriteQueue {
       return;
     }
     this.#isScheduled = true;
-    if (this.#gatherMs < 1) setImmediate(() => this.#commitNext());
-    else setTimeout(() => this.#commitNext(), this.#gatherMs);
+    gather(this.#gatherMs, () => this.#commitNext());
   }
 
   #commitNext(): void {
@@ -118,7 +112,7 @@ export class WriteQueue {
     const settled = this.#committing;
     this.#committing = [];
     const tookMs = performance.now() - this.#sentAtMs;
-    this.#gatherMs = settled.length > 1 ? Math.min(tookMs / 2, GATHER_MS_MAX) : 0;
+    this.#gatherMs = gatherMs({ writes: settled.length, tookMs });
     const fault = outcomes.find((outcome) => 'fault' in outcome && outcome.isOfFile);
     // Whoever waits has waited as long already, and would only meet the same fault after as long again.
     if (fault !== undefined) this.#rejectWaiting(fault);
