@@ -2,6 +2,7 @@
 
 import { after, before } from 'node:test';
 import { accessContract } from './contract/access.ts';
+import { conformanceContract } from './contract/conformance.ts';
 import { createPetContract } from './contract/create-pet.ts';
 import { getPetContract } from './contract/get-pet.ts';
 import { idempotencyContract } from './contract/idempotency.ts';
@@ -30,3 +31,4 @@ createPetContract(postgresStorage);
 idempotencyContract(postgresStorage);
 getPetContract(postgresStorage);
 accessContract(postgresStorage);
+conformanceContract(postgresStorage);

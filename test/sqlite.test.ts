@@ -1,6 +1,7 @@
 // The whole interface, end to end over a real socket, on the embedded store.
 
 import { accessContract } from './contract/access.ts';
+import { conformanceContract } from './contract/conformance.ts';
 import { createPetContract } from './contract/create-pet.ts';
 import { getPetContract } from './contract/get-pet.ts';
 import { idempotencyContract } from './contract/idempotency.ts';
@@ -12,3 +13,4 @@ createPetContract(sqliteStorage);
 idempotencyContract(sqliteStorage);
 getPetContract(sqliteStorage);
 accessContract(sqliteStorage);
+conformanceContract(sqliteStorage);
