@@ -1,6 +1,6 @@
 /**
  * A value that is there at once, or later. Most requests are answered from memory without waiting for
- * anything, and a promise for each of their steps would cost them a tenth of their time.
+ * anything, and a promise for each of their steps would be work for nothing.
  */
 export type Later<Value> = Value | Promise<Value>;
 

@@ -166,7 +166,8 @@ class Door {
         this.#turn += 1;
       });
     }
-    const isBehindAnother = socket.latestTurn === this.#turn;
+    const isBehindAnother =
+      socket.latestTurn === this.#turn || socket.latestResponse?.writableFinished === false;
     socket.latestTurn = this.#turn;
     const isCrowded = this.#connections.size > TURN_CONNECTIONS_MAX;
     return isBehindAnother || isCrowded ? undefined : this.#turn;
