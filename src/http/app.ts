@@ -5,7 +5,12 @@ import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
-import { deprecationHeaders, GET_PET_DEPRECATION, operationRemoved } from './deprecation.ts';
+import {
+  deprecationHeaders,
+  GET_PET_DEPRECATION,
+  isRemoved,
+  operationRemoved,
+} from './deprecation.ts';
 import { errorResponse, insufficientScope } from './error-response.ts';
 import { whenThere, type Later } from './later.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
@@ -112,7 +117,7 @@ export class App {
     const { request, caller, target, route, passage } = admitted;
     if (operation.deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
-      if (clock.now() >= operation.deprecation.removedAt) {
+      if (isRemoved(operation.deprecation, clock.now())) {
         return operationRemoved(operation.deprecation);
       }
     }

@@ -31,6 +31,10 @@ export function deprecationHeaders(deprecation: Deprecation, baseUrl: string): s
   ];
 }
 
+export function isRemoved({ removedAt }: Deprecation, now: Date): boolean {
+  return now.getTime() >= removedAt.getTime();
+}
+
 export function operationRemoved(deprecation: Deprecation): HttpResponse {
   const day = deprecation.removedAt.toISOString().slice(0, 10);
   return errorResponse(

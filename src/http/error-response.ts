@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { JSON_MEDIA_TYPE, jsonResponse, type HttpResponse } from './message.ts';
+import { STATUS_CODES } from './node-http.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 const CHALLENGE = 'Bearer realm="petstore"';

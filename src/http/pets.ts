@@ -8,7 +8,7 @@ import { newPet, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { readJsonBody } from './body.ts';
-import { GET_PET_DEPRECATION } from './deprecation.ts';
+import { GET_PET_DEPRECATION, isRemoved } from './deprecation.ts';
 import { answerConditionally, newRepresentation, type Representation } from './conditional.ts';
 import { petJson, petsJson } from '../domain/json.ts';
 import { whenThere, type Later } from './later.ts';
@@ -35,17 +35,26 @@ export interface OperationCall {
 }
 
 export function listPets(call: OperationCall): Later<HttpResponse> {
-  const { limit, status, cursor } = call.readQuery();
-  const page = parsePageRequest({ limit, status, cursor });
-  const key = `${page.status ?? ''}/${page.limit}/${page.afterId}`;
-  const representation = call.cache.get(key, call.request.turn, () => representPage(page, call));
+  const representation = keptOrMade(call, () => representPage(call));
   return whenThere(representation, (found) => answerConditionally(call.request, found));
 }
 
-async function representPage(
-  page: PageRequest,
-  { store, baseUrl }: OperationCall,
-): Promise<Representation> {
+/** The same target asks for the same thing; only a strict caller may be refused where others are not. */
+function keptOrMade(
+  { cache, request, isStrict }: OperationCall,
+  make: () => Promise<Representation>,
+): Later<Representation> {
+  const key = isStrict ? `${request.target} strict` : request.target;
+  return cache.get(key, request.turn, make);
+}
+
+async function representPage({
+  readQuery,
+  store,
+  baseUrl,
+}: OperationCall): Promise<Representation> {
+  const { limit: limitText, status: statusText, cursor: cursorText } = readQuery();
+  const page = parsePageRequest({ limit: limitText, status: statusText, cursor: cursorText });
   const { limit, status, afterId } = page;
   // One more than asked for tells whether there is a next page.
   const found = await store.listPets({ status, afterId, count: limit + 1 });
@@ -85,9 +94,9 @@ export async function createPet(call: OperationCall): Promise<HttpResponse> {
     'Cache-Control',
     'no-store',
     // A new animal can be pointed at only as long as it can be fetched.
-    ...(clock.now() < GET_PET_DEPRECATION.removedAt
-      ? ['Location', `${baseUrl}/pets/${creation.pet.id}`]
-      : []),
+    ...(isRemoved(GET_PET_DEPRECATION, clock.now())
+      ? []
+      : ['Location', `${baseUrl}/pets/${creation.pet.id}`]),
     ...(creation.kind === 'replayed' ? ['Idempotency-Replayed', 'true'] : []),
   ]);
 }
@@ -100,13 +109,18 @@ function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
 }
 
 export function getPet(call: OperationCall): Later<HttpResponse> {
-  const { pathParameter, store, cache, request } = call;
-  call.readQuery();
-  const representation = cache.get(`pet/${pathParameter}`, request.turn, async () => {
-    const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
-    const pet = id === undefined ? undefined : await store.findPet(id);
-    if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
-    return newRepresentation(petJson(pet));
-  });
-  return whenThere(representation, (found) => answerConditionally(request, found));
+  const representation = keptOrMade(call, () => representPet(call));
+  return whenThere(representation, (found) => answerConditionally(call.request, found));
+}
+
+async function representPet({
+  readQuery,
+  pathParameter,
+  store,
+}: OperationCall): Promise<Representation> {
+  readQuery();
+  const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
+  const pet = id === undefined ? undefined : await store.findPet(id);
+  if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
+  return newRepresentation(petJson(pet));
 }

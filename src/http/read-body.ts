@@ -22,6 +22,10 @@ export function readBody(
       return;
     }
     if (waitsForContinue) response.writeContinue();
+    if (request.readableEnded) {
+      resolve(Buffer.alloc(0));
+      return;
+    }
 
     const chunks: Buffer[] = [];
     let received = 0;

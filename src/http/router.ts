@@ -11,9 +11,13 @@ export interface Route {
   pathParameter: string;
 }
 
-/** The route of a path without parameter, or, under its stem, of a path that ends in one. */
-const exactPaths = new Map<string, Route>();
-const parameterStems = new Map<string, Route>();
+interface RoutePattern extends Omit<Route, 'pathParameter'> {
+  /** The whole path, or what comes before its parameter. */
+  stem: string;
+  hasParameter: boolean;
+}
+
+const patterns: RoutePattern[] = [];
 
 for (const [path, sharing] of Map.groupBy(operations, (operation) => operation.path)) {
   const byMethod = new Map<string, Operation>();
@@ -21,26 +25,31 @@ for (const [path, sharing] of Map.groupBy(operations, (operation) => operation.p
     byMethod.set(operation.method, operation);
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
-  const route = { byMethod, methods: [...byMethod.keys(), 'OPTIONS'], pathParameter: '' };
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  (parameter === undefined ? exactPaths : parameterStems).set(stem, route);
+  patterns.push({
+    byMethod,
+    methods: [...byMethod.keys(), 'OPTIONS'],
+    stem,
+    hasParameter: parameter !== undefined,
+  });
 }
 
 /** Every method that some operation has, for `OPTIONS *`. */
-export const ALL_METHODS = [
-  ...new Set(
-    [...exactPaths.values(), ...parameterStems.values()].flatMap(({ methods }) => methods),
-  ),
-];
+export const ALL_METHODS = [...new Set(patterns.flatMap(({ methods }) => methods))];
 
+/** Compares with each in turn: there are two, and a table of them would have to hash the path first. */
 export function findRoute(path: string): Route | undefined {
-  const exact = exactPaths.get(path);
-  if (exact !== undefined) return exact;
-  const stemLength = path.lastIndexOf('/') + 1;
-  const route = parameterStems.get(path.slice(0, stemLength));
-  const pathParameter = path.slice(stemLength);
-  if (route === undefined || pathParameter === '') return undefined;
-  return { byMethod: route.byMethod, methods: route.methods, pathParameter };
+  for (const { stem, hasParameter, byMethod, methods } of patterns) {
+    if (!hasParameter) {
+      if (path === stem) return { byMethod, methods, pathParameter: '' };
+    } else if (path.startsWith(stem)) {
+      const pathParameter = path.slice(stem.length);
+      if (pathParameter !== '' && !pathParameter.includes('/')) {
+        return { byMethod, methods, pathParameter };
+      }
+    }
+  }
+  return undefined;
 }
 
 export interface Target {

@@ -1,17 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Handle } from './app.ts';
 import { errorResponse, rawErrorResponse } from './error-response.ts';
-import { explainClientFault, HTTP_VERSION_FAULT, type ClientFault } from './client-fault.ts';
+import { explainClientFault, headFault, type ClientFault } from './client-fault.ts';
 import type { HttpResponse } from './message.ts';
+import { createServer } from './node-http.ts';
 import { readBody } from './read-body.ts';
 import { requestIdOf } from './request-id.ts';
 
-const TARGET_LENGTH_MAX = 8 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
-const HEADERS_MAX = 200;
 const CONNECTIONS_MAX = 10_000;
 /** The event loop takes up to 1,024 events at a time, and looks again in the same turn when there were as many. */
 const TURN_CONNECTIONS_MAX = 1_000;
@@ -82,6 +81,8 @@ class Door {
       joinDuplicateHeaders: true,
       // Ours to refuse, because Node.js would answer without an Error body.
       requireHostHeader: false,
+      // A request that announces no body is not made to end like a stream.
+      optimizeEmptyRequests: true,
     });
     // A timer for every connection, moved with every packet, would cost more than a look now and then.
     this.#server.timeout = 0;
@@ -226,25 +227,4 @@ class Door {
     socket.resume();
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
-}
-
-/** What the parser lets through but HTTP/1.1 forbids, or we do. */
-function headFault(request: IncomingMessage): [ErrorCode, string] | undefined {
-  const { headers, httpVersion, url = '' } = request;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
-  if (url.length > TARGET_LENGTH_MAX) {
-    return ['uri_too_long', `The request target is over ${TARGET_LENGTH_MAX} characters.`];
-  }
-  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
-    return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
-  }
-  const { host } = headers;
-  if (host === undefined ? httpVersion !== '1.0' : !/^[^\s,/?#@\\]*$/.test(host)) {
-    return ['malformed_request', 'A request must have exactly one valid Host header.'];
-  }
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
-  }
-  return undefined;
 }
