@@ -8,7 +8,7 @@ export function ours(dataFolder: string, settings: readonly string[] = []): Reci
     name: 'petstore',
     command: (port) => [
       node,
-      scriptPath('../src/main.ts'),
+      scriptPath('../bin/petstore.js'),
       'serve',
       '--port',
       String(port),

@@ -2,13 +2,13 @@
 // The `petstore` command for a shell whose own Node.js may be old: it hands over to the Node.js 26
 // that was installed beside it, or runs at once where the current one is new enough.
 
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const main = join(root, 'src', 'main.ts');
+const thisFile = fileURLToPath(import.meta.url);
+const root = dirname(dirname(thisFile));
 const NODE_MAJOR_MIN = 26;
 
 const installed = ['node', 'node.exe']
@@ -16,14 +16,18 @@ const installed = ['node', 'node.exe']
   .find((path) => existsSync(path));
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) {
-  await import(main);
+  // What was compiled once is kept for the next start, before the first TypeScript is read. In a folder of
+  // our own: one that others can write to, as the system's temporary folder is, would let them choose the code.
+  module.enableCompileCache(join(root, 'node_modules', '.cache', 'petstore'));
+  await import('../src/main.ts');
 } else if (installed === undefined) {
   process.stderr.write(
     `petstore: Node.js ${process.versions.node} is too old; ${NODE_MAJOR_MIN} or later is needed. Run \`npm ci\` in ${root} to install it.\n`,
   );
   process.exitCode = 2;
 } else {
-  const child = spawn(installed, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const { spawn } = await import('node:child_process');
+  const child = spawn(installed, [thisFile, ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => child.kill(signal));
   }

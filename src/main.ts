@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
 import type { Command } from './cli/command.ts';
 import { unfitRuntime } from './runtime.ts';
 
@@ -13,9 +12,6 @@ const commands: Record<string, () => Promise<Command>> = {
   copy: async () => (await import('./cli/copy.ts')).copy,
   check: async () => (await import('./cli/check.ts')).check,
 };
-
-// What was compiled once is kept in the system's temporary folder: the next start takes a third less.
-enableCompileCache();
 
 async function main(args: string[]): Promise<number> {
   const unfit = unfitRuntime(process.versions);

@@ -10,7 +10,7 @@ import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
 import { errorResponse } from './http/error-response.ts';
-import { jsonResponse } from './http/message.ts';
+import { jsonResponse, type HttpResponse } from './http/message.ts';
 import { PageCache } from './http/page-cache.ts';
 import { healthPages, Pages, type Page } from './http/pages.ts';
 import type { RateLimit } from './http/rate-limit.ts';
@@ -63,8 +63,9 @@ export async function startService(config: Config, around: Surroundings): Promis
   const metrics = new Metrics();
   const readiness = { isReady: async () => false };
   const isReady = () => readiness.isReady();
-  const exposition = Promise.withResolvers<Exposition>();
-  const admin = await openAdmin(config, around, { exposition: exposition.promise, isReady });
+  let exposition: Promise<Exposition> | undefined;
+  const expose = () => (exposition ??= loadExposition(metrics));
+  const admin = await openAdmin(config, around, { expose, isReady });
   opened.defer(async () => admin?.close());
 
   const store = await openConfiguredStore(config);
@@ -104,8 +105,6 @@ export async function startService(config: Config, around: Surroundings): Promis
   opened.defer(async () => {
     readiness.isReady = async () => false;
   });
-  // Only now: nobody needs these numbers before the first request was answered.
-  if (admin !== undefined) void loadExposition(metrics).then(exposition.resolve);
   const everything = opened.move();
   return {
     baseUrl: baseUrlOf(config, server.port),
@@ -118,12 +117,14 @@ export async function startService(config: Config, around: Surroundings): Promis
 
 function publicPages(config: Config, baseUrl: string, isReady: () => Promise<boolean>): Pages {
   const servers = { ...DEFAULT_SERVERS, [config.environment]: baseUrl };
-  const document = jsonResponse(200, JSON.stringify(openApiDocument(servers)));
+  let document: HttpResponse | undefined;
+  const openApi = () => (document ??= jsonResponse(200, JSON.stringify(openApiDocument(servers))));
   return new Pages(
-    new Map([...consolePages(), ['/openapi.json', () => document], ...healthPages(isReady)]),
+    new Map([...consolePages(), ['/openapi.json', openApi], ...healthPages(isReady)]),
   );
 }
 
+/** Loaded when Prometheus asks for the first time, because most who try the service never do. */
 async function loadExposition(metrics: Metrics): Promise<Exposition> {
   const { openExposition } = await import('./ops/exposition.ts');
   return openExposition(metrics);
@@ -143,11 +144,11 @@ export interface Admin {
 export async function openAdmin(
   { adminPort }: Config,
   { newRequestId, log }: Surroundings,
-  { exposition, isReady }: { exposition: Promise<Exposition>; isReady: () => Promise<boolean> },
+  { expose, isReady }: { expose: () => Promise<Exposition>; isReady: () => Promise<boolean> },
 ): Promise<Admin | undefined> {
   if (adminPort === undefined) return undefined;
   const metricsPage: Page = async () => {
-    const found = await exposition;
+    const found = await expose();
     const headers = ['Content-Type', found.contentType];
     return { status: 200, headers, body: await found.text() };
   };

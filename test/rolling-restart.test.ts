@@ -12,7 +12,7 @@ import { serve, temporaryFolder } from './test-process.ts';
 
 const WORKERS = 2;
 const ENDED_MS_MAX = 30_000;
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
 /** The processes that this one has started. */
 function childrenOf(pid: number): string[] {

@@ -77,7 +77,7 @@ async function writeAnimals(file: string, count: number): Promise<void> {
 
 async function runCommand(args: string[]): Promise<Passage> {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [scriptPath('../src/main.ts'), ...args], {
+  const child = spawn(process.execPath, [scriptPath('../bin/petstore.js'), ...args], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   let memoryMib: number | undefined;

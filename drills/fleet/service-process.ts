@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
 
 /** `petstore serve` as a process of its own, on any free port. */

@@ -13,7 +13,7 @@ import type { Store } from '../../src/domain/store.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 
 const LIMIT_MAX = 100;
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../../bin/petstore.js', import.meta.url).pathname;
 
 export type Catalogue = Pick<Store, 'createPet' | 'findPet' | 'listPets'>;
 

@@ -50,7 +50,7 @@ function newShop(t: TestContext) {
       run(importPets, ['-', ...args], Readable.from(chunks)),
     /** Ends the command as a power cut would, as soon as something more of the file is stored. */
     async importAndKill(path: string): Promise<void> {
-      const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+      const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
       const child = spawn(process.execPath, [main, 'import', path, '--data', data]);
       const ended = once(child, 'exit');
       const before = countPets(storeFile);

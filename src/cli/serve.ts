@@ -84,8 +84,9 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
   const { openSharedRateLimits } = await import('../http/rate-limit.ts');
   const { openFleetExposition } = await import('../ops/exposition.ts');
   openSharedRateLimits();
+  const exposition = openFleetExposition();
   const admin = await openAdmin(config, around, {
-    exposition: Promise.resolve(openFleetExposition()),
+    expose: async () => exposition,
     isReady: async () => pool.readyCount > 0,
   });
   let baseUrl: string;

@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import type { Static } from 'typebox';
 
 /**
  * Every error code of the interface and the HTTP status it is answered with. The list is closed and
@@ -76,17 +76,22 @@ export const ERROR_MEANING: Record<ErrorCode, string> = {
 };
 
 /** The body of every error answer: these three fields and no fourth. */
-export const ErrorBody = Type.Object(
-  {
-    code: Type.Enum(ERROR_CODES, { type: 'string', description: 'Machine-readable error code.' }),
-    message: Type.String({ description: 'Human-readable description.' }),
-    status: Type.Integer({ description: 'The HTTP status code.' }),
+export const ErrorBody = {
+  type: 'object',
+  required: ['code', 'message', 'status'],
+  properties: {
+    code: {
+      // For its type alone a list of one: any of them.
+      enum: ERROR_CODES as [ErrorCode],
+      type: 'string',
+      description: 'Machine-readable error code.',
+    },
+    message: { type: 'string', description: 'Human-readable description.' },
+    status: { type: 'integer', description: 'The HTTP status code.' },
   },
-  {
-    title: 'Error',
-    examples: [{ code: 'pet_not_found', message: 'No animal has the id 42.', status: 404 }],
-  },
-);
+  title: 'Error',
+  examples: [{ code: 'pet_not_found', message: 'No animal has this id.', status: 404 }],
+} as const;
 export type ErrorBody = Static<typeof ErrorBody>;
 
 /**

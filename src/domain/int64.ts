@@ -1,5 +1,3 @@
-import { Type } from 'typebox';
-
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
@@ -10,7 +8,7 @@ const INT64_DIGITS_MAX = 19;
  * An exact int64. In memory it is a bigint, because JavaScript's numbers round above 2^53; on the wire
  * it is a JSON number, and the OpenAPI document calls it `integer` with format `int64`.
  */
-export const Int64 = Type.BigInt({ minimum: INT64_MIN, maximum: INT64_MAX });
+export const Int64 = { type: 'bigint', minimum: INT64_MIN, maximum: INT64_MAX } as const;
 
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { crc32 } from './crc32.ts';
 import { Refusal } from './errors.ts';
 import { PET_STATUSES, type PetStatus } from './pet.ts';
@@ -8,17 +7,19 @@ export const LIMIT_MAX = 100;
 export const LIMIT_DEFAULT = 20;
 export const CURSOR_LENGTH_MAX = 64;
 
-export const Limit = Type.Integer({
+export const Limit = {
+  type: 'integer',
   minimum: LIMIT_MIN,
   maximum: LIMIT_MAX,
   default: LIMIT_DEFAULT,
-});
+} as const;
 
-export const Cursor = Type.String({
+export const Cursor = {
+  type: 'string',
   minLength: 1,
   maxLength: CURSOR_LENGTH_MAX,
   pattern: '^[A-Za-z0-9_-]+$',
-});
+} as const;
 
 /** A page as the caller asked for it: at most `limit` animals after `afterId`, in ascending order of id. */
 export interface PageRequest {

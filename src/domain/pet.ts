@@ -1,63 +1,74 @@
-import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import type { Static } from 'typebox';
+import { Compile } from 'typebox/schema';
 import { Refusal } from './errors.ts';
 import { Int64 } from './int64.ts';
 import { unknownNames } from './unknown-names.ts';
 
+// Plain JSON Schema, from which TypeBox makes the types and the checks, and openapi.ts the document.
+
 export const NAME_CODE_POINTS_MAX = 255;
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+
 export type PetStatus = (typeof PET_STATUSES)[number];
+
 const DEFAULT_STATUS: PetStatus = 'available';
 
-export const PetStatus = Type.Enum([...PET_STATUSES], {
+export const PetStatus = {
+  enum: PET_STATUSES,
   type: 'string',
   title: 'PetStatus',
   description: 'Availability status of an animal.',
-});
+} as const;
 
 const fields = {
-  name: Type.String({
+  name: {
+    type: 'string',
     minLength: 1,
     maxLength: NAME_CODE_POINTS_MAX,
     // Inside a class of a Unicode pattern a surrogate is always a lone one.
     pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
     description: "The animal's name, returned exactly as it was sent.",
-  }),
-  categoryId: Type.BigInt({
+  },
+  categoryId: {
     ...Int64,
     description: 'Identifier of the category the animal belongs to.',
-  }),
-};
-
-export const NewPet = Type.Object(
-  {
-    ...fields,
-    status: Type.Optional(Type.Enum([...PET_STATUSES], { ...PetStatus, default: DEFAULT_STATUS })),
   },
-  { title: 'NewPet', examples: [{ name: 'Rex', categoryId: 7, status: 'available' }] },
-);
+} as const;
 
-export const Pet = Type.Object(
-  {
-    id: Type.BigInt({
+export const NewPet = {
+  type: 'object',
+  required: ['name', 'categoryId'],
+  properties: { ...fields, status: { ...PetStatus, default: DEFAULT_STATUS } },
+  title: 'NewPet',
+  examples: [{ name: 'Rex', categoryId: 7, status: 'available' }],
+} as const;
+
+export const Pet = {
+  type: 'object',
+  required: ['id', 'name', 'categoryId', 'status'],
+  properties: {
+    id: {
       ...Int64,
       description: 'Unique identifier assigned by the service on creation.',
-    }),
+    },
     ...fields,
     status: PetStatus,
   },
-  { title: 'Pet', examples: [{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }] },
-);
+  title: 'Pet',
+  examples: [{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }],
+} as const;
 export type Pet = Static<typeof Pet>;
 
 /** An animal as the service is about to store it: complete but for the id that the store assigns. */
 export type NewPet = Omit<Pet, 'id'>;
 
-export const Pets = Type.Array(Pet, {
+export const Pets = {
+  type: 'array',
+  items: Pet,
   title: 'Pets',
   examples: [[{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }]],
-});
+} as const;
 
 type Field = keyof typeof NewPet.properties;
 

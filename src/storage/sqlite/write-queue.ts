@@ -1,3 +1,4 @@
+import { getCompileCacheDir } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../domain/errors.ts';
 import { gather, gatherMs } from '../gather.ts';
@@ -82,6 +83,8 @@ export class WriteQueue {
   #startWriter(): Worker {
     const writer = new Worker(new URL('./writer.ts', import.meta.url), {
       workerData: { file: this.#file },
+      // Compiled code is kept for a thread too, but only where it is told the folder.
+      env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
     });
     writer.on('message', (outcomes: Outcome[]) => this.#settle(outcomes));
     writer.once('error', (fault: unknown) => this.#writerDied(writer, fault));
