@@ -9,10 +9,10 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
 });
 
 /** CRC-32 (ISO-HDLC, the one of zip and png): finds typing errors, protects against nobody. */
-export function crc32(bytes: Uint8Array): number {
+export function crc32(bytes: Uint8Array, length = bytes.length): number {
   let remainder = 0xffffffff;
-  for (const byte of bytes) {
-    remainder = (remainder >>> 8) ^ (TABLE[(remainder ^ byte) & 0xff] ?? 0);
+  for (let at = 0; at < length; at += 1) {
+    remainder = (remainder >>> 8) ^ (TABLE[(remainder ^ (bytes[at] ?? 0)) & 0xff] ?? 0);
   }
   return (remainder ^ 0xffffffff) >>> 0;
 }

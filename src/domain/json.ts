@@ -26,6 +26,7 @@ export function petJson({ id, name, categoryId, status }: Pet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-export function petsJson(pets: readonly Pet[]): string {
-  return `[${pets.map(petJson).join(',')}]`;
+/** The id in what petJson wrote. */
+export function idOfPetJson(json: string): bigint {
+  return BigInt(json.slice('{"id":'.length, json.indexOf(',')));
 }

@@ -1,5 +1,6 @@
 import { crc32 } from './crc32.ts';
 import { Refusal } from './errors.ts';
+import { idOfPetJson } from './json.ts';
 import { PET_STATUSES, type PetStatus } from './pet.ts';
 
 export const LIMIT_MIN = 1;
@@ -26,6 +27,21 @@ export interface PageRequest {
   limit: number;
   status: PetStatus | undefined;
   afterId: bigint;
+}
+
+/** A page as a store gives it: encoded, because whoever asks for one sends it on. */
+export interface EncodedPage {
+  /** The animals, as a JSON array. */
+  json: string;
+  /** The id of the last of them, where another page follows. */
+  lastId: bigint | undefined;
+}
+
+/** Joins animals, each as petJson writes it. One more than the limit tells that another page follows. */
+export function encodePage(found: readonly string[], limit: number): EncodedPage {
+  if (found.length <= limit) return { json: `[${found.join(',')}]`, lastId: undefined };
+  const shown = found.slice(0, limit);
+  return { json: `[${shown.join(',')}]`, lastId: idOfPetJson(shown.at(-1) ?? '') };
 }
 
 /** The query parameters of a list, each with the text it was given, or undefined where it was not. */
@@ -66,10 +82,10 @@ const CHECKED_BYTES = 9;
 const CURSOR_BYTES = 13;
 
 export function newCursor(afterId: bigint, status: PetStatus | undefined): string {
-  const bytes = Buffer.alloc(CURSOR_BYTES);
+  const bytes = Buffer.allocUnsafe(CURSOR_BYTES);
   bytes.writeUInt8(FILTER_BYTE[status ?? 'all'], 0);
   bytes.writeBigInt64BE(afterId, 1);
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, CHECKED_BYTES)), CHECKED_BYTES);
+  bytes.writeUInt32BE(crc32(bytes, CHECKED_BYTES), CHECKED_BYTES);
   return bytes.toString('base64url');
 }
 
@@ -79,7 +95,7 @@ export function parseCursor(text: string, status: PetStatus | undefined): bigint
     bytes.length !== CURSOR_BYTES ||
     // Decoding is lenient, so that many texts give the same bytes: only the one we wrote counts.
     bytes.toString('base64url') !== text ||
-    bytes.readUInt32BE(CHECKED_BYTES) !== crc32(bytes.subarray(0, CHECKED_BYTES))
+    bytes.readUInt32BE(CHECKED_BYTES) !== crc32(bytes, CHECKED_BYTES)
   ) {
     throw new Refusal(
       'invalid_cursor',

@@ -144,7 +144,7 @@ export class App {
   #finish(
     request: HttpRequest,
     passage: Passage,
-    { status, headers, body }: HttpResponse,
+    { status, headers, body, encoding }: HttpResponse,
     fault: unknown,
   ): HttpResponse {
     const { clock, metrics, log, cors } = this.#parts;
@@ -160,7 +160,7 @@ export class App {
       ...passage.headers,
       ...cors.headers(request),
     ];
-    return { status, headers: all, body };
+    return { status, headers: all, body, encoding };
   }
 }
 

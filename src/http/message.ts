@@ -19,6 +19,8 @@ export interface HttpResponse {
   /** Name, value, name, value, …: the form in which node:http takes them without copying. */
   headers: readonly string[];
   body: string | Uint8Array;
+  /** For a body of ASCII alone, which then leaves as it stands in memory. */
+  encoding?: 'latin1' | undefined;
 }
 
 export const JSON_MEDIA_TYPE = 'application/json';
@@ -28,16 +30,12 @@ export function jsonResponse(
   body: string,
   headers: readonly string[] = [],
 ): HttpResponse {
+  const bytes = Buffer.byteLength(body);
   return {
     status,
-    headers: [
-      'Content-Type',
-      JSON_MEDIA_TYPE,
-      'Content-Length',
-      String(Buffer.byteLength(body)),
-      ...headers,
-    ],
+    headers: ['Content-Type', JSON_MEDIA_TYPE, 'Content-Length', String(bytes), ...headers],
     body,
+    encoding: bytes === body.length ? 'latin1' : undefined,
   };
 }
 

@@ -10,7 +10,7 @@ import type { Metrics } from '../ops/metrics.ts';
 import { readJsonBody } from './body.ts';
 import { GET_PET_DEPRECATION, isRemoved } from './deprecation.ts';
 import { answerConditionally, newRepresentation, type Representation } from './conditional.ts';
-import { petJson, petsJson } from '../domain/json.ts';
+import { petJson } from '../domain/json.ts';
 import { whenThere, type Later } from './later.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 import type { PageCache } from './page-cache.ts';
@@ -53,20 +53,14 @@ async function representPage({
   store,
   baseUrl,
 }: OperationCall): Promise<Representation> {
-  const { limit: limitText, status: statusText, cursor: cursorText } = readQuery();
-  const page = parsePageRequest({ limit: limitText, status: statusText, cursor: cursorText });
-  const { limit, status, afterId } = page;
-  // One more than asked for tells whether there is a next page.
-  const found = await store.listPets({ status, afterId, count: limit + 1 });
-  const pets = found.slice(0, limit);
+  const { limit, status, cursor } = readQuery();
+  const page = parsePageRequest({ limit, status, cursor });
+  const { json, lastId } = await store.readPage(page);
   const first = pageUrl(baseUrl, page);
-  const lastId = found.length > limit ? pets.at(-1)?.id : undefined;
-  const links = [`<${first}>; rel="first"`];
-  if (lastId !== undefined) {
-    const cursor = `cursor=${newCursor(lastId, status)}`;
-    links.unshift(`<${first}${first.includes('?') ? '&' : '?'}${cursor}>; rel="next"`);
-  }
-  return newRepresentation(petsJson(pets), links.join(', '));
+  const firstLink = `<${first}>; rel="first"`;
+  if (lastId === undefined) return newRepresentation(json, firstLink);
+  const next = `${first}${first.includes('?') ? '&' : '?'}cursor=${newCursor(lastId, page.status)}`;
+  return newRepresentation(json, `<${next}>; rel="next", ${firstLink}`);
 }
 
 function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {

@@ -16,9 +16,10 @@ const CONNECTIONS_MAX = 10_000;
 const TURN_CONNECTIONS_MAX = 1_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** A client that has read nothing of its answer between two looks is let go. */
-const STALLED_SWEEP_MS = 30_000;
+/** A connection on which nothing has moved for this long is closed: it is idle, or its client reads no more. */
+const QUIET_SECONDS_MAX = 65;
+const LOOK_SECONDS = 5;
+const KEEP_ALIVE = ['Keep-Alive', `timeout=${QUIET_SECONDS_MAX}`];
 /** How long an idle connection may still bring a request after the service was told to end. */
 const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
@@ -53,8 +54,9 @@ interface Connection extends Socket {
   latestResponse?: ServerResponse;
   /** The turn of the event loop in which its latest request was read. */
   latestTurn?: number;
-  /** How much had been written at the last look, while more was waiting. */
-  bytesWrittenBefore?: number | undefined;
+  /** The bytes that had come and gone at the last look, and for how long they have been as many. */
+  bytesMoved?: number;
+  quietSeconds?: number;
 }
 
 class Door {
@@ -62,7 +64,7 @@ class Door {
   readonly #createHandle: (port: number) => Handle;
   readonly #newRequestId: () => string;
   readonly #connections = new Set<Connection>();
-  readonly #sweep: NodeJS.Timeout;
+  readonly #look: NodeJS.Timeout;
   #handle: Handle | undefined;
   #isClosing = false;
   #turn = 0;
@@ -75,7 +77,8 @@ class Door {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      // A timer for every connection, moved with every request, costs more than a look at them now and then.
+      keepAliveTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_SWEEP_MS,
       // A repeated header is then visible as such, instead of all but the first being dropped.
       joinDuplicateHeaders: true,
@@ -84,9 +87,7 @@ class Door {
       // A request that announces no body is not made to end like a stream.
       optimizeEmptyRequests: true,
     });
-    // A timer for every connection, moved with every packet, would cost more than a look now and then.
-    this.#server.timeout = 0;
-    this.#sweep = setInterval(() => this.#dropStalled(), STALLED_SWEEP_MS).unref();
+    this.#look = setInterval(() => this.#closeQuiet(), LOOK_SECONDS * 1000).unref();
     this.#server.on('connection', (socket: Connection) => {
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
@@ -132,7 +133,7 @@ class Door {
     await closed;
     clearTimeout(idle);
     clearTimeout(cut);
-    clearInterval(this.#sweep);
+    clearInterval(this.#look);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -181,12 +182,15 @@ class Door {
     this.#send(response, errorResponse(code, message, ['X-Request-Id', requestId]));
   }
 
-  #send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
+  #send(response: ServerResponse, { status, headers, body, encoding }: HttpResponse): void {
     // The connection may have been refused, or gone, while the answer was made.
     if (response.headersSent || !response.req.socket.writable) return;
     if (this.#isClosing) response.shouldKeepAlive = false;
-    response.writeHead(status, headers as string[]);
-    response.end(body);
+    response.writeHead(
+      status,
+      response.shouldKeepAlive ? [...headers, ...KEEP_ALIVE] : [...headers],
+    );
+    response.end(body, encoding ?? 'utf8');
   }
 
   #answerFault(fault: ClientFault, socket: Duplex): void {
@@ -208,11 +212,13 @@ class Door {
     }
   }
 
-  #dropStalled(): void {
+  #closeQuiet(): void {
     for (const socket of this.#connections) {
-      const isWaiting = socket.writableLength > 0;
-      if (isWaiting && socket.bytesWrittenBefore === socket.bytesWritten) socket.destroy();
-      socket.bytesWrittenBefore = isWaiting ? socket.bytesWritten : undefined;
+      const bytesMoved = socket.bytesRead + socket.bytesWritten;
+      const isQuiet = bytesMoved === socket.bytesMoved;
+      socket.bytesMoved = bytesMoved;
+      socket.quietSeconds = isQuiet ? (socket.quietSeconds ?? 0) + LOOK_SECONDS : 0;
+      if (socket.quietSeconds >= QUIET_SECONDS_MAX) socket.destroy();
     }
   }
 

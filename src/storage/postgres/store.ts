@@ -1,5 +1,7 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import { petJson } from '../../domain/json.ts';
+import { encodePage, type EncodedPage, type PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
@@ -92,6 +94,11 @@ class PostgresStore implements Store {
         ? await this.#reads.ask(statements.LIST_PETS, [afterId, count])
         : await this.#reads.ask(statements.LIST_PETS_OF_STATUS, [status, afterId, count]);
     return rows.map((row) => petOfRow(row as PetRow));
+  }
+
+  async readPage({ limit, ...rest }: PageRequest): Promise<EncodedPage> {
+    const pets = await this.listPets({ ...rest, count: limit + 1 });
+    return encodePage(pets.map(petJson), limit);
   }
 
   /** PostgreSQL has no number that tells without a query whether another process has committed. */

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import { encodePage, type EncodedPage, type PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
@@ -66,6 +67,17 @@ class SqliteStore implements Store {
     return rows.map(petOfRow);
   }
 
+  async readPage({ limit, status, afterId }: PageRequest): Promise<EncodedPage> {
+    const rows =
+      status === undefined
+        ? readRows<[json: string]>(this.#statements.page, afterId, limit + 1)
+        : readRows<[json: string]>(this.#statements.pageOfStatus, status, afterId, limit + 1);
+    return encodePage(
+      rows.map(([json]) => json),
+      limit,
+    );
+  }
+
   /** SQLite counts the commits of all other connections, our own writer's among them. */
   version(): number {
     const [row] = readRows<[bigint]>(this.#statements.version);
@@ -118,12 +130,20 @@ function refuseUnfinishedCopy(file: string): void {
   if (source !== undefined) throw unfinishedCopy(file, source);
 }
 
+/** An animal as petJson writes it: one text is read faster than four values are. */
+const PET_JSON = `format('{"id":%d,"name":%s,"categoryId":%d,"status":"%s"}',
+  id, json_quote(name), category_id, status)`;
+
 function prepareReads(database: DatabaseSync) {
   return {
     pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
     pets: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
     petsOfStatus: database.prepare(
       `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
+    ),
+    page: database.prepare(`SELECT ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
+    pageOfStatus: database.prepare(
+      `SELECT ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
     ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
