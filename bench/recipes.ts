@@ -1,13 +1,20 @@
+import { readFileSync } from 'node:fs';
 import { scriptPath, type Recipe } from './contender.ts';
 
 const node = process.execPath;
 
-/** The service as anybody starts it: keys, validation, metrics and log as they are by default. */
+/** What `npm start` runs: node, its own flags, the program, and `serve`. */
+const startWords = (
+  JSON.parse(readFileSync(scriptPath('../package.json'), 'utf8')) as { scripts: { start: string } }
+).scripts.start.split(' ');
+
+/** The service as `npm start` starts it: keys, validation, metrics and log as they are by default. */
 export function ours(dataFolder: string, settings: readonly string[] = []): Recipe {
   return {
     name: 'petstore',
     command: (port) => [
       node,
+      ...startWords.filter((word) => word.startsWith('--')),
       scriptPath('../bin/petstore.js'),
       'serve',
       '--port',
@@ -26,7 +33,7 @@ export function ours(dataFolder: string, settings: readonly string[] = []): Reci
 export function bare(answerFile: string): Recipe {
   return {
     name: 'bare',
-    command: (port) => [node, scriptPath('contenders/bare.ts'), String(port), answerFile],
+    command: (port) => [node, scriptPath('contenders/bare.js'), String(port), answerFile],
     probe: '/',
   };
 }

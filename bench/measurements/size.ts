@@ -71,7 +71,7 @@ function spreadIds(animalCount: number): string[] {
   });
 }
 
-/** The most memory held, under lists that are kept and lists that are not. */
+/** The most memory held, under lists that are kept, lists that are not, and creates. */
 export async function measureMemory(bench: Bench): Promise<Row[]> {
   const what = 'memory under load';
   const folder = await bench.stores.folderWith(SMALL_COUNT);
@@ -82,7 +82,7 @@ export async function measureMemory(bench: Bench): Promise<Row[]> {
       if (limit === undefined) return [];
       const deep: Load = { method: 'GET', paths: deepPages(DIFFERENT_PAGES, SMALL_COUNT) };
       const loadRounds = bench.isQuick ? QUICK_MEMORY_LOAD_ROUNDS : MEMORY_LOAD_ROUNDS;
-      for (const load of [LIST, deep]) {
+      for (const load of [LIST, deep, CREATE]) {
         for (const { name, url } of [our, limit]) {
           bench.progress.show(`${what}: ${name}`);
           await bench.generator.run(url, load, {
