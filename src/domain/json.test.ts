@@ -26,6 +26,31 @@ test('an animal survives writing and reading to the last digit and character', (
   );
 });
 
+test('a text is read the same, whether its numbers need care or not', () => {
+  const careful = '1234567890123456789';
+  const small = fc.integer({ min: -999_999_999, max: 999_999_999 });
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      small,
+      fc.boolean(),
+      fc.constant(null),
+      fc.string({ unit: 'binary' }),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), tie('value'), { maxKeys: 3 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(value, (any) => {
+      const text = JSON.stringify(any);
+      const [first] = parseJson(`[${text},${careful}]`) as unknown[];
+      assert.deepEqual(parseJson(text), first);
+    }),
+  );
+  assert.equal(parseJson('-0'), 0n);
+  assert.equal(parseJson('999999999999999'), 999_999_999_999_999n);
+});
+
 test('what JSON.parse refuses is refused as invalid_json, however deep', () => {
   for (const text of [
     '',
