@@ -130,19 +130,24 @@ function refuseUnfinishedCopy(file: string): void {
   if (source !== undefined) throw unfinishedCopy(file, source);
 }
 
+/** SQLite plans a statement anew whenever a bare parameter of LIMIT is bound, which costs half as much as a page. */
+const COUNT = '? + 0';
+
 /** An animal as petJson writes it: one text is read faster than four values are. */
 const PET_JSON = `json_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)`;
 
 function prepareReads(database: DatabaseSync) {
   return {
     pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
-    pets: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
-    petsOfStatus: database.prepare(
-      `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
+    pets: database.prepare(
+      `SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`,
     ),
-    page: database.prepare(`SELECT ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
+    petsOfStatus: database.prepare(
+      `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
+    ),
+    page: database.prepare(`SELECT ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`),
     pageOfStatus: database.prepare(
-      `SELECT ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
+      `SELECT ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
     ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
