@@ -3,6 +3,8 @@ import type { Address, Host } from './address.ts';
 import { openConnection, ReadOnlyServer, type Connection } from './connection.ts';
 import { NotSent, stateOf } from './faults.ts';
 
+const SESSION_ENDED = '57P01';
+
 /** No host could be used. The message says of each one why. */
 export class NoHost extends NotSent {
   constructor(faults: { host: Host; error: unknown }[], address: Address) {
@@ -30,7 +32,7 @@ export class Hosts {
       const host = hosts[index];
       if (host === undefined) continue;
       try {
-        const connection = await openConnection(this.#address, host);
+        const connection = await openSession(this.#address, host);
         this.#preferred = index;
         return connection;
       } catch (error) {
@@ -38,6 +40,16 @@ export class Hosts {
       }
     }
     throw new NoHost(faults, this.#address);
+  }
+}
+
+/** A session may be ended by hand while it is being opened, by a server that would take the next one. */
+async function openSession(address: Address, host: Host): Promise<Connection> {
+  try {
+    return await openConnection(address, host);
+  } catch (error) {
+    if (stateOf(error) !== SESSION_ENDED) throw error;
+    return await openConnection(address, host);
   }
 }
 
