@@ -36,17 +36,27 @@ const MEASUREMENTS: Measurement[] = [
   { name: 'postgres', run: measurePostgres },
 ];
 
+const NAMES = MEASUREMENTS.map(({ name }) => name).join(', ');
+const HELP = `npm run bench -- [--quick] [--only NAME ...]
+
+  --quick      a first look, in under two minutes
+  --only NAME  one measurement of ${NAMES}
+
+Only a complete run that is not quick writes docs/benchmarks.md.
+`;
+
 async function main(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
-  });
-  const { quick: isQuick = false, only } = values;
-  const unknown = only?.find((name) => !MEASUREMENTS.some((each) => each.name === name));
-  if (unknown !== undefined) {
-    const names = MEASUREMENTS.map(({ name }) => name).join(', ');
-    process.stderr.write(`bench: there is no measurement "${unknown}"; there are ${names}.\n`);
+  let wishes: ReturnType<typeof readWishes>;
+  try {
+    wishes = readWishes(args);
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n\n${HELP}`);
     return 2;
+  }
+  const { isQuick, only, isHelp } = wishes;
+  if (isHelp) {
+    process.stdout.write(HELP);
+    return 0;
   }
   const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   try {
@@ -64,6 +74,21 @@ async function main(args: string[]): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function readWishes(args: string[]) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { quick: isQuick, only, help: isHelp } = values;
+  const unknown = only?.find((name) => !MEASUREMENTS.some((each) => each.name === name));
+  if (unknown !== undefined) throw new Error(`there is no measurement "${unknown}".`);
+  return { isQuick, only, isHelp };
 }
 
 function writePage(rows: readonly Row[], machine: readonly string[]): void {
@@ -85,9 +110,9 @@ function newBench(folder: string, isQuick: boolean): Bench {
     generator: new Generator({ folder, key, cores: cores.generator }),
     stores: new Stores(folder),
     progress: new Progress(process.stderr),
-    rounds: isQuick ? 3 : 5,
-    roundSeconds: isQuick ? 1 : 3,
-    warmUpSeconds: isQuick ? 1 : 3,
+    rounds: isQuick ? 3 : 9,
+    roundSeconds: isQuick ? 1 : 2,
+    warmUpSeconds: isQuick ? 1 : 5,
   };
 }
 

@@ -19,7 +19,6 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** A connection on which nothing has moved for this long is closed: it is idle, or its client reads no more. */
 const QUIET_SECONDS_MAX = 65;
 const LOOK_SECONDS = 5;
-const KEEP_ALIVE = ['Keep-Alive', `timeout=${QUIET_SECONDS_MAX}`];
 /** How long an idle connection may still bring a request after the service was told to end. */
 const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
@@ -186,10 +185,7 @@ class Door {
     // The connection may have been refused, or gone, while the answer was made.
     if (response.headersSent || !response.req.socket.writable) return;
     if (this.#isClosing) response.shouldKeepAlive = false;
-    response.writeHead(
-      status,
-      response.shouldKeepAlive ? [...headers, ...KEEP_ALIVE] : [...headers],
-    );
+    response.writeHead(status, headers as string[]);
     response.end(body, encoding ?? 'utf8');
   }
 
