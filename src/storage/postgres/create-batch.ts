@@ -1,9 +1,18 @@
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { petOfRow, type PetRow } from '../rows.ts';
-import type { WaitingCreate } from './create-queue.ts';
 import type { Deadline } from './deadline.ts';
 import type { Pool } from './pool.ts';
 import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS, FIND_CLAIMS } from './statements.ts';
+
+export interface WaitingCreate {
+  pet: NewPet;
+  claim: IdempotencyClaim | undefined;
+  deadline: Deadline;
+  resolve: (creation: Creation) => void;
+  reject: (reason: Error) => void;
+}
 
 /**
  * Stores a batch in one statement, and resolves the callers whose animals were stored. Answers the

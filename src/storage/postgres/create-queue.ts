@@ -2,8 +2,8 @@ import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { gather, gatherMs } from '../gather.ts';
-import { createBatch, replayKnown } from './create-batch.ts';
-import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
+import { createBatch, replayKnown, type WaitingCreate } from './create-batch.ts';
+import { deadlineIn, timeLeftMs } from './deadline.ts';
 import { faultOf, overloaded, unavailable, type Fault } from './faults.ts';
 import type { Pool } from './pool.ts';
 
@@ -14,14 +14,6 @@ const BATCH_MAX = 500;
 const ATTEMPTS_MAX = 5;
 /** A create that has less of its time left than this is refused rather than sent. */
 const TIME_TO_SEND_MIN_MS = 1_000;
-
-export interface WaitingCreate {
-  pet: NewPet;
-  claim: IdempotencyClaim | undefined;
-  deadline: Deadline;
-  resolve: (creation: Creation) => void;
-  reject: (reason: Error) => void;
-}
 
 /**
  * Gathers the creates of this process into batches, one in flight at a time: what arrives while one is
