@@ -1,12 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { scriptPath, type Recipe } from './contender.ts';
 
 const node = process.execPath;
-
-/** What `npm start` runs: node, its own flags, the program, and `serve`. */
-const startWords = (
-  JSON.parse(readFileSync(scriptPath('../package.json'), 'utf8')) as { scripts: { start: string } }
-).scripts.start.split(' ');
 
 /** The service as `npm start` starts it: keys, validation, metrics and log as they are by default. */
 export function ours(dataFolder: string, settings: readonly string[] = []): Recipe {
@@ -14,7 +8,6 @@ export function ours(dataFolder: string, settings: readonly string[] = []): Reci
     name: 'petstore',
     command: (port) => [
       node,
-      ...startWords.filter((word) => word.startsWith('--')),
       scriptPath('../bin/petstore.js'),
       'serve',
       '--port',

@@ -10,12 +10,21 @@ import { fileURLToPath } from 'node:url';
 const thisFile = fileURLToPath(import.meta.url);
 const root = dirname(dirname(thisFile));
 const NODE_MAJOR_MIN = 26;
+// Left alone, the youngest generation of the heap grows under any load: 50 MiB more, and nothing is faster.
+const HEAP_FLAG = '--max-semi-space-size';
+const HEAP_FLAG_MIB = 8;
 
 const installed = ['node', 'node.exe']
   .map((name) => join(root, 'node_modules', '.bin', name))
   .find((path) => existsSync(path));
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) {
+  // The flag must be there before the program is. On Windows no process can become another, and it does without.
+  const isFlagGiven = process.execArgv.some((flag) => flag.startsWith(HEAP_FLAG));
+  if (!isFlagGiven && process.platform !== 'win32') {
+    const flags = [`${HEAP_FLAG}=${HEAP_FLAG_MIB}`, ...process.execArgv];
+    process.execve(process.execPath, [process.execPath, ...flags, ...process.argv.slice(1)]);
+  }
   // What was compiled once is kept for the next start, before the first TypeScript is read. In a folder of
   // our own: one that others can write to, as the system's temporary folder is, would let them choose the code.
   module.enableCompileCache(join(root, 'node_modules', '.cache', 'petstore'));
