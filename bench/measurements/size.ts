@@ -10,12 +10,12 @@ import { LIST } from './reads.ts';
 
 const SMALL_COUNT = 1_000;
 const LARGE_COUNT = 10_000_000;
-const QUICK_LARGE_COUNT = 1_000_000;
+const QUICK_LARGE_COUNT = 300_000;
 const START_COUNT = 1_000_000;
 const STARTS = 11;
 const MEMORY_LOAD_SECONDS = 15;
 const QUICK_MEMORY_LOAD_SECONDS = 1;
-const QUICK_STARTS = 5;
+const QUICK_STARTS = 3;
 /** More answers than the service remembers, and about as many pages as 1,000 animals can give. */
 const DIFFERENT_PAGES = 37_000;
 
