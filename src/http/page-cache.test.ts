@@ -89,6 +89,33 @@ test('what is kept is bounded, whatever is asked for', async () => {
   assert.equal(made, 81, 'the first of forty had to go');
 });
 
+test('a key of any length is answered, and a long one is not held', async () => {
+  const cache = new PageCache(() => 1);
+  const madeFor = async (key: string) => {
+    let made = 0;
+    for (let time = 0; time < 5; time += 1) {
+      await cache.get(key, undefined, async () => {
+        made += 1;
+        return newRepresentation('x');
+      });
+    }
+    return made;
+  };
+  assert.equal(await madeFor('k'.repeat(256)), 2);
+  assert.equal(await madeFor('k'.repeat(257)), 5);
+});
+
+test('a commit that a long key met first is not overlooked by the others of its turn', async () => {
+  let version = 1;
+  const cache = new PageCache(() => version);
+  const get = (key: string, turn: number) =>
+    cache.get(key, turn, async () => newRepresentation(String(version)));
+  for (let time = 0; time < 3; time += 1) await get('page', 1);
+  version = 2;
+  await get('k'.repeat(257), 2);
+  assert.equal((await get('page', 2)).response.body, '2');
+});
+
 test('the store is asked once for all requests of a turn, and again for one that may have come later', async () => {
   let version = 1;
   let asked = 0;

@@ -1,6 +1,8 @@
 import type { Representation } from './conditional.ts';
 import type { Later } from './later.ts';
 
+/** A longer key is not worth remembering; the targets of honest callers are far below it. */
+const KEY_LENGTH_MAX = 256;
 /** How many keys are remembered as asked for; beyond it they are all forgotten. */
 const ASKED_KEYS_MAX = 10_000;
 /** Characters of encoded answers kept at the most; beyond it they all go at once. */
@@ -35,6 +37,7 @@ export class PageCache {
     const version = this.#currentVersion(turn);
     if (version === undefined) return make();
     if (version !== this.#keptVersion) this.#forget(version);
+    if (key.length > KEY_LENGTH_MAX) return make();
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
 

@@ -130,7 +130,7 @@ function refuseUnfinishedCopy(file: string): void {
   if (source !== undefined) throw unfinishedCopy(file, source);
 }
 
-/** SQLite plans a statement anew whenever a bare parameter of LIMIT is bound, which costs half as much as a page. */
+/** SQLite plans a statement anew whenever a bare parameter of LIMIT is bound, which costs a third as much as the page. */
 const COUNT = '? + 0';
 
 /** An animal as petJson writes it: one text is read faster than four values are. */
