@@ -72,6 +72,13 @@ describe('Bytes on a raw socket', () => {
     for (const answer of answers) assertErrorBody(answer);
   });
 
+  test('a create that announces no body is told so at once', async () => {
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
+    const [answer] = parseAnswers(await exchange(port, [`${head}\r\n`], { answersMax: 1 }));
+    assert.equal(answer?.status, 400);
+    assert.match(answer?.body ?? '', /"code":"invalid_json","message":"The body is empty/);
+  });
+
   test('a body cut short stores nothing', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: 500\r\n\r\n`;
     const answers = parseAnswers(
