@@ -5,11 +5,6 @@ export interface HttpRequest {
   target: string;
   /** By lower-case name. Values of a repeated header are joined by ", ", as RFC 9110 has it. */
   headers: Readonly<Record<string, string | undefined>>;
-  /**
-   * The turn of the event loop in which the request was read, where it certainly began to be sent before
-   * that turn did: what is known of the store in that turn is then new enough for it. Otherwise undefined.
-   */
-  turn: number | undefined;
   /** Reads the whole body, or refuses with `body_too_large`. */
   readBody: (bytesMax: number) => Promise<Buffer>;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { newRepresentation } from './conditional.ts';
 import { PageCache } from './page-cache.ts';
 
@@ -8,7 +9,7 @@ test('an answer that is asked for again is kept as long as the version stays, an
   let made = 0;
   const cache = new PageCache(() => version);
   const get = async () => {
-    const { response } = await cache.get('page', undefined, async () => {
+    const { response } = await cache.get('page', async () => {
       made += 1;
       return newRepresentation(String(version));
     });
@@ -26,7 +27,7 @@ test('pages that are asked for once, as on a walk through the catalogue, are not
   let made = 0;
   const walk = async (pages: number) => {
     for (let page = 0; page < pages; page += 1) {
-      await cache.get(`page ${page}`, undefined, async () => {
+      await cache.get(`page ${page}`, async () => {
         made += 1;
         return newRepresentation('x');
       });
@@ -42,20 +43,21 @@ test('an answer that was read before a commit is not kept beyond it', async () =
   let version = 1;
   const cache = new PageCache(() => version);
   const slow = Promise.withResolvers<string>();
-  await cache.get('page', undefined, async () => newRepresentation('first'));
-  const early = cache.get('page', undefined, async () => newRepresentation(await slow.promise));
+  await cache.get('page', async () => newRepresentation('first'));
+  const early = cache.get('page', async () => newRepresentation(await slow.promise));
+  await turn();
   version = 2;
-  await cache.get('other', undefined, async () => newRepresentation('x'));
+  await cache.get('other', async () => newRepresentation('x'));
   slow.resolve('old');
   await early;
-  const fresh = await cache.get('page', undefined, async () => newRepresentation('new'));
+  const fresh = await cache.get('page', async () => newRepresentation('new'));
   assert.equal(fresh.response.body, 'new');
 });
 
 test('without a version nothing is kept', async () => {
   const cache = new PageCache(() => undefined);
   for (const body of ['one', 'two', 'three']) {
-    const { response } = await cache.get('page', undefined, async () => newRepresentation(body));
+    const { response } = await cache.get('page', async () => newRepresentation(body));
     assert.equal(response.body, body);
   }
 });
@@ -63,12 +65,10 @@ test('without a version nothing is kept', async () => {
 test('a refused answer is not kept', async () => {
   const cache = new PageCache(() => 1);
   for (let time = 0; time < 3; time += 1) {
-    await assert.rejects(async () =>
-      cache.get('page', undefined, () => Promise.reject(new Error('no'))),
-    );
+    await assert.rejects(async () => cache.get('page', () => Promise.reject(new Error('no'))));
   }
   assert.equal(
-    (await cache.get('page', undefined, async () => newRepresentation('yes'))).response.body,
+    (await cache.get('page', async () => newRepresentation('yes'))).response.body,
     'yes',
   );
 });
@@ -78,7 +78,7 @@ test('what is kept is bounded, whatever is asked for', async () => {
   const body = 'x'.repeat(1024 * 1024);
   let made = 0;
   const get = (key: string) =>
-    cache.get(key, undefined, async () => {
+    cache.get(key, async () => {
       made += 1;
       return newRepresentation(body);
     });
@@ -94,7 +94,7 @@ test('a key of any length is answered, and a long one is not held', async () => 
   const madeFor = async (key: string) => {
     let made = 0;
     for (let time = 0; time < 5; time += 1) {
-      await cache.get(key, undefined, async () => {
+      await cache.get(key, async () => {
         made += 1;
         return newRepresentation('x');
       });
@@ -108,33 +108,47 @@ test('a key of any length is answered, and a long one is not held', async () => 
 test('a commit that a long key met first is not overlooked by the others of its turn', async () => {
   let version = 1;
   const cache = new PageCache(() => version);
-  const get = (key: string, turn: number) =>
-    cache.get(key, turn, async () => newRepresentation(String(version)));
-  for (let time = 0; time < 3; time += 1) await get('page', 1);
+  const get = (key: string) => cache.get(key, async () => newRepresentation(String(version)));
+  for (let time = 0; time < 3; time += 1) await get('page');
   version = 2;
-  await get('k'.repeat(257), 2);
-  assert.equal((await get('page', 2)).response.body, '2');
+  const [, page] = await Promise.all([get('k'.repeat(257)), get('page')]);
+  assert.equal(page.response.body, '2');
 });
 
-test('the store is asked once for all requests of a turn, and again for one that may have come later', async () => {
+test('the requests of one turn of the event loop share one look at the version, after the last of them', async () => {
   let version = 1;
-  let asked = 0;
+  let looks = 0;
   const cache = new PageCache(() => {
-    asked += 1;
+    looks += 1;
     return version;
   });
-  const get = (turn: number | undefined) =>
-    cache.get('page', turn, async () => newRepresentation(String(version)));
-  await get(1);
-  await get(1);
-  assert.equal(asked, 1);
+  const get = () => cache.get('page', async () => newRepresentation(String(version)));
+  await get();
+  await get();
+  assert.equal(looks, 2);
+  const first = get();
+  // Committed after the first request of this turn was read, and before the second was.
   version = 2;
-  assert.equal(
-    (await get(1)).response.body,
-    '1',
-    'begun before the turn, and so before the commit',
+  const second = get();
+  assert.equal((await second).response.body, '2');
+  assert.equal((await first).response.body, '2');
+  assert.equal(looks, 3);
+});
+
+test('a version that cannot be looked at fails every request that waits for it, and only those', async () => {
+  let isBroken = false;
+  const cache = new PageCache(() => {
+    if (isBroken) throw new Error('no version');
+    return 1;
+  });
+  const get = () => cache.get('page', async () => newRepresentation('x'));
+  for (let time = 0; time < 3; time += 1) await get();
+  isBroken = true;
+  const outcomes = await Promise.allSettled([get(), get()]);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected'],
   );
-  assert.equal((await get(undefined)).response.body, '2');
-  assert.equal((await get(1)).response.body, '2', 'and never back again');
-  assert.equal((await get(2)).response.body, '2');
+  isBroken = false;
+  assert.equal((await get()).response.body, 'x');
 });

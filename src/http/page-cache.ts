@@ -1,5 +1,4 @@
 import type { Representation } from './conditional.ts';
-import type { Later } from './later.ts';
 
 /** A longer key is not worth remembering; the targets of honest callers are far below it. */
 const KEY_LENGTH_MAX = 256;
@@ -22,19 +21,15 @@ export class PageCache {
   readonly #kept = new Map<string, Representation>();
   readonly #asked = new Set<string>();
   #keptVersion: number | undefined;
-  #askedInTurn: number | undefined;
+  #look: Promise<number | undefined> | undefined;
   #keptLength = 0;
 
   constructor(version: () => number | undefined) {
     this.#version = version;
   }
 
-  get(
-    key: string,
-    turn: number | undefined,
-    make: () => Promise<Representation>,
-  ): Later<Representation> {
-    const version = this.#currentVersion(turn);
+  async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
+    const version = await this.#currentVersion();
     if (version === undefined) return make();
     if (version !== this.#keptVersion) this.#forget(version);
     if (key.length > KEY_LENGTH_MAX) return make();
@@ -42,18 +37,28 @@ export class PageCache {
     if (kept !== undefined) return kept;
 
     const isAskedAgain = this.#noteAsked(key);
-    return make().then((made) => {
-      // What was read after the version was asked for is at least as new as that version.
-      if (isAskedAgain && version === this.#keptVersion) this.#keep(key, made);
-      return made;
-    });
+    const made = await make();
+    // What was read after the version is at least as new as that version.
+    if (isAskedAgain && version === this.#keptVersion) this.#keep(key, made);
+    return made;
   }
 
-  /** Asks the store, or goes by what it said to another request of the same turn. */
-  #currentVersion(turn: number | undefined): number | undefined {
-    if (turn !== undefined && turn === this.#askedInTurn) return this.#keptVersion;
-    this.#askedInTurn = turn;
-    return this.#version();
+  /**
+   * Requests that were read in the same turn of the event loop wait for its end and share one look at the
+   * store, which is then later than every one of them was read.
+   */
+  #currentVersion(): Promise<number | undefined> {
+    this.#look ??= new Promise((resolve, reject) => {
+      setImmediate(() => {
+        this.#look = undefined;
+        try {
+          resolve(this.#version());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    return this.#look;
   }
 
   #noteAsked(key: string): boolean {

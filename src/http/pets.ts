@@ -45,7 +45,7 @@ function keptOrMade(
   make: () => Promise<Representation>,
 ): Later<Representation> {
   const key = isStrict ? `${request.target} strict` : request.target;
-  return cache.get(key, request.turn, make);
+  return cache.get(key, make);
 }
 
 async function representPage({

@@ -12,8 +12,6 @@ import { requestIdOf } from './request-id.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
-/** The event loop takes up to 1,024 events at a time, and looks again in the same turn when there were as many. */
-const TURN_CONNECTIONS_MAX = 1_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 /** A connection on which nothing has moved for this long is closed: it is idle, or its client reads no more. */
@@ -51,8 +49,6 @@ export async function openServer(parts: ServerParts): Promise<HttpServer> {
 interface Connection extends Socket {
   /** Its latest response: a fault in the bytes that follow must not cut into it. */
   latestResponse?: ServerResponse;
-  /** The turn of the event loop in which its latest request was read. */
-  latestTurn?: number;
   /** The bytes that had come and gone at the last look, and for how long they have been as many. */
   bytesMoved?: number;
   quietSeconds?: number;
@@ -66,8 +62,6 @@ class Door {
   readonly #look: NodeJS.Timeout;
   #handle: Handle | undefined;
   #isClosing = false;
-  #turn = 0;
-  #isTurnOpen = false;
 
   constructor({ createHandle, newRequestId }: ServerParts) {
     this.#createHandle = createHandle;
@@ -137,7 +131,6 @@ class Door {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const connection: Connection = request.socket;
-    const turn = this.#turnOf(connection);
     connection.latestResponse = response;
     const fault = headFault(request);
     if (fault !== undefined) {
@@ -148,30 +141,10 @@ class Door {
       method: request.method ?? '',
       target: request.url ?? '',
       headers: request.headers as Record<string, string | undefined>,
-      turn,
       readBody: (bytesMax) => readBody(request, response, bytesMax),
     });
     if (answer instanceof Promise) void answer.then((later) => this.#send(response, later));
     else if (answer !== undefined) this.#send(response, answer);
-  }
-
-  /**
-   * What is read in a turn was there before the turn began, with two exceptions: a request behind another
-   * one on the same connection, and connections beyond what one turn looks at.
-   */
-  #turnOf(socket: Connection): number | undefined {
-    if (!this.#isTurnOpen) {
-      this.#isTurnOpen = true;
-      setImmediate(() => {
-        this.#isTurnOpen = false;
-        this.#turn += 1;
-      });
-    }
-    const isBehindAnother =
-      socket.latestTurn === this.#turn || socket.latestResponse?.writableFinished === false;
-    socket.latestTurn = this.#turn;
-    const isCrowded = this.#connections.size > TURN_CONNECTIONS_MAX;
-    return isBehindAnother || isCrowded ? undefined : this.#turn;
   }
 
   #refuseHead(response: ServerResponse, code: ErrorCode, message: string): void {
