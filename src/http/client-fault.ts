@@ -5,7 +5,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 export type ClientFault = NodeJS.ErrnoException & { rawPacket?: Buffer };
 
 /** A code and a message for the caller. */
-type Explained = [code: ErrorCode, message: string];
+export type Explained = [code: ErrorCode, message: string];
 
 const TARGET_LENGTH_MAX = 8 * 1024;
 const HEADERS_MAX = 200;
@@ -28,7 +28,7 @@ export function explainClientFault({ code, rawPacket }: ClientFault): Explained 
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return ['request_timeout', 'The request did not arrive completely in time.'];
     case 'HPE_HEADER_OVERFLOW':
-      return isRequestLine(rawPacket)
+      return isLongRequestLine(rawPacket)
         ? ['uri_too_long', 'The request target is too long.']
         : ['headers_too_large', 'The request headers are too large.'];
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
@@ -49,10 +49,11 @@ function headOf(packet: Buffer | undefined): string {
   return packet?.toString('latin1', 0, 256) ?? '';
 }
 
-/** Whether all that overflowed is one line: then it is the target that is too long. */
-function isRequestLine(packet: Buffer | undefined): boolean {
-  if (packet === undefined || packet.includes('\n')) return false;
-  return /^[A-Z]+ /.test(packet.toString('latin1', 0, 16));
+/** Whether the packet begins with a request line that is too long by itself. */
+function isLongRequestLine(packet: Buffer | undefined): boolean {
+  if (packet === undefined || !/^[A-Z]+ /.test(packet.toString('latin1', 0, 16))) return false;
+  const lineEnd = packet.indexOf('\n');
+  return lineEnd === -1 || lineEnd > TARGET_LENGTH_MAX;
 }
 
 /** A method that is a proper word but unknown is 501; anything else is no request at all. */
@@ -74,10 +75,14 @@ export function headFault(request: IncomingMessage): Explained | undefined {
     return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
   }
   const { host } = headers;
-  if (host === undefined ? httpVersion !== '1.0' : !/^[^\s,/?#@\\]*$/.test(host)) {
+  const isHostNeeded = httpVersion === '1.1';
+  if ((host ?? '') === '' ? isHostNeeded : !/^[^\s,/?#@\\]+$/.test(host ?? '')) {
     return ['malformed_request', 'A request must have exactly one valid Host header.'];
   }
   const coding = headers['transfer-encoding'];
+  if (coding !== undefined && httpVersion === '1.0') {
+    return ['malformed_request', 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'];
+  }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return ['not_implemented', 'The only transfer coding that is read is chunked.'];
   }

@@ -15,7 +15,9 @@ export function parseQuery(
   if (query === '') return NOTHING;
   const values: Record<string, string> = {};
   const unknown: string[] = [];
-  for (const [name, value] of new URLSearchParams(query)) {
+  // URLSearchParams would drop a question mark at the beginning, which here is part of a name.
+  const pairs = new URLSearchParams(query.startsWith('?') ? `&${query}` : query);
+  for (const [name, value] of pairs) {
     if (!names.includes(name)) {
       unknown.push(name);
     } else if (Object.hasOwn(values, name)) {

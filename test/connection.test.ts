@@ -1,0 +1,255 @@
+// Several requests on one connection, and clients that do not behave: what bytes on a raw socket show.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { drillStaleReads } from '../drills/stale-reads/stale-reads.ts';
+import { exchange, parseAnswers } from './raw-socket.ts';
+import { serve, temporaryFolder } from './test-process.ts';
+import { send, sqliteStorage, startTestService, type TestService } from './test-service.ts';
+
+const MIB = 1024 * 1024;
+
+describe('One connection', () => {
+  let service: TestService;
+  let port: number;
+  const warnings: Error[] = [];
+  const noteWarning = (warning: Error) => warnings.push(warning);
+
+  const head = (line: string, ...more: string[]) =>
+    [line, 'Host: a', `Authorization: Bearer ${service.key}`, ...more, '', ''].join('\r\n');
+  const get = (target: string, ...more: string[]) => head(`GET ${target} HTTP/1.1`, ...more);
+  const post = (name: string, ...more: string[]) => {
+    const body = JSON.stringify({ name, categoryId: 1 });
+    return head('POST /v1/pets HTTP/1.1', `Content-Length: ${body.length}`, ...more) + body;
+  };
+  const names = async () => {
+    const { text } = await service.send('/pets?limit=100');
+    return (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
+  };
+
+  before(async () => {
+    process.on('warning', noteWarning);
+    service = await startTestService(sqliteStorage);
+    port = Number(new URL(service.baseUrl).port);
+  });
+  after(() => {
+    process.off('warning', noteWarning);
+    return service.close();
+  });
+
+  test('500 pipelined requests whose responses are read get 500 responses in order', async () => {
+    const requests = Array.from({ length: 500 }, (_, index) =>
+      get(`/v1/pets?limit=${(index % 100) + 1}`, `X-Request-Id: r${index}`),
+    );
+    const received = await exchange(port, [requests.join('')], { answersMax: 500 });
+    const answers = parseAnswers(received);
+    assert.equal(answers.length, 500);
+    for (const [index, { status, head: answered }] of answers.entries()) {
+      assert.equal(status, 200);
+      assert.match(answered, new RegExp(`^x-request-id: r${index}$`, 'im'));
+    }
+  });
+
+  test('a list pipelined behind a create contains the created animal', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const name = `behind-${round}`;
+      const [created, listed] = parseAnswers(
+        await exchange(port, [post(name) + get('/v1/pets?limit=100')], { answersMax: 2 }),
+      );
+      assert.equal(created?.status, 201);
+      assert.ok(listed?.body.includes(`"${name}"`), `round ${round}: ${listed?.body}`);
+    }
+  });
+
+  test('a client that closes its sending side after a create still gets the response', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const [answer] = parseAnswers(await exchange(port, [post(`half-${round}`)], { end: true }));
+      assert.equal(answer?.status, 201, `round ${round}`);
+    }
+  });
+
+  test('a client that closes its sending side after several requests gets all responses, then the close', async () => {
+    const requests = [post('half-first'), get('/v1/pets?limit=1'), post('half-last')].join('');
+    const answers = parseAnswers(await exchange(port, [requests], { end: true }));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 200, 201],
+    );
+  });
+
+  test('CONNECT behind a create is refused after the response of the create, and the connection closes', async () => {
+    const connectLine = head('CONNECT example.org:443 HTTP/1.1');
+    const answers = parseAnswers(
+      await exchange(port, [post('before-connect') + connectLine + post('after-connect')]),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 501],
+    );
+    assert.ok(!(await names()).includes('after-connect'));
+  });
+
+  test('a request that offers an upgrade gets its response, and what follows it is not handled', async () => {
+    const offer = get('/v1/pets?limit=1', 'Connection: Upgrade', 'Upgrade: h2c');
+    const bytes = [offer + post('after-upgrade'), post('after-upgrade')];
+    const answers = parseAnswers(await exchange(port, bytes));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200],
+    );
+    assert.match(answers[0]?.head ?? '', /^connection: close$/im);
+    assert.ok(!(await names()).includes('after-upgrade'));
+  });
+
+  test('what follows a request that was refused with a close is not handled', async () => {
+    const twoHosts = get('/v1/pets', 'Host: b');
+    for (const first of [twoHosts, post('ok') + twoHosts]) {
+      await exchange(port, [first + post('after-refusal')]);
+    }
+    assert.ok(!(await names()).includes('after-refusal'));
+  });
+
+  test('garbage behind requests gets its own Error after their responses, however much of it comes', async () => {
+    const garbage = Array.from({ length: 30 }, () => `garbage\r\n\r\n${'x'.repeat(1000)}`);
+    const received = exchangeSlowly(port, [post('before-garbage'), ...garbage]);
+    const answers = parseAnswers(await received);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 400],
+    );
+    await sleep(0);
+    assert.deepEqual(warnings, []);
+  });
+
+  test('a 413 reaches a client that is still sending 4 MB, and a connection that is kept goes on', async () => {
+    const body = Buffer.alloc(4 * MIB, 0x20);
+    const line = 'POST /v1/pets HTTP/1.1';
+    for (let round = 0; round < 20; round += 1) {
+      const isClosing = round % 2 === 0;
+      const length = `Content-Length: ${body.length}`;
+      const request = isClosing ? head(line, length, 'Connection: close') : head(line, length);
+      const rest = isClosing ? [] : [get('/v1/pets?limit=1')];
+      const received = await exchange(port, [request, body, ...rest], { answersMax: 2 });
+      const answers = parseAnswers(received);
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        isClosing ? [413] : [413, 200],
+        `round ${round}`,
+      );
+    }
+  });
+
+  test('HTTP/1.0 has no Expect and no Transfer-Encoding', async () => {
+    const body = '{"name":"Old","categoryId":1}';
+    const line = 'POST /v1/pets HTTP/1.0';
+    const expecting = head(line, 'Expect: 100-continue', `Content-Length: ${body.length}`) + body;
+    const [created] = parseAnswers(await exchange(port, [expecting]));
+    assert.equal(created?.status, 201);
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const coded = head(line, 'Connection: keep-alive', 'Transfer-Encoding: chunked') + chunks;
+    const answers = parseAnswers(await exchange(port, [coded + get('/v1/pets')]));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400],
+    );
+  });
+
+  test('a target over its limit is 414, whether or not its packet holds the whole head', async () => {
+    for (const length of [8_300, 15_000, 17_000, 40_000]) {
+      const whole = get(`/v1/pets?x=${'a'.repeat(length)}`);
+      for (const bytes of [whole, whole.slice(0, whole.indexOf('\r\n'))]) {
+        if (bytes.length < 16 * 1024 && bytes !== whole) continue;
+        const [answer] = parseAnswers(await exchange(port, [bytes], { answersMax: 1 }));
+        assert.equal(answer?.status, 414, `${length} characters, ${bytes.length} bytes`);
+      }
+    }
+  });
+
+  test('an empty Host is 400 with HTTP/1.1', async () => {
+    const [answer] = parseAnswers(
+      await exchange(port, [get('/v1/pets').replace('Host: a', 'Host:')]),
+    );
+    assert.equal(answer?.status, 400);
+    assert.match(answer?.body ?? '', /"code":"malformed_request"/);
+  });
+
+  test('a second question mark is part of the name of a parameter', async () => {
+    const listed = await service.send('/pets??limit=1');
+    assert.ok((JSON.parse(listed.text) as unknown[]).length > 1, 'no limit was given');
+    const strict = { headers: { prefer: 'handling=strict' } };
+    assert.equal((await service.send('/pets??limit=1', strict)).status, 400);
+  });
+
+  test('a body that does not arrive in time is logged and counted as the 408 that was sent', async () => {
+    const slow = head('POST /v1/pets HTTP/1.1', 'Content-Length: 9', 'X-Request-Id: too-slow');
+    const [answer] = parseAnswers(await exchange(port, [`${slow}{`]));
+    assert.equal(answer?.status, 408);
+    const line = service.logLines.find((each) => each.includes('"too-slow"')) ?? '{}';
+    assert.equal((JSON.parse(line) as { status: number }).status, 408);
+  });
+});
+
+/** Sends pieces with pauses, so that each arrives by itself, and collects what comes back until the close. */
+async function exchangeSlowly(port: number, pieces: string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  const closed = new Promise((resolve) => {
+    socket.on('close', resolve);
+    socket.on('error', resolve);
+  });
+  for (const piece of pieces) {
+    if (!socket.destroyed) socket.write(piece);
+    await sleep(5);
+  }
+  await closed;
+  return received;
+}
+
+test('clients that pipeline and never read cost little memory, and do not silence the service', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t)]);
+  const headers = { authorization: `Bearer ${service.key}` };
+  const port = Number(new URL(service.baseUrl).port);
+  const name = '\u{1F431}'.repeat(255);
+  const body = JSON.stringify({ name, categoryId: 1 });
+  await Promise.all(
+    Array.from({ length: 100 }, () =>
+      send(`${service.baseUrl}/pets`, { method: 'POST', headers, body }),
+    ),
+  );
+  const residentMiB = () => {
+    const status = readFileSync(`/proc/${service.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+  const list = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+  const document = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n';
+  // The first use of each part takes memory too.
+  await exchange(port, [list + document], { answersMax: 2 });
+  const beforeMiB = residentMiB();
+  const flood = Buffer.from((list + document).repeat(4_000));
+  const sockets: Socket[] = Array.from({ length: 80 }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write(flood);
+    return socket;
+  });
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  let peakMiB = 0;
+  for (let look = 0; look < 30; look += 1) {
+    await sleep(100);
+    peakMiB = Math.max(peakMiB, residentMiB());
+    const live = await send(`${new URL(service.baseUrl).origin}/livez`);
+    assert.equal(live.status, 200);
+  }
+  assert.ok(peakMiB - beforeMiB < 150, `${Math.round(peakMiB - beforeMiB)} MiB more`);
+});
+
+test('no read through one process misses a create that another has acknowledged', async () => {
+  const report = await drillStaleReads({ reads: 200 });
+  assert.ok(report.creates > 0);
+  assert.deepEqual(report.violations, []);
+});
