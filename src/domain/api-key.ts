@@ -79,8 +79,9 @@ export function hashApiKey(secret: string): string {
 
 export type KeyState = 'active' | 'expired' | 'revoked';
 
+/** A revocation time is never compared with the clock: the machine that set it may have another one. */
 export function stateOfKey(key: ApiKey, now: Date): KeyState {
-  if (key.revokedAt !== undefined && key.revokedAt <= now) return 'revoked';
+  if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';
   return 'active';
 }

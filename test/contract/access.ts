@@ -93,10 +93,15 @@ export function accessContract(storage: TestStorage): void {
       assert.match(String(refused.headers['www-authenticate']), /error="invalid_token"/);
     });
 
-    test('a revoked key is 401', async () => {
-      const key = await service.addKey({ revokedAt: new Date('2026-11-14T00:00:00Z') });
-      assertError(await service.send('/pets', as(`Bearer ${key}`)), 'invalid_api_key', /revoked/);
-    });
+    for (const [whose, date] of [
+      ['before now', '2026-11-14T00:00:00Z'],
+      ['ahead of the clock of this machine', '2099-01-01T00:00:00Z'],
+    ] as const) {
+      test(`a key with a revocation time ${whose} is 401`, async () => {
+        const key = await service.addKey({ revokedAt: new Date(date) });
+        assertError(await service.send('/pets', as(`Bearer ${key}`)), 'invalid_api_key', /revoked/);
+      });
+    }
 
     test('a read-only key may list and get, and is 403 on POST with nothing stored', async () => {
       const listBefore = (await service.send('/pets')).text;
