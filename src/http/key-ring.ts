@@ -9,6 +9,15 @@ const STALENESS_MAX_MS = 5_000;
 const REFRESH_INTERVAL_MS = 2_000;
 const USE_RECORD_INTERVAL_MS = 30_000;
 
+/**
+ * Anybody can invent a well-formed key, and each one costs a query. These limits leave the connections of
+ * the store to callers whose key is known.
+ */
+const LOOK_UPS_MAX = 100;
+const LOOK_UPS_IN_FLIGHT_MAX = 2;
+/** Requests that may wait for the next refresh at once. */
+const WAITING_MAX = 1_000;
+
 /** A failed round shows in the age of the ring, and the next round tries again. */
 function every(intervalMs: number, work: () => Promise<void>): NodeJS.Timeout {
   return setInterval(() => void work().catch(() => undefined), intervalMs).unref();
@@ -16,9 +25,17 @@ function every(intervalMs: number, work: () => Promise<void>): NodeJS.Timeout {
 
 type KeyStore = Pick<Store, 'findApiKey' | 'listApiKeys' | 'recordKeyUse'>;
 
+interface LookUp {
+  askedAtMs: number;
+  found: Promise<ApiKey | undefined>;
+}
+
 /**
  * The keys in memory, so that checking one needs no query. They are read again every two seconds; where
  * that fails for longer than a revocation may take, the ring refuses to vouch for any key.
+ *
+ * An unknown key may have been made a moment ago by another process, so it is looked up: once between two
+ * refreshes, and only while the limits above allow it. Otherwise it waits for the next refresh.
  */
 export class KeyRing {
   readonly #store: KeyStore;
@@ -27,6 +44,10 @@ export class KeyRing {
   #keys = new Map<string, ApiKey>();
   #freshAtMs = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
+  /** By hash: the look-ups that no refresh has made superfluous yet. */
+  readonly #lookUps = new Map<string, LookUp>();
+  #lookUpsInFlight = 0;
+  #waiting: (() => void)[] = [];
   #usedSinceRecord = new Map<string, Date>();
 
   constructor(store: KeyStore, clock: Clock) {
@@ -54,13 +75,57 @@ export class KeyRing {
   }
 
   async #ask(hash: string, isStale: boolean): Promise<ApiKey | undefined> {
-    if (isStale) await this.#refresh();
-    const known = this.#keys.get(hash);
-    if (known !== undefined) return known;
-    // Perhaps made a moment ago, by another process.
-    const found = await this.#store.findApiKey(hash);
-    if (found !== undefined) this.#keys.set(hash, found);
-    return found;
+    if (isStale) {
+      await this.#refresh();
+      const known = this.#keys.get(hash);
+      if (known !== undefined) return known;
+    }
+    const earlier = this.#lookUps.get(hash);
+    if (earlier !== undefined) return earlier.found;
+    if (this.#lookUps.size >= LOOK_UPS_MAX || this.#lookUpsInFlight >= LOOK_UPS_IN_FLIGHT_MAX) {
+      return this.#findAfterRefresh(hash);
+    }
+    const askedAtMs = this.#clock.elapsedMs();
+    const lookUp = { askedAtMs, found: this.#lookUp(hash, askedAtMs) };
+    this.#lookUps.set(hash, lookUp);
+    try {
+      return await lookUp.found;
+    } catch (error) {
+      // The next request may try again.
+      if (this.#lookUps.get(hash) === lookUp) this.#lookUps.delete(hash);
+      throw error;
+    }
+  }
+
+  async #lookUp(hash: string, askedAtMs: number): Promise<ApiKey | undefined> {
+    this.#lookUpsInFlight += 1;
+    try {
+      const found = await this.#store.findApiKey(hash);
+      // A refresh that began after this look-up has seen at least as much.
+      if (this.#freshAtMs > askedAtMs) return this.#keys.get(hash);
+      return found && this.#learn(found);
+    } finally {
+      this.#lookUpsInFlight -= 1;
+    }
+  }
+
+  /** Of two reads that overlap either may be the newer one, but a key once revoked stays revoked. */
+  #learn(key: ApiKey): ApiKey {
+    const known = this.#keys.get(key.hash);
+    if (known?.revokedAt !== undefined) return known;
+    this.#keys.set(key.hash, key);
+    return key;
+  }
+
+  /** Waits for a refresh that begins later than now: a key that it does not contain does not exist. */
+  async #findAfterRefresh(hash: string): Promise<ApiKey | undefined> {
+    if (this.#waiting.length >= WAITING_MAX) {
+      throw new Refusal('overloaded', 'Too many unknown API keys are waiting; try again shortly.');
+    }
+    const askedAtMs = this.#clock.elapsedMs();
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#freshAtMs < askedAtMs) throw keysUnavailable('the keys could not be read again');
+    return this.#keys.get(hash);
   }
 
   noteUse(key: ApiKey): void {
@@ -77,14 +142,25 @@ export class KeyRing {
 
   async #readKeys(): Promise<void> {
     const askedAtMs = this.#clock.elapsedMs();
+    const waiting = this.#waiting;
+    this.#waiting = [];
     try {
-      const keys = await this.#store.listApiKeys();
-      this.#keys = new Map(keys.map((key) => [key.hash, key]));
-      this.#freshAtMs = askedAtMs;
+      this.#replaceKeys(await this.#store.listApiKeys(), askedAtMs);
     } catch (cause) {
-      throw new Refusal('unavailable', 'API keys cannot be checked right now; try again shortly.', {
-        cause,
-      });
+      throw keysUnavailable(cause);
+    } finally {
+      for (const goOn of waiting) goOn();
+    }
+  }
+
+  #replaceKeys(keys: readonly ApiKey[], askedAtMs: number): void {
+    const before = this.#keys;
+    this.#keys = new Map(keys.map((key) => [key.hash, key]));
+    this.#freshAtMs = askedAtMs;
+    for (const [hash, lookUp] of this.#lookUps) {
+      const found = before.get(hash);
+      if (lookUp.askedAtMs < askedAtMs) this.#lookUps.delete(hash);
+      else if (found !== undefined) this.#learn(found);
     }
   }
 
@@ -94,4 +170,10 @@ export class KeyRing {
     this.#usedSinceRecord = new Map();
     await this.#store.recordKeyUse(used);
   }
+}
+
+function keysUnavailable(cause: unknown): Refusal {
+  return new Refusal('unavailable', 'API keys cannot be checked right now; try again shortly.', {
+    cause,
+  });
 }
