@@ -20,7 +20,7 @@ import type { Pages } from './pages.ts';
 import type { OperationCall } from './pets.ts';
 import { parseQuery } from './query.ts';
 import type { RateVerdict } from './rate-limit.ts';
-import { logRequest, type Passage } from './request-log.ts';
+import { RequestLog, type Passage } from './request-log.ts';
 import { requestIdOf } from './request-id.ts';
 import { ALL_METHODS, findRoute, parseTarget, PREFIX, type Route, type Target } from './router.ts';
 
@@ -56,10 +56,12 @@ export type Handle = (request: HttpRequest) => Later<HttpResponse>;
 export class App {
   readonly #parts: AppParts;
   readonly #deprecated: readonly string[];
+  readonly #requestLog: RequestLog;
 
   constructor(parts: AppParts) {
     this.#parts = parts;
     this.#deprecated = deprecationHeaders(GET_PET_DEPRECATION, parts.baseUrl);
+    this.#requestLog = new RequestLog(parts.log);
   }
 
   handle(request: HttpRequest): Later<HttpResponse> {
@@ -147,10 +149,10 @@ export class App {
     { status, headers, body, encoding }: HttpResponse,
     fault: unknown,
   ): HttpResponse {
-    const { clock, metrics, log, cors } = this.#parts;
+    const { clock, metrics, cors } = this.#parts;
     const durationMs = clock.elapsedMs() - passage.startedMs;
     metrics.requestEnded(passage.operation?.id ?? 'other', status, durationMs);
-    logRequest(log, request, passage, { status, durationMs, fault });
+    this.#requestLog.add(request, passage, { status, durationMs, fault });
     const all = [
       ...headers,
       'X-Request-Id',

@@ -22,32 +22,65 @@ export interface Outcome {
 const SLOW_REQUEST_MS = 1_000;
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
+/** After a failed or slow request has its line, others of its kind are counted for this long. */
+const COUNTED_MS = 10_000;
+
 /**
- * One line for a failed or slow request, and for any other only when somebody listens at debug: a line a
- * request would cost a third of the throughput. Never a key, a body or an Authorization header.
+ * Writes one line for a failed or slow request, and for any other only at level debug: one line per request
+ * costs a third of the throughput. Never a key, a body or an Authorization header.
+ *
+ * Refused and slow requests can be provoked in any number. Only the first of each kind has a line with its
+ * id and cause; those that follow it are counted, and the count is written at the end of the interval.
  */
-export function logRequest(
-  log: Log,
-  request: HttpRequest,
-  passage: Passage,
-  { status, durationMs, fault }: Outcome,
-): void {
-  const hasFailed = status >= 500;
-  const isSlow = durationMs >= SLOW_REQUEST_MS;
-  if (!hasFailed && !isSlow && !log.isLevelEnabled('debug')) return;
-  const line = {
-    requestId: passage.requestId,
-    traceId: TRACE_PARENT.exec(request.headers['traceparent'] ?? '')?.[1],
-    keyId: passage.keyId,
-    method: request.method,
-    operation: passage.operation?.id,
-    status,
-    durationMs: Math.round(durationMs * 1000) / 1000,
-    err: hasFailed ? causeOf(fault) : undefined,
-  };
-  if (hasFailed) log.error(line, 'request failed');
-  else if (isSlow) log.warn(line, 'request was slow');
-  else log.debug(line, 'request');
+export class RequestLog {
+  readonly #log: Log;
+  readonly #counts = new Map<string, number>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  add(request: HttpRequest, passage: Passage, { status, durationMs, fault }: Outcome): void {
+    const hasFailed = status >= 500;
+    const isSlow = durationMs >= SLOW_REQUEST_MS;
+    const isDebug = this.#log.isLevelEnabled('debug');
+    if (!hasFailed && !isSlow && !isDebug) return;
+    const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
+    const message = hasFailed ? 'request failed' : isSlow ? 'request was slow' : 'request';
+    const operation = passage.operation?.id;
+    // A fault of another type is a defect of the service, and each one has its cause in the log.
+    const isForeseen = fault === undefined || fault instanceof Refusal;
+    if (isForeseen && !isDebug) {
+      const kind = { operation, status, code: fault?.code };
+      if (this.#isRepeated(kind, level, message)) return;
+    }
+    this.#log[level](
+      {
+        requestId: passage.requestId,
+        traceId: TRACE_PARENT.exec(request.headers['traceparent'] ?? '')?.[1],
+        keyId: passage.keyId,
+        method: request.method,
+        operation,
+        status,
+        durationMs: Math.round(durationMs * 1000) / 1000,
+        err: hasFailed ? causeOf(fault) : undefined,
+      },
+      message,
+    );
+  }
+
+  #isRepeated(kind: object, level: 'error' | 'warn' | 'debug', message: string): boolean {
+    const name = `${message} ${JSON.stringify(kind)}`;
+    const count = this.#counts.get(name);
+    this.#counts.set(name, (count ?? -1) + 1);
+    if (count !== undefined) return true;
+    setTimeout(() => {
+      const repeated = { ...kind, count: this.#counts.get(name), seconds: COUNTED_MS / 1000 };
+      this.#counts.delete(name);
+      if (repeated.count !== 0) this.#log[level](repeated, `${message}: repeated`);
+    }, COUNTED_MS).unref();
+    return false;
+  }
 }
 
 function causeOf(fault: unknown): unknown {
