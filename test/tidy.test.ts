@@ -56,7 +56,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   [/^src\/storage\//, /^src\/(domain|storage)\/|^node:/, 'storage speaks in terms of the domain'],
   [
     /^src\/http\//,
-    /^src\/(domain|ops|http)\/|^rate-limiter-flexible$|^typebox$|^node:/,
+    /^src\/(domain|ops|http)\/|^typebox$|^node:/,
     'http is given its store; it never opens one',
   ],
   [

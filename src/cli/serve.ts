@@ -83,7 +83,7 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
   const firstKey = await makeFirstKey(config, around);
   const { openSharedRateLimits } = await import('../http/rate-limit.ts');
   const { openFleetExposition } = await import('../ops/exposition.ts');
-  openSharedRateLimits();
+  openSharedRateLimits(config.rateLimit, around.clock);
   const exposition = openFleetExposition();
   const admin = await openAdmin(config, around, {
     expose: async () => exposition,

@@ -27,7 +27,7 @@ import { ALL_METHODS, findRoute, parseTarget, PREFIX, type Route, type Target } 
 export interface AppParts {
   store: Store;
   authenticate: Authenticate;
-  countRequest: ((keyId: string) => Promise<RateVerdict>) | undefined;
+  countRequest: ((keyId: string) => Later<RateVerdict>) | undefined;
   cors: Cors;
   /** What is served outside the interface, without a key. */
   pages: Pages;

@@ -1,10 +1,8 @@
-import {
-  RateLimiterCluster,
-  RateLimiterClusterMaster,
-  RateLimiterMemory,
-  RateLimiterRes,
-} from 'rate-limiter-flexible';
+import cluster from 'node:cluster';
+import type { Clock } from '../domain/clock.ts';
+import { Refusal } from '../domain/errors.ts';
 import { errorResponse } from './error-response.ts';
+import { whenThere, type Later } from './later.ts';
 import type { HttpResponse } from './message.ts';
 
 export interface RateLimit {
@@ -13,40 +11,131 @@ export interface RateLimit {
 }
 
 export interface RateVerdict {
-  /** `RateLimit` and `RateLimit-Policy`, for every answer to this key. */
+  /** `RateLimit` and `RateLimit-Policy`, for every response to this key. */
   headers: string[];
   refusal: HttpResponse | undefined;
 }
 
+/** The primary counts in microseconds; one that takes this long is stopped or overloaded. */
+const COUNT_TIMEOUT_MS = 5_000;
+/** Requests of a worker that may wait to be counted at once. */
+const WAITING_MAX = 10_000;
+
+/** The requests a key has made in its window, this one included, and the rest of the window. */
+interface Usage {
+  used: number;
+  leftMs: number;
+}
+
+type CountUsage<Result> = (keyId: string) => Result;
+
+/** A message from a worker to the primary, and its reply: one usage per key, in the same order. */
+interface CountRequest {
+  countUsage: string[];
+}
+interface CountReply {
+  usages: Usage[];
+}
+
 /** Counts the requests of each key, and says what the headers and perhaps the refusal are. */
 export function createRateLimit(
-  { requests, windowSeconds }: RateLimit,
-  { isWorker }: { isWorker: boolean },
-) {
-  const policy = { keyPrefix: 'petstore', points: requests, duration: windowSeconds };
+  limit: RateLimit,
+  { isWorker, clock }: { isWorker: boolean; clock: Clock },
+): (keyId: string) => Later<RateVerdict> {
+  const { requests, windowSeconds } = limit;
   // Workers count together, in the primary: the limit is that of the key, not of the process.
-  const limiter = isWorker ? new RateLimiterCluster(policy) : new RateLimiterMemory(policy);
-
-  return async function countRequest(keyId: string): Promise<RateVerdict> {
-    const state = await limiter.consume(keyId).catch((refused: unknown) => {
-      if (refused instanceof RateLimiterRes) return refused;
-      throw refused;
+  const countUsage = isWorker ? countInPrimary() : countHere(limit, clock);
+  return (keyId) =>
+    whenThere<Usage, RateVerdict>(countUsage(keyId), ({ used, leftMs }) => {
+      const secondsLeft = Math.ceil(leftMs / 1000);
+      const headers = [
+        'RateLimit-Policy',
+        `"default";q=${requests};w=${windowSeconds}`,
+        'RateLimit',
+        `"default";r=${Math.max(0, requests - used)};t=${secondsLeft}`,
+      ];
+      return { headers, refusal: used > requests ? rateLimited(secondsLeft) : undefined };
     });
-    const secondsLeft = Math.ceil(state.msBeforeNext / 1000);
-    const headers = [
-      'RateLimit-Policy',
-      `"default";q=${requests};w=${windowSeconds}`,
-      'RateLimit',
-      `"default";r=${state.remainingPoints};t=${secondsLeft}`,
-    ];
-    const isOver = state.consumedPoints > requests;
-    return { headers, refusal: isOver ? rateLimited(secondsLeft) : undefined };
-  };
 }
 
 /** In the primary: keeps the counts of all its workers. */
-export function openSharedRateLimits(): void {
-  void new RateLimiterClusterMaster();
+export function openSharedRateLimits(limit: RateLimit | undefined, clock: Clock): void {
+  if (limit === undefined) return;
+  const countUsage = countHere(limit, clock);
+  cluster.on('message', (worker, message: Partial<CountRequest> | null) => {
+    if (message?.countUsage === undefined) return;
+    const reply: CountReply = { usages: message.countUsage.map(countUsage) };
+    // Without a callback, a worker that has died in the meantime would end the primary.
+    worker.send(reply, () => undefined);
+  });
+}
+
+/**
+ * Fixed windows that begin with the first request of a key. They are measured with the monotonic clock: the
+ * other one can be set. There is one entry per key of the store at most.
+ */
+function countHere({ windowSeconds }: RateLimit, clock: Clock): CountUsage<Usage> {
+  const windows = new Map<string, { used: number; endsAtMs: number }>();
+  return (keyId) => {
+    const nowMs = clock.elapsedMs();
+    let window = windows.get(keyId);
+    if (window === undefined || window.endsAtMs <= nowMs) {
+      window = { used: 0, endsAtMs: nowMs + windowSeconds * 1000 };
+      windows.set(keyId, window);
+    }
+    window.used += 1;
+    return { used: window.used, leftMs: window.endsAtMs - nowMs };
+  };
+}
+
+interface Waiting {
+  keyId: string;
+  resolve: (usage: Usage) => void;
+  timer: NodeJS.Timeout;
+}
+
+/**
+ * Asks the primary for all requests that wait, and asks again only when it has replied: the channel then
+ * holds one message at most, however long the primary is silent.
+ */
+function countInPrimary(): CountUsage<Promise<Usage>> {
+  const waiting = new Set<Waiting>();
+  let asked: Waiting[] = [];
+
+  function ask(): void {
+    if (asked.length > 0 || waiting.size === 0) return;
+    asked = [...waiting];
+    waiting.clear();
+    const request: CountRequest = { countUsage: asked.map(({ keyId }) => keyId) };
+    // Where the primary is gone, no reply comes and the worker is about to end.
+    process.send?.(request, undefined, undefined, () => undefined);
+  }
+
+  process.on('message', (message: Partial<CountReply> | null) => {
+    if (message?.usages === undefined) return;
+    for (const [index, usage] of message.usages.entries()) {
+      clearTimeout(asked[index]?.timer);
+      asked[index]?.resolve(usage);
+    }
+    asked = [];
+    ask();
+  });
+
+  return (keyId) =>
+    new Promise((resolve, reject) => {
+      if (waiting.size >= WAITING_MAX) {
+        reject(new Refusal('overloaded', 'Too many requests are waiting; try again shortly.'));
+        return;
+      }
+      const timer = setTimeout(() => {
+        waiting.delete(entry);
+        const cause = 'the primary did not count the request in time';
+        reject(new Refusal('unavailable', 'Requests cannot be counted right now.', { cause }));
+      }, COUNT_TIMEOUT_MS);
+      const entry = { keyId, resolve, timer };
+      waiting.add(entry);
+      ask();
+    });
 }
 
 function rateLimited(secondsLeft: number): HttpResponse {

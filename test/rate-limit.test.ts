@@ -1,0 +1,124 @@
+// The rate limit when a clock is set, a process stops or dies, or a client gives up.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serve, temporaryFolder, type Running } from './test-process.ts';
+import { send, sqliteStorage, startTestService, type Received } from './test-service.ts';
+
+const WAIT_MS_MAX = 60_000;
+const ABORTS = 500;
+const CONNECTIONS = 64;
+const DAY_MS = 86_400_000;
+
+async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + WAIT_MS_MAX;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadlineMs, what);
+    await sleep(50);
+  }
+}
+
+async function serveWithWorkers(t: TestContext, rateLimit: string): Promise<Running> {
+  const flags = ['--workers', '2', '--rate-limit', rateLimit, '--admin-port', '0'];
+  const service = await serve(t, ['--data', temporaryFolder(t), ...flags]);
+  // A stopped process does not end when it is told to.
+  t.after(() => service.kill('SIGCONT'));
+  return service;
+}
+
+/** One request on a connection that stays open: a primary that is stopped passes no new ones on. */
+function list(service: Running, agent: Agent): Promise<Pick<Received, 'status' | 'text'>> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${service.key}` };
+    const sent = request(`${service.baseUrl}/pets`, { agent, headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+for (const days of [-400, 400]) {
+  test(`a step of the clock by ${days} days changes neither the count nor Retry-After`, async (t) => {
+    const now = Date.now();
+    t.mock.timers.enable({ apis: ['Date'], now });
+    const service = await startTestService(sqliteStorage, { flags: ['--rate-limit', '1/600s'] });
+    t.after(() => service.close());
+    assert.equal((await service.send('/pets')).status, 200);
+    t.mock.timers.setTime(now + days * DAY_MS);
+    const over = await service.send('/pets');
+    assert.equal(over.status, 429);
+    const seconds = Number(over.headers['retry-after']);
+    assert.ok(seconds > 0 && seconds <= 600, `Retry-After: ${seconds}`);
+  });
+}
+
+test('a key may use its requests again when the window has passed', async (t) => {
+  const service = await startTestService(sqliteStorage, { flags: ['--rate-limit', '1/1s'] });
+  t.after(() => service.close());
+  await service.send('/pets');
+  await until('the window has passed', async () => (await service.send('/pets')).status === 200);
+});
+
+test('a worker whose primary is stopped answers 503 unavailable, and 200 when it runs again', async (t) => {
+  const service = await serveWithWorkers(t, '100000/60s');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  assert.equal((await list(service, agent)).status, 200);
+  service.kill('SIGSTOP');
+  const { status, text } = await list(service, agent);
+  assert.equal(status, 503);
+  assert.equal((JSON.parse(text) as { code: string }).code, 'unavailable');
+  service.kill('SIGCONT');
+  await until('counted again', async () => (await list(service, agent)).status === 200);
+});
+
+test('a worker that dies while the primary counts for it does not end the primary', async (t) => {
+  const service = await serveWithWorkers(t, '100000/60s');
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  t.after(() => agent.destroy());
+  const listAll = () => Array.from({ length: CONNECTIONS }, () => list(service, agent));
+  await Promise.all(listAll());
+  service.kill('SIGSTOP');
+  const unanswered = Promise.allSettled(listAll());
+  await sleep(200);
+  const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8');
+  process.kill(Number.parseInt(children, 10), 'SIGKILL');
+  await sleep(200);
+  service.kill('SIGCONT');
+  await unanswered;
+  const headers = { authorization: `Bearer ${service.key}` };
+  assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
+  await until('the primary noticed', () => /"msg":"a worker died"/.test(service.stderr()));
+});
+
+test('no request stays in flight when clients abort their bodies', async (t) => {
+  const service = await serveWithWorkers(t, '100000/60s');
+  const { port } = new URL(service.baseUrl);
+  const head = [
+    'POST /v1/pets HTTP/1.1',
+    'Host: a',
+    `Authorization: Bearer ${service.key}`,
+    'Content-Length: 100',
+  ];
+  for (let index = 0; index < ABORTS; index += 1) {
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(`${head.join('\r\n')}\r\n\r\n{"name":`, () => socket.destroy());
+      });
+      socket.on('close', () => resolve());
+    });
+  }
+  const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
+  await until('none is in flight', async () => {
+    const { text } = await send(`${admin}/metrics`);
+    return /^petstore_requests_in_flight 0$/m.test(text);
+  });
+});
