@@ -219,6 +219,21 @@ function idempotency(promise: PromiseOf): void {
     },
   );
 
+  promise(
+    'of 2,000 concurrent duplicates one creates, all others replay it, and none is refused',
+    async (store) => {
+      const claim = newClaim('once', REX, await createKey(store));
+      const creations = await Promise.all(
+        Array.from({ length: 2_000 }, () => store.createPet(REX, claim)),
+      );
+      assert.deepEqual(creations[0], { kind: 'created', pet: { ...REX, id: 1n } });
+      for (const creation of creations.slice(1)) {
+        assert.deepEqual(creation, { kind: 'replayed', pet: { ...REX, id: 1n } });
+      }
+      assert.equal(await countPets(store), 1);
+    },
+  );
+
   promise('the same claim with another animal is a conflict and stores nothing', async (store) => {
     const apiKey = await createKey(store);
     const max: NewPet = { ...REX, name: 'Max' };
@@ -239,6 +254,18 @@ function idempotency(promise: PromiseOf): void {
       ),
     );
     assert.deepEqual(kinds.toSorted(), ['claim_conflict', 'claim_conflict', 'created', 'replayed']);
+    assert.equal(await countPets(store), 1);
+
+    // Known by now: whichever comes first decides nothing.
+    const again = [max, REX, max, REX].map((pet) =>
+      store.createPet(pet, newClaim('once', pet, apiKey)),
+    );
+    assert.deepEqual((await Promise.all(again)).map(({ kind }) => kind).toSorted(), [
+      'claim_conflict',
+      'claim_conflict',
+      'replayed',
+      'replayed',
+    ]);
     assert.equal(await countPets(store), 1);
   });
 

@@ -1,10 +1,10 @@
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet } from '../../domain/pet.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { petOfRow, type PetRow } from '../rows.ts';
 import type { Deadline } from './deadline.ts';
 import type { Pool } from './pool.ts';
-import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS, FIND_CLAIMS } from './statements.ts';
+import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS } from './statements.ts';
 
 export interface WaitingCreate {
   pet: NewPet;
@@ -15,74 +15,69 @@ export interface WaitingCreate {
 }
 
 /**
- * Stores a batch in one statement, and resolves the callers whose animals were stored. Answers the
- * others: their claims are known already. Throws when nothing is known of any.
+ * Stores a batch in one statement and resolves its callers. Creates under the same claim are settled
+ * together: one animal is sent for them, and what the store has for the claim decides about each. Returns
+ * the creates that are still open, because another process took their claims meanwhile; sent again, they
+ * find out. Throws when nothing is known of any.
  */
 export async function createBatch(
   pool: Pool,
   batch: WaitingCreate[],
   deadline: Deadline,
 ): Promise<WaitingCreate[]> {
-  const pets = [
-    batch.map(({ pet }) => pet.name),
-    batch.map(({ pet }) => pet.categoryId),
-    batch.map(({ pet }) => pet.status),
-  ];
   if (batch.every(({ claim }) => claim === undefined)) {
-    const [row] = await pool.query(CREATE_PETS, pets, deadline);
+    const [row] = await pool.query(CREATE_PETS, petColumns(batch), deadline);
     const [before] = row as [bigint];
-    batch.forEach((create, index) => resolveCreated(create, before + BigInt(index + 1)));
+    batch.forEach(({ pet, resolve }, index) => {
+      const { name, categoryId, status } = pet;
+      const id = before + BigInt(index + 1);
+      resolve({ kind: 'created', pet: { id, name, categoryId, status } });
+    });
     return [];
   }
+  const duplicates = [...Map.groupBy(batch, claimName).values()];
+  const sent = duplicates.flatMap(([first]) => first ?? []);
   const claims = [
-    batch.map(({ claim }) => claim?.apiKeyId),
-    batch.map(({ claim }) => claim?.key),
-    batch.map(({ claim }) => claim?.fingerprint),
-    batch.map(({ claim }) => claim?.now.getTime()),
-    batch.map(({ claim }) => claim?.expiresAt.getTime()),
+    sent.map(({ claim }) => claim?.apiKeyId),
+    sent.map(({ claim }) => claim?.key),
+    sent.map(({ claim }) => claim?.fingerprint),
+    sent.map(({ claim }) => claim?.now.getTime()),
+    sent.map(({ claim }) => claim?.expiresAt.getTime()),
   ];
-  const rows = await pool.query(CREATE_PETS_WITH_CLAIMS, [...pets, ...claims], deadline);
-  const known = new Set(batch);
-  for (const [ordinal, id] of rows as [bigint, bigint][]) {
-    const create = batch[Number(ordinal) - 1];
-    if (create === undefined) continue;
-    known.delete(create);
-    resolveCreated(create, id);
+  const rows = await pool.query(
+    CREATE_PETS_WITH_CLAIMS,
+    [...petColumns(sent), ...claims],
+    deadline,
+  );
+  for (const [ordinal, known, ...pet] of rows as [bigint, string | null, ...PetRow][]) {
+    const index = Number(ordinal) - 1;
+    settle(duplicates[index] ?? [], known, petOfRow(pet));
+    duplicates[index] = [];
   }
-  return [...known];
+  return duplicates.flat();
 }
 
-/**
- * Resolves creates whose claims are known with what those made. Answers the ones still open: their
- * claims were known a moment ago and are gone now.
- */
-export async function replayKnown(
-  pool: Pool,
-  known: WaitingCreate[],
-  deadline: Deadline,
-): Promise<WaitingCreate[]> {
-  const values = [
-    known.map(({ claim }) => claim?.apiKeyId),
-    known.map(({ claim }) => claim?.key),
-    known.map(({ claim }) => claim?.now.getTime()),
+function petColumns(creates: WaitingCreate[]): unknown[] {
+  return [
+    creates.map(({ pet }) => pet.name),
+    creates.map(({ pet }) => pet.categoryId),
+    creates.map(({ pet }) => pet.status),
   ];
-  const rows = await pool.query(FIND_CLAIMS, values, deadline);
-  const open = new Set(known);
-  for (const [ordinal, fingerprint, ...pet] of rows as [bigint, string, ...PetRow][]) {
-    const create = known[Number(ordinal) - 1];
-    if (create === undefined) continue;
-    open.delete(create);
-    create.resolve(creationOf(create, fingerprint, pet));
+}
+
+/** Equal for creates under the same claim; a create without one is alone. */
+function claimName(create: WaitingCreate): unknown {
+  const { claim } = create;
+  return claim === undefined ? create : JSON.stringify([claim.apiKeyId, claim.key]);
+}
+
+/** Resolves the creates of one claim: `known` is its fingerprint where it was stored before. */
+function settle(duplicates: WaitingCreate[], known: string | null, pet: Pet): void {
+  const [first, ...others] = duplicates;
+  const fingerprint = known ?? first?.claim?.fingerprint;
+  if (known === null) first?.resolve({ kind: 'created', pet });
+  for (const { claim, resolve } of known === null ? others : duplicates) {
+    const isSame = claim?.fingerprint === fingerprint;
+    resolve(isSame ? { kind: 'replayed', pet: { ...pet } } : { kind: 'claim_conflict' });
   }
-  return [...open];
-}
-
-function creationOf({ claim }: WaitingCreate, fingerprint: string, pet: PetRow): Creation {
-  if (claim?.fingerprint !== fingerprint) return { kind: 'claim_conflict' };
-  return { kind: 'replayed', pet: petOfRow(pet) };
-}
-
-function resolveCreated({ pet, resolve }: WaitingCreate, id: bigint): void {
-  const { name, categoryId, status } = pet;
-  resolve({ kind: 'created', pet: { id, name, categoryId, status } });
 }

@@ -2,7 +2,7 @@ import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { gather, gatherMs } from '../gather.ts';
-import { createBatch, replayKnown, type WaitingCreate } from './create-batch.ts';
+import { createBatch, type WaitingCreate } from './create-batch.ts';
 import { deadlineIn, timeLeftMs } from './deadline.ts';
 import { faultOf, overloaded, unavailable, type Fault } from './faults.ts';
 import type { Pool } from './pool.ts';
@@ -23,7 +23,7 @@ const TIME_TO_SEND_MIN_MS = 1_000;
 export class CreateQueue {
   readonly #pool: Pool;
   readonly #callTimeoutMs: number;
-  #waiting: WaitingCreate[] = [];
+  readonly #waiting: WaitingCreate[] = [];
   #sending: Promise<void> | undefined;
   #gatherMs = 0;
 
@@ -51,35 +51,13 @@ export class CreateQueue {
       await new Promise<void>((resolve) => {
         gather(this.#gatherMs, resolve);
       });
-      const batch = this.#takeBatch();
+      const batch = this.#waiting.splice(0, BATCH_MAX);
       const sentAtMs = performance.now();
       await this.#settle(batch);
       const tookMs = performance.now() - sentAtMs;
       this.#gatherMs = gatherMs({ writes: batch.length, tookMs });
     }
     this.#sending = undefined;
-  }
-
-  /** The next batch, oldest first; a claim that is in it already waits for the batch after it. */
-  #takeBatch(): WaitingCreate[] {
-    const batch: WaitingCreate[] = [];
-    const later: WaitingCreate[] = [];
-    const claimed = new Set<string>();
-    let index = 0;
-    for (; index < this.#waiting.length && batch.length < BATCH_MAX; index += 1) {
-      const create = this.#waiting[index];
-      if (create === undefined) break;
-      const { claim } = create;
-      const name = claim && JSON.stringify([claim.apiKeyId, claim.key]);
-      if (name !== undefined && claimed.has(name)) {
-        later.push(create);
-        continue;
-      }
-      if (name !== undefined) claimed.add(name);
-      batch.push(create);
-    }
-    this.#waiting = [...later, ...this.#waiting.slice(index)];
-    return batch;
   }
 
   /** Settles every create of the batch, one way or the other; never throws. */
@@ -91,9 +69,7 @@ export class CreateQueue {
       const deadline = Math.min(...open.map((create) => create.deadline));
       if (open.length === 0) return;
       try {
-        // From here on `open` lacks what was stored: whatever happens, that is not sent again.
         open = await createBatch(this.#pool, open, deadline);
-        if (open.length > 0) open = await replayKnown(this.#pool, open, deadline);
         if (open.length === 0) return;
       } catch (error) {
         cause = error;

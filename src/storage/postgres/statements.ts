@@ -70,16 +70,25 @@ export const IMPORT_PETS: Statement = {
     SELECT 1 FROM moved`,
 };
 
+/**
+ * Locks the row, which makes it a transaction that writes: its commit waits for the standby. Otherwise an
+ * import could be reported as finished by a read, although its own commit never reached the standby.
+ */
 export const FIND_IMPORT: Statement = {
   name: 'find-import',
-  text: `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = $1`,
+  text: `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = $1 FOR UPDATE`,
 };
 
 /**
- * Stores animals of which some have claims; each claim stands in the batch once. It answers the place in
- * the batch and the id of every animal that was stored. A place that is missing has a claim that is
- * known already: either `fresh` saw it, or another process committed it after this statement began to
- * look, and then the primary key refuses the second one. Such a late collision leaves a gap in the ids.
+ * Stores animals of which some have claims; each claim stands in the batch once. It returns for each place
+ * in the batch the animal, and for a claim that is known already the fingerprint it was stored with. A
+ * place that is missing has a claim that another process committed after this statement began to look:
+ * the primary key refuses the second one, which leaves a gap in the ids, and the next look finds it.
+ *
+ * The counter is updated even when there is nothing to store: only a transaction that writes waits for the
+ * disk and the standby when it commits, and a replay acknowledges an animal just as a create does. It also
+ * keeps replays that wait for an absent standby from piling up: behind the first, they wait for its lock,
+ * which statement_timeout ends.
  */
 export const CREATE_PETS_WITH_CLAIMS: Statement = {
   name: 'create-pets-with-claims',
@@ -89,15 +98,16 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
                            $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
         WITH ORDINALITY AS asked (name, category_id, status,
                                   api_key_id, key, fingerprint, now, expires_at, ordinal)
+    ), known AS MATERIALIZED (
+      SELECT asked.ordinal, claim.fingerprint, claim.pet_id
+      FROM asked JOIN idempotency_keys AS claim
+        ON claim.api_key_id = asked.api_key_id AND claim.key = asked.key
+       AND claim.expires_at > asked.now
     ), fresh AS MATERIALIZED (
       SELECT asked.*, row_number() OVER (ORDER BY ordinal) AS place FROM asked
-      WHERE NOT EXISTS (
-        SELECT FROM idempotency_keys AS claim
-        WHERE claim.api_key_id = asked.api_key_id AND claim.key = asked.key
-          AND claim.expires_at > asked.now)
+      WHERE ordinal NOT IN (SELECT ordinal FROM known)
     ), counter AS (
       UPDATE pet_counter SET last_id = last_id + (SELECT count(*) FROM fresh)
-      WHERE EXISTS (SELECT FROM fresh)
       RETURNING last_id - (SELECT count(*) FROM fresh) AS before
     ), numbered AS MATERIALIZED (
       SELECT fresh.*, counter.before + fresh.place AS id FROM counter, fresh
@@ -115,7 +125,7 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
       INSERT INTO pets (${PET_COLUMNS})
       SELECT id, name, category_id, status FROM numbered
       WHERE key IS NULL OR id IN (SELECT pet_id FROM claimed)
-      RETURNING id
+      RETURNING ${PET_COLUMNS}
     ), forgotten AS (
       DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
         SELECT claim.api_key_id, claim.key FROM idempotency_keys AS claim
@@ -126,20 +136,11 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
         LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX} * cardinality($1::text[])
         FOR UPDATE SKIP LOCKED)
     )
-    SELECT numbered.ordinal, numbered.id FROM numbered JOIN created USING (id)`,
-};
-
-/** Looks up claims that are known: the place in the question, the fingerprint, and the animal. */
-export const FIND_CLAIMS: Statement = {
-  name: 'find-claims',
-  text: `
-    SELECT asked.ordinal, claim.fingerprint, pets.id, pets.name, pets.category_id, pets.status
-    FROM unnest($1::text[], $2::text[], $3::bigint[])
-           WITH ORDINALITY AS asked (api_key_id, key, now, ordinal)
-    JOIN idempotency_keys AS claim
-      ON claim.api_key_id = asked.api_key_id AND claim.key = asked.key
-     AND claim.expires_at > asked.now
-    JOIN pets ON pets.id = claim.pet_id`,
+    SELECT numbered.ordinal, NULL AS known_fingerprint, created.*
+    FROM created JOIN numbered USING (id)
+    UNION ALL
+    SELECT known.ordinal, known.fingerprint, pets.id, pets.name, pets.category_id, pets.status
+    FROM known JOIN pets ON pets.id = known.pet_id`,
 };
 
 const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint';
