@@ -4,7 +4,7 @@ import type { Creation } from '../../domain/store.ts';
 import { gather, gatherMs } from '../gather.ts';
 import { createBatch, type WaitingCreate } from './create-batch.ts';
 import { deadlineIn, timeLeftMs } from './deadline.ts';
-import { faultOf, overloaded, unavailable, type Fault } from './faults.ts';
+import { faultOf, isRepeatable, overloaded, unavailable, type Fault } from './faults.ts';
 import type { Pool } from './pool.ts';
 
 /** What may wait to be stored at once. Beyond it a caller hears `overloaded` immediately. */
@@ -101,10 +101,8 @@ function refuseUnlessRepeatable(
   fault: Fault,
   cause: unknown,
 ): WaitingCreate[] {
-  return keep(batch, cause, ({ claim }) => {
-    if (fault === 'repeatable' || fault === 'read_only') return true;
-    return fault === 'unknown' && claim !== undefined;
-  });
+  if (isRepeatable(fault)) return batch;
+  return keep(batch, cause, ({ claim }) => fault === 'unknown' && claim !== undefined);
 }
 
 function keep(

@@ -32,16 +32,21 @@ export class NoAnswer extends Error {
  * - `repeatable`: it collided with another, or met a dead connection, and left no trace; the same
  *   statement may succeed now.
  * - `read_only`: the server is no longer the one that takes writes; it left no trace.
+ * - `stale_plan`: the session has not prepared the statement, or prepared it for a schema that was changed
+ *   since; it left no trace, and a new session prepares it again.
  * - `unknown`: the connection ended; it may or may not have been committed.
  * - `faulty`: the values themselves are at fault; it left no trace and never will succeed.
  * - `refused`: the server said no for another reason; it left no trace.
  */
-export type Fault = 'not_sent' | 'repeatable' | 'read_only' | 'unknown' | 'faulty' | 'refused';
+export type Fault =
+  'not_sent' | 'repeatable' | 'read_only' | 'stale_plan' | 'unknown' | 'faulty' | 'refused';
 
 const FAULT_OF_STATE: Record<string, Fault> = {
   '40001': 'repeatable', // serialization failure
   '40P01': 'repeatable', // deadlock
   '25006': 'read_only',
+  '0A000': 'stale_plan', // cached plan must not change result type
+  '26000': 'stale_plan', // prepared statement does not exist
   '57P01': 'unknown', // the server is shutting down, or the session was ended by hand
   '57P02': 'unknown', // another session crashed
   '57P03': 'unknown', // starting up
@@ -60,6 +65,11 @@ export function faultOf(error: unknown): Fault {
   const state = stateOf(error);
   if (state === undefined) return 'unknown';
   return FAULT_OF_STATE[state] ?? FAULT_OF_CLASS[state.slice(0, 2)] ?? 'refused';
+}
+
+/** Whether the statement left no trace and may succeed on a connection that the pool lends next. */
+export function isRepeatable(fault: Fault): boolean {
+  return fault === 'repeatable' || fault === 'read_only' || fault === 'stale_plan';
 }
 
 /** The five characters by which PostgreSQL names an error; undefined for what another part threw. */

@@ -97,10 +97,11 @@ export class Pool {
   /** Decides which connections an error has made worthless. */
   #distrust(connection: Connection, error: unknown): void {
     const fault = faultOf(error);
-    if (fault !== 'unknown' && fault !== 'read_only') return;
+    if (fault !== 'unknown' && fault !== 'read_only' && fault !== 'stale_plan') return;
     connection.destroy();
-    // Those in use reach the same server, which would go on answering reads with what it knew.
-    if (fault === 'read_only') for (const other of this.#all) this.#retired.add(other);
+    // Those in use reach the same server, which would go on answering reads with what it knew; or have
+    // prepared the same plans. Lent again, they could fail every attempt of one caller.
+    if (fault !== 'unknown') for (const other of this.#all) this.#retired.add(other);
     // When one connection fell silent, was cut, or reached a server that takes no writes, the idle ones
     // are most likely no better: new ones find the server that works now.
     for (const idle of this.#idle.splice(0)) {

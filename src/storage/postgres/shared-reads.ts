@@ -1,6 +1,6 @@
 import type { Row, Statement } from './connection.ts';
 import { deadlineIn, type Deadline } from './deadline.ts';
-import { faultOf, overloaded, unavailable } from './faults.ts';
+import { faultOf, isRepeatable, overloaded, unavailable } from './faults.ts';
 import type { Pool } from './pool.ts';
 
 /** Who may wait to read at once. Beyond it a caller hears `overloaded` immediately. */
@@ -100,7 +100,7 @@ export class SharedReads {
       } catch (error) {
         const fault = faultOf(error);
         // Reading twice does no harm, so that a cut connection is no reason to give up.
-        const mayHelp = fault === 'unknown' || fault === 'repeatable';
+        const mayHelp = fault === 'unknown' || isRepeatable(fault);
         if (!mayHelp || attempt === ATTEMPTS_MAX) throw error;
       }
     }

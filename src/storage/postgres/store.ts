@@ -18,7 +18,7 @@ import { parseAddress } from './address.ts';
 import type { Connection, Row, Statement } from './connection.ts';
 import { CreateQueue } from './create-queue.ts';
 import { deadlineIn, type Deadline } from './deadline.ts';
-import { faultOf, unavailable } from './faults.ts';
+import { faultOf, isRepeatable, unavailable } from './faults.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
@@ -170,8 +170,7 @@ class PostgresStore implements Store {
       try {
         return await this.#pool.query(statement, values, deadline);
       } catch (error) {
-        const fault = faultOf(error);
-        const leftNoTrace = fault === 'repeatable' || fault === 'read_only';
+        const leftNoTrace = isRepeatable(faultOf(error));
         if (!leftNoTrace || attempt === KEY_WRITE_ATTEMPTS_MAX) throw unavailable(error);
       }
     }
