@@ -96,6 +96,31 @@ test('a user who may not create tables is told so', async () => {
   assert.match(await refusalOf(url), /permission denied .* allowed to create tables/);
 });
 
+test('a user who may read and not write is told what is missing', async () => {
+  const database = await server.createDatabase();
+  await (await openPostgresStore(server.url(database))).close();
+  await server.query(
+    `CREATE ROLE reader LOGIN PASSWORD '${TEST_PASSWORD}';
+     GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`,
+    database,
+  );
+  const url = server.url(database).replace('petstore:', 'reader:');
+  const message = await refusalOf(url);
+  assert.match(
+    message,
+    /the user reader the rights INSERT on pets, UPDATE on pet_counter, .*: GRANT /,
+  );
+
+  await server.query(
+    'GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO reader',
+    database,
+  );
+  const store = await openPostgresStore(url);
+  const created = await store.createPet({ name: 'Rex', categoryId: 1n, status: 'sold' });
+  assert.equal(created.kind, 'created');
+  await store.close();
+});
+
 test('of ten processes that start at once on an empty database, one sets it up', async () => {
   for (let round = 0; round < 3; round += 1) {
     const database = await server.createDatabase();

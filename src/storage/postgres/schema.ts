@@ -58,6 +58,33 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   );
 }
 
+/** What the statements of the store do with each table. */
+const RIGHTS = {
+  pets: ['SELECT', 'INSERT'],
+  pet_counter: ['SELECT', 'UPDATE'],
+  api_keys: ['SELECT', 'INSERT', 'UPDATE'],
+  idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  imports: ['SELECT', 'INSERT', 'UPDATE'],
+};
+
+/** Refuses a user who could not do everything: without this, the first create would find out. */
+export async function requireRights(connection: Connection, shown: string): Promise<void> {
+  const needed = Object.entries(RIGHTS).flatMap(([table, rights]) =>
+    rights.map((right) => `('${table}', '${right}')`),
+  );
+  const [row] = await execute(
+    connection,
+    `SELECT current_user, string_agg(privilege || ' on ' || name, ', ')
+     FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)
+     WHERE NOT has_table_privilege(name, privilege)`,
+  );
+  const [user, missing] = row as [string, string | null];
+  if (missing === null) return;
+  throw new StoreUnusable(
+    `${shown} does not give the user ${user} the rights ${missing}: GRANT them, or name the owner of the tables in DATABASE_URL.`,
+  );
+}
+
 /** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
 export async function unfinishedCopyOf(connection: Connection): Promise<string | undefined> {
   const [found] = await execute(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);

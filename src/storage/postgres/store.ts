@@ -21,7 +21,7 @@ import { deadlineIn, type Deadline } from './deadline.ts';
 import { faultOf, isRepeatable, unavailable } from './faults.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
-import { migrate, unfinishedCopyOf } from './schema.ts';
+import { migrate, requireRights, unfinishedCopyOf } from './schema.ts';
 import { SharedReads } from './shared-reads.ts';
 import * as statements from './statements.ts';
 
@@ -40,6 +40,7 @@ export async function openPostgresStore(
   const connection = await openFirst(hosts);
   try {
     await migrate(connection, address.shown);
+    await requireRights(connection, address.shown);
     const source = await unfinishedCopyOf(connection);
     if (source !== undefined) throw unfinishedCopy(address.shown, source);
   } finally {
