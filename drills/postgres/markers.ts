@@ -90,6 +90,8 @@ export async function openMixedUp(url: string): Promise<Connection> {
           callers = callers.filter((other) => other !== caller);
           reject(new Error('no answer in time'));
         }, timeLeftMs(deadline));
+        // Callers whose answers never come must not keep the process alive after the drill.
+        timer.unref();
         const answer = async () => {
           const { rows } = await client.query<Row>({ name, text, values, rowMode: 'array' });
           clearTimeout(timer);
