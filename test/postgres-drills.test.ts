@@ -2,11 +2,24 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { drillCommits } from '../drills/postgres/commits.ts';
 import { openStoreDoor } from '../drills/postgres/door.ts';
 import { drillFailover } from '../drills/postgres/failover.ts';
 import { drillFaults } from '../drills/postgres/faults.ts';
 import { drillMarkers, openMixedUp } from '../drills/postgres/markers.ts';
 import { PostgresServer } from './postgres-server.ts';
+
+test('synchronous_commit is turned off by a reload, and PostgreSQL is killed: nothing acknowledged is lost', async () => {
+  const reports = await drillCommits({ rounds: 2, isDurable: false, openDoor: openStoreDoor });
+  for (const { acknowledged, violations } of reports) {
+    assert.deepEqual(violations, []);
+    assert.ok(acknowledged > 0);
+  }
+  assert.ok(
+    reports.some(({ isControlLost }) => isControlLost),
+    'a session that follows the configuration loses its commit',
+  );
+});
 
 test('PostgreSQL crashes, cuts and freezes: nothing acknowledged is lost, nothing is stored twice, every call is settled in 5 s', async () => {
   const report = await drillFaults({

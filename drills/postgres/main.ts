@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../../test/postgres-server.ts';
+import { drillCommits } from './commits.ts';
 import { openHttpDoor, openStoreDoor, type OpenDoor } from './door.ts';
 import { drillFailover } from './failover.ts';
 import { drillFaults } from './faults.ts';
@@ -21,6 +22,8 @@ const freezeMs = Number(values['freeze-seconds']) * 1_000;
 const queries = Number(values.queries);
 
 const violations = [
+  ...(await commits('store', openStoreDoor)),
+  ...(await commits('http', openHttpDoor)),
   ...(await faults('store', openStoreDoor)),
   ...(await faults('http', openHttpDoor)),
   ...(await failover('store', openStoreDoor)),
@@ -30,6 +33,25 @@ const violations = [
 for (const violation of violations.slice(0, 20)) process.stdout.write(`VIOLATION ${violation}\n`);
 process.stdout.write(`${violations.length} violations\n`);
 process.exitCode = violations.length === 0 ? 0 : 1;
+
+async function commits(door: string, openDoor: OpenDoor): Promise<string[]> {
+  const reports = await drillCommits({
+    rounds,
+    isDurable: true,
+    openDoor,
+    onRound: ({ round, acknowledged, violations: broken }) =>
+      line(
+        door,
+        `synchronous_commit = off, ${round}`,
+        `${acknowledged} acknowledged`,
+        broken.length,
+      ),
+  });
+  if (reports.every(({ isControlLost }) => !isControlLost)) {
+    return ['the control lost no commit: the drill finds nothing'];
+  }
+  return reports.flatMap((report) => report.violations);
+}
 
 async function faults(door: string, openDoor: OpenDoor): Promise<string[]> {
   line(door, 'round', 'fault', 'recovered after');

@@ -32,12 +32,28 @@ export interface Connection {
 }
 
 // Prepared before anything else runs on a connection. Not sent as start-up parameters, because poolers
-// that stand between us and PostgreSQL refuse those they do not know.
+// that stand between us and PostgreSQL refuse those they do not know. Each is set even where it has the
+// right value: what the session has set is not changed by a reload of the server's configuration.
+//
+// - client_min_messages: the warning that a commit did not reach the standby must arrive here.
+// - synchronous_commit: a create is acknowledged when its commit is on the disk, and on the standby.
+// - search_path: the one schema where the catalogue lives, so that a schema that comes before it on the
+//   search_path, such as one named like the role, cannot replace its tables. A new catalogue is created
+//   where PostgreSQL would create tables, which is public unless the role is configured otherwise.
 const PREPARE_SESSION = `
   SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET default_transaction_isolation = 'read committed';
-  SELECT set_config('synchronous_commit', 'on', false)
-    WHERE current_setting('synchronous_commit') = 'off';
+  SET client_min_messages = warning;
+  SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+    WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);
+  WITH catalogue AS MATERIALIZED (
+    SELECT nspname::text AS schema FROM pg_namespace
+    JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'petstore_schema'
+    WHERE nspname = ANY (current_schemas(false))
+  )
+  SELECT array(SELECT schema FROM catalogue ORDER BY schema),
+         set_config('search_path', quote_ident(coalesce(
+           (SELECT min(schema) FROM catalogue), current_schema(), 'public')), false);
   SHOW transaction_read_only`;
 
 /** A server that answers, but takes no writes: a standby, or one that was fenced off. */
@@ -45,6 +61,16 @@ export class ReadOnlyServer extends Error {
   constructor() {
     super('it is a standby, or takes no writes');
     this.name = 'ReadOnlyServer';
+  }
+}
+
+/** The search_path leads to several catalogues. Taking the first would depend on who added a schema last. */
+export class SeveralCatalogues extends Error {
+  constructor(schemas: string[]) {
+    super(
+      `has a catalogue in each of the schemas ${schemas.join(', ')}: name one of them with ALTER ROLE … SET search_path`,
+    );
+    this.name = 'SeveralCatalogues';
   }
 }
 
@@ -104,6 +130,8 @@ class ClientConnection implements Connection {
     // One result a statement, which the types of the driver do not tell.
     const results = (await this.#inTime(prepared, deadline)) as unknown as { rows: Row[] }[];
     if (results.at(-1)?.rows[0]?.[0] !== 'off') throw new ReadOnlyServer();
+    const schemas = results.at(-2)?.rows[0]?.[0] as string[];
+    if (schemas.length > 1) throw new SeveralCatalogues(schemas);
   }
 
   async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {

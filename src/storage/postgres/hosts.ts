@@ -1,6 +1,11 @@
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
-import { openConnection, ReadOnlyServer, type Connection } from './connection.ts';
+import {
+  openConnection,
+  ReadOnlyServer,
+  SeveralCatalogues,
+  type Connection,
+} from './connection.ts';
 import { NotSent, stateOf } from './faults.ts';
 
 const SESSION_ENDED = '57P01';
@@ -72,6 +77,7 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
   if (error instanceof ReadOnlyServer) {
     return `${at} takes no writes, as a standby does not: DATABASE_URL must also name the primary`;
   }
+  if (error instanceof SeveralCatalogues) return `${at} ${message}`;
   if (state === '28P01' || state === '28000') {
     return `${at} does not let ${name} in (${message}): check the user and the password in DATABASE_URL`;
   }

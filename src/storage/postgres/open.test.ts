@@ -121,6 +121,19 @@ test('a user who may read and not write is told what is missing', async () => {
   await store.close();
 });
 
+test('a catalogue in two schemas of the search_path is refused, and both are named', async () => {
+  const database = await server.createDatabase();
+  await (await openPostgresStore(server.url(database))).close();
+  await server.query(
+    'CREATE SCHEMA petstore CREATE TABLE petstore_schema (version integer NOT NULL)',
+    database,
+  );
+  const message = await refusalOf(server.url(database));
+  assert.match(message, /a catalogue in each of the schemas petstore, public: .*SET search_path/);
+  await server.query(`ALTER DATABASE ${database} SET search_path = public`);
+  await (await openPostgresStore(server.url(database))).close();
+});
+
 test('of ten processes that start at once on an empty database, one sets it up', async () => {
   for (let round = 0; round < 3; round += 1) {
     const database = await server.createDatabase();

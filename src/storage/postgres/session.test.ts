@@ -1,0 +1,203 @@
+// What each session with PostgreSQL settles for itself, whatever the server's configuration says.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresServer } from '../../../test/postgres-server.ts';
+import { newApiKey, newSecret } from '../../domain/api-key.ts';
+import { Refusal } from '../../domain/errors.ts';
+import { newIdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet } from '../../domain/pet.ts';
+import type { ImportProgress, Store } from '../../domain/store.ts';
+import { parseAddress } from './address.ts';
+import { openConnection, type Connection } from './connection.ts';
+import { deadlineIn } from './deadline.ts';
+import { Pool } from './pool.ts';
+import { SharedReads } from './shared-reads.ts';
+import { FIND_PET } from './statements.ts';
+import { openPostgresStore } from './store.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+const DEALLOCATE_ALL = { name: '', text: 'DEALLOCATE ALL' };
+const ALL = { status: undefined, afterId: 0n, count: 10 };
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.close());
+
+test('every session waits for its commits: synchronous_commit is on, or remote_apply where that is configured', async () => {
+  const database = await server.createDatabase();
+  const expected = {
+    off: 'on',
+    local: 'on',
+    remote_write: 'on',
+    on: 'on',
+    remote_apply: 'remote_apply',
+  };
+  for (const [configured, value] of Object.entries(expected)) {
+    await server.query(`ALTER DATABASE ${database} SET synchronous_commit = ${configured}`);
+    const connection = await openTo(database);
+    const text = `SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`;
+    const rows = await connection.query({ name: '', text }, [], deadlineIn(4_000));
+    // What the session has set stays when the configuration is loaded again.
+    assert.deepEqual(rows, [[value, 'session']], configured);
+    await connection.close();
+  }
+});
+
+test('a create whose wait for the standby is cancelled is refused, also where warnings are not reported', async (context) => {
+  const { database } = await openFresh(context);
+  await server.query(`ALTER DATABASE ${database} SET client_min_messages = error`);
+  const quiet = await openPostgresStore(server.url(database));
+  context.after(() => quiet.close());
+  // Fails where the create is acknowledged every time.
+  await withoutStandby(quiet, database, () => Promise.resolve());
+});
+
+test('a repeated create is acknowledged only when the standby has what the first one stored', async (context) => {
+  const { store, database, newClaim } = await openFresh(context);
+  const first = await store.createPet(REX, newClaim());
+  await withoutStandby(store, database, async () => {
+    await assert.rejects(cancelled(store.createPet(REX, newClaim()), database), {
+      code: 'unavailable',
+    });
+  });
+  assert.ok(first.kind === 'created');
+  assert.deepEqual(await store.createPet(REX, newClaim()), { kind: 'replayed', pet: first.pet });
+});
+
+test('a finished import is reported as finished only when the standby has it', async (context) => {
+  const { store, database } = await openFresh(context);
+  const to: ImportProgress = { source: 'file', position: 9, lines: 1, imported: 1, skipped: 0 };
+  await store.importPets([REX], { from: 0, to });
+  await withoutStandby(store, database, async () => {
+    await assert.rejects(cancelled(store.findImport('file'), database), { code: 'unavailable' });
+  });
+  assert.deepEqual(await store.findImport('file'), to);
+});
+
+test('reads and creates go on when the type of a column was changed under them', async (context) => {
+  const { store, database, newClaim } = await openFresh(context);
+  await store.createPet(REX, newClaim());
+  const readAll = () =>
+    Promise.all([
+      store.listPets(ALL),
+      store.listPets({ ...ALL, status: 'available' }),
+      store.findPet(1n).then((pet) => [pet]),
+      store.createPet(REX, newClaim()).then((creation) => 'pet' in creation && [creation.pet]),
+      ...[2, 3, 4, 5, 6, 7].map((count) => store.listPets({ ...ALL, count })),
+    ]);
+  for (const type of ['varchar(300)', 'text', 'varchar(400)']) {
+    // Together, so that every connection of the pool has prepared what it will be asked again.
+    await readAll();
+    await server.query(`ALTER TABLE pets ALTER COLUMN name TYPE ${type}`, database);
+    for (const pets of await readAll()) assert.deepEqual(pets, [{ ...REX, id: 1n }]);
+  }
+});
+
+test('a read goes on when its session has lost what it prepared', async (context) => {
+  const { database } = await openFresh(context);
+  const pool = new Pool(() => openTo(database), 5);
+  context.after(() => pool.close());
+  const reads = new SharedReads(pool, 4_000);
+  await Promise.all([1n, 2n, 3n].map((id) => reads.ask(FIND_PET, [id])));
+  await Promise.all([1, 2, 3].map(() => pool.query(DEALLOCATE_ALL, [], deadlineIn(4_000))));
+  assert.deepEqual(await reads.ask(FIND_PET, [1n]), []);
+});
+
+test('a schema named like the role, with tables of its own, does not replace the catalogue', async (context) => {
+  const { store, database } = await openFresh(context);
+  await store.createPet(REX);
+  await server.query(
+    `CREATE SCHEMA petstore
+     CREATE TABLE pets (id bigint, name text, category_id bigint, status text)
+     CREATE TABLE pet_counter (last_id bigint)`,
+    database,
+  );
+  // The sessions that are open, and those of another process.
+  const other = await openPostgresStore(server.url(database));
+  context.after(() => other.close());
+  await server.endSessions();
+  for (const each of [store, other]) {
+    assert.deepEqual(await each.listPets(ALL), [{ ...REX, id: 1n }]);
+  }
+  assert.equal((await other.createPet(REX)).kind, 'created');
+  assert.deepEqual(await server.query('SELECT count(*)::int FROM public.pets', database), [[2]]);
+});
+
+test('the catalogue lives in the schema that the search_path of the role names, and stays there', async (context) => {
+  const database = await server.createDatabase();
+  await server.query(
+    `CREATE SCHEMA "Pet Shop"; ALTER DATABASE ${database} SET search_path = nowhere, "Pet Shop", public`,
+    database,
+  );
+  for (let round = 1; round <= 2; round += 1) {
+    const store = await openPostgresStore(server.url(database));
+    context.after(() => store.close());
+    await store.createPet(REX);
+    const pets = await server.query('SELECT count(*)::int FROM "Pet Shop".pets', database);
+    assert.deepEqual(pets, [[round]]);
+    await server.query('CREATE SCHEMA IF NOT EXISTS nowhere', database);
+  }
+});
+
+async function openFresh(context: TestContext) {
+  const database = await server.createDatabase();
+  const store = await openPostgresStore(server.url(database));
+  context.after(() => store.close());
+  const secret = newSecret('staging', randomBytes);
+  const { record } = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
+  await store.createApiKey(record);
+  const newClaim = () => newIdempotencyClaim('once', REX, { apiKeyId: record.id, now: new Date() });
+  return { store, database, newClaim };
+}
+
+async function openTo(database: string): Promise<Connection> {
+  const address = parseAddress(server.url(database));
+  const [host] = address.hosts;
+  assert.ok(host !== undefined);
+  return openConnection(address, host);
+}
+
+/** Runs `work` while every commit of the server waits for a standby that does not exist. */
+async function withoutStandby(
+  store: Store,
+  database: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
+  await server.query('SELECT pg_reload_conf()');
+  try {
+    // The setting reaches the server's processes one by one: until then, a create simply succeeds.
+    const until = performance.now() + 20_000;
+    for (;;) {
+      const outcome = await cancelled(store.createPet(REX), database).catch(
+        (error: unknown) => error,
+      );
+      if (outcome instanceof Refusal) break;
+      assert.ok(performance.now() < until, 'creates are acknowledged without the standby');
+    }
+    await work();
+  } finally {
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+  }
+}
+
+/** The outcome of a call whose every wait for the standby is cancelled by hand. */
+async function cancelled<Result>(call: Promise<Result>, database: string): Promise<Result> {
+  const settled = call.then(
+    () => true,
+    () => true,
+  );
+  while (!(await Promise.race([settled, sleep(10, false)]))) {
+    await server.query(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+       WHERE datname = '${database}' AND wait_event = 'SyncRep'`,
+    );
+  }
+  return call;
+}
