@@ -74,12 +74,12 @@ export class SeveralCatalogues extends Error {
   }
 }
 
-/** Connects to one host, and resolves only when it can be written to. */
-export async function openConnection(
+function newClient(
   { user, password, database, tls }: Address,
   { host, port }: Host,
-): Promise<Connection> {
-  const client = new Client({
+  queryTimeoutMs?: number,
+): Client {
+  return new Client({
     host,
     port,
     user,
@@ -90,7 +90,31 @@ export async function openConnection(
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs }),
   });
+}
+
+/** Connects the driver itself to one host, of whatever kind: for questions about the host. */
+export async function openClient(
+  address: Address,
+  host: Host,
+  queryTimeoutMs: number,
+): Promise<Client> {
+  const client = newClient(address, host, queryTimeoutMs);
+  // A listener always: an error of an idle connection would otherwise end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    client.connection.stream.destroy();
+    throw error;
+  }
+}
+
+/** Connects to one host, and resolves only when it can be written to. */
+export async function openConnection(address: Address, host: Host): Promise<Connection> {
+  const client = newClient(address, host);
   // Integers of 64 bits are read exactly, on our own connections and nobody else's.
   client.setTypeParser(types.builtins.INT8, BigInt);
   const connection = new ClientConnection(client);

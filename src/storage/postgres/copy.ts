@@ -73,7 +73,9 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
 
 async function open(url: string): Promise<{ connection: Connection; run: Run }> {
   const address = parseAddress(url);
-  const connection = await openFirst(new Hosts(address));
+  const hosts = new Hosts(address);
+  const connection = await openFirst(hosts);
+  hosts.close();
   const run: Run = (text, values = []) =>
     connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS));
   try {

@@ -1,61 +1,135 @@
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
-import {
-  openConnection,
-  ReadOnlyServer,
-  SeveralCatalogues,
-  type Connection,
-} from './connection.ts';
+import { openConnection, ReadOnlyServer, type Connection } from './connection.ts';
 import { NotSent, stateOf } from './faults.ts';
+import { NoHost, ReplacedPrimary, type HostFault } from './host-faults.ts';
+import { HostProbe } from './host-probe.ts';
 
 const SESSION_ENDED = '57P01';
+/** Half of the two seconds within which a process has left a primary that was replaced. */
+const WATCH_INTERVAL_MS = 1_000;
 
-/** No host could be used. The message says of each one why. */
-export class NoHost extends NotSent {
-  constructor(faults: { host: Host; error: unknown }[], address: Address) {
-    const reasons = faults.map(({ host, error }) => reasonOf(error, host, address)).join('; ');
-    super(reasons, { cause: faults.at(-1)?.error });
-    this.name = 'NoHost';
-  }
-}
-
-/** Opens connections to whichever host can be written to, beginning with the one that could last. */
+/**
+ * Knows which of the hosts to use: of those that take writes, the one with the highest timeline. A primary
+ * that was replaced may live on and go on taking writes, so that only the hosts together can tell. Once
+ * a newer one was seen, an older one is not used again, even while the newer one is away.
+ *
+ * A single host is neither asked nor watched.
+ */
 export class Hosts {
   readonly #address: Address;
-  #preferred = 0;
+  readonly #probes: HostProbe[];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #current: Host | undefined;
+  /** The highest timeline seen on a host that took writes. */
+  #timeline = 0;
+  #onMoved = (): void => undefined;
+  #isClosed = false;
 
   constructor(address: Address) {
+    const { hosts } = address;
     this.#address = address;
+    this.#probes = hosts.length > 1 ? hosts.map((host) => new HostProbe(address, host)) : [];
+    if (hosts.length === 1) this.#current = hosts[0];
   }
 
+  /** Opens a connection to the current host, or to the one that has taken its place. */
   async open(): Promise<Connection> {
-    const { hosts } = this.#address;
-    const first = this.#preferred;
-    const faults: { host: Host; error: unknown }[] = [];
-    for (let step = 0; step < hosts.length; step += 1) {
-      const index = (first + step) % hosts.length;
-      const host = hosts[index];
-      if (host === undefined) continue;
-      try {
-        const connection = await openSession(this.#address, host);
-        this.#preferred = index;
-        return connection;
-      } catch (error) {
-        faults.push({ host, error });
+    let fault: HostFault | undefined;
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const host = this.#current;
+      if (host !== undefined && host !== fault?.host) {
+        try {
+          return await this.#openAt(host);
+        } catch (error) {
+          fault = { host, error };
+        }
       }
+      if (this.#current === fault?.host) await this.ask();
     }
-    throw new NoHost(faults, this.#address);
+    throw new NoHost(this.#faults(fault), this.#address);
+  }
+
+  /** Asks every host now, and moves if another one than the current is the newest. Never throws. */
+  async ask(): Promise<void> {
+    await Promise.all(this.#probes.map((probe) => probe.ask()));
+    this.#choose();
+  }
+
+  /** From now on `onMoved` tells that every connection opened so far must be given up. */
+  watch(onMoved: () => void): void {
+    this.#onMoved = onMoved;
+    for (const probe of this.#probes) this.#askLater(probe);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const probe of this.#probes) probe.close();
+  }
+
+  /** Each host in its own time: one that gives no response must not hold up the others. */
+  #askLater(probe: HostProbe): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#askAndRepeat(probe);
+    }, WATCH_INTERVAL_MS);
+    this.#timers.add(timer);
+  }
+
+  async #askAndRepeat(probe: HostProbe): Promise<void> {
+    await probe.ask();
+    this.#choose();
+    if (!this.#isClosed) this.#askLater(probe);
+  }
+
+  #choose(): void {
+    if (this.#isClosed || this.#probes.length === 0) return;
+    const timelines = this.#probes.map(({ state }) => timelineOf(state));
+    this.#timeline = Math.max(this.#timeline, ...timelines);
+    const newest = this.#probes.filter(({ state }) => timelineOf(state) === this.#timeline);
+    const current = this.#probes.find(({ host }) => host === this.#current);
+    if (current !== undefined && newest.includes(current)) return;
+    const next = newest[0]?.host;
+    // One that gives no response may be slow. Whether it can be used shows when it is.
+    if (next === undefined && current?.state.kind === 'silent') return;
+    if (next === this.#current) return;
+    this.#current = next;
+    this.#onMoved();
+  }
+
+  async #openAt(host: Host): Promise<Connection> {
+    const connection = await this.#openSession(host);
+    if (host === this.#current) return connection;
+    connection.destroy();
+    throw new NotSent('another host has taken its place');
+  }
+
+  /** A session may be ended by hand while it is being opened, by a server that would take the next one. */
+  async #openSession(host: Host): Promise<Connection> {
+    try {
+      return await openConnection(this.#address, host);
+    } catch (error) {
+      if (stateOf(error) !== SESSION_ENDED) throw error;
+      return await openConnection(this.#address, host);
+    }
+  }
+
+  /** Why each host cannot be used. */
+  #faults(fault: HostFault | undefined): HostFault[] {
+    return this.#address.hosts.flatMap((host) => {
+      if (host === fault?.host) return [fault];
+      const state = this.#probes.find((probe) => probe.host === host)?.state;
+      if (state?.kind === 'silent') return [{ host, error: state.error }];
+      if (state?.kind === 'read_only') return [{ host, error: new ReadOnlyServer() }];
+      if (state === undefined || state.timeline === this.#timeline) return [];
+      return [{ host, error: new ReplacedPrimary(state.timeline, this.#timeline) }];
+    });
   }
 }
 
-/** A session may be ended by hand while it is being opened, by a server that would take the next one. */
-async function openSession(address: Address, host: Host): Promise<Connection> {
-  try {
-    return await openConnection(address, host);
-  } catch (error) {
-    if (stateOf(error) !== SESSION_ENDED) throw error;
-    return await openConnection(address, host);
-  }
+function timelineOf(state: HostProbe['state']): number {
+  return state.kind === 'writable' ? state.timeline : -1;
 }
 
 /** The first connection of a program: without it there is nothing to start with. */
@@ -63,36 +137,8 @@ export async function openFirst(hosts: Hosts): Promise<Connection> {
   try {
     return await hosts.open();
   } catch (error) {
+    hosts.close();
     if (!(error instanceof NoHost)) throw error;
     throw new StoreUnusable(`the database cannot be used: ${error.message}.`, { cause: error });
   }
-}
-
-/** What is wrong with one host and what would be right, without the password. */
-function reasonOf(error: unknown, { host, port }: Host, { user, database }: Address): string {
-  const at = `${host}:${port}`;
-  const name = user === undefined ? 'the user' : `the user ${user}`;
-  const state = stateOf(error);
-  const { code = '', message } = error as { code?: string; message: string };
-  if (error instanceof ReadOnlyServer) {
-    return `${at} takes no writes, as a standby does not: DATABASE_URL must also name the primary`;
-  }
-  if (error instanceof SeveralCatalogues) return `${at} ${message}`;
-  if (state === '28P01' || state === '28000') {
-    return `${at} does not let ${name} in (${message}): check the user and the password in DATABASE_URL`;
-  }
-  if (state === '3D000') {
-    return `${at} has no database ${database}: create it (CREATE DATABASE), or name another in DATABASE_URL`;
-  }
-  if (state !== undefined) return `${at} answers "${message}" (${state})`;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return `the host ${host} is not known: check its name in DATABASE_URL`;
-  }
-  if (code === 'ECONNREFUSED') {
-    return `nobody listens at ${at}: start PostgreSQL there, or name another host in DATABASE_URL`;
-  }
-  if (message.includes('SSL connections')) {
-    return `${at} does not offer TLS: turn it on there, or say sslmode=disable in DATABASE_URL`;
-  }
-  return `${at} does not answer as PostgreSQL does (${message}): check the host and the port in DATABASE_URL`;
 }

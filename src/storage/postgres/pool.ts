@@ -20,6 +20,7 @@ interface Waiting {
 export class Pool {
   readonly connectionsMax: number;
   readonly #open: () => Promise<Connection>;
+  readonly #onNoResponse: () => void;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
   /** Lent now, and not to be lent again. */
@@ -29,9 +30,15 @@ export class Pool {
   #reopenAt: Deadline = 0;
   #isClosed = false;
 
-  constructor(open: () => Promise<Connection>, connectionsMax: number) {
+  /** `onNoResponse` is called when a connection ended before the response to what was sent on it. */
+  constructor(
+    open: () => Promise<Connection>,
+    connectionsMax: number,
+    onNoResponse: () => void = () => undefined,
+  ) {
     this.#open = open;
     this.connectionsMax = connectionsMax;
+    this.#onNoResponse = onNoResponse;
   }
 
   query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
@@ -51,6 +58,14 @@ export class Pool {
       throw error;
     } finally {
       this.#release(connection);
+    }
+  }
+
+  /** Ends every connection now, those in use too: a response from a replaced server must reach nobody. */
+  retireAll(): void {
+    for (const connection of this.#all) {
+      connection.destroy();
+      this.#forget(connection);
     }
   }
 
@@ -99,6 +114,7 @@ export class Pool {
     const fault = faultOf(error);
     if (fault !== 'unknown' && fault !== 'read_only' && fault !== 'stale_plan') return;
     connection.destroy();
+    if (fault === 'unknown') this.#onNoResponse();
     // Those in use reach the same server, which would go on answering reads with what it knew; or have
     // prepared the same plans. Lent again, they could fail every attempt of one caller.
     if (fault !== 'unknown') for (const other of this.#all) this.#retired.add(other);

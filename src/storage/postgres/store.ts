@@ -43,19 +43,30 @@ export async function openPostgresStore(
     await requireRights(connection, address.shown);
     const source = await unfinishedCopyOf(connection);
     if (source !== undefined) throw unfinishedCopy(address.shown, source);
+  } catch (error) {
+    hosts.close();
+    throw error;
   } finally {
     await connection.close();
   }
-  return new PostgresStore(new Pool(() => hosts.open(), connectionsMax));
+  const pool = new Pool(
+    () => hosts.open(),
+    connectionsMax,
+    () => void hosts.ask(),
+  );
+  hosts.watch(() => pool.retireAll());
+  return new PostgresStore(pool, hosts);
 }
 
 class PostgresStore implements Store {
   readonly #pool: Pool;
+  readonly #hosts: Hosts;
   readonly #creates: CreateQueue;
   readonly #reads: SharedReads;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, hosts: Hosts) {
     this.#pool = pool;
+    this.#hosts = hosts;
     this.#creates = new CreateQueue(pool, CALL_TIMEOUT_MS);
     this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
   }
@@ -161,6 +172,7 @@ class PostgresStore implements Store {
   async close(): Promise<void> {
     await this.#creates.idle();
     await this.#reads.idle();
+    this.#hosts.close();
     await this.#pool.close();
   }
 

@@ -1,0 +1,133 @@
+// Which of several hosts is used when more than one takes writes: two real servers, of which the second is
+// promoted while the first lives on, as happens when a cluster manager dies and its PostgreSQL does not.
+
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
+import { send, startTestService } from '../../../test/test-service.ts';
+import type { NewPet } from '../../domain/pet.ts';
+import { openPostgresStore } from './store.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+const POLL_MS = 50;
+/** Far more than the two seconds that are promised, for a busy machine. */
+const PATIENCE_MS = 30_000;
+
+test('a primary that was replaced but lives on is left: creates, reads, revoked keys and readiness follow the new one', async (context) => {
+  const { replaced, promoted, url } = await startPair(context, { isSynchronous: false });
+  const service = await startTestService({
+    name: 'two hosts',
+    newDatabase: async () => ({ flags: ['--database', url], remove: async () => undefined }),
+  });
+  context.after(() => service.close());
+  const isReady = async () => (await send(new URL('/readyz', service.baseUrl).href)).status === 200;
+  const create = async (name: string) => {
+    const body = JSON.stringify({ name, categoryId: 7 });
+    return (await service.send('/pets', { method: 'POST', body })).status;
+  };
+  const otherKey = await service.addKey({});
+  assert.equal(await create('before'), 201);
+  await until(async () => (await countOf(promoted, 'before')) === 1);
+
+  await promoted.query('SELECT pg_promote()');
+  await until(
+    async () => (await create('moving')) === 201 && (await countOf(promoted, 'moving')) > 0,
+  );
+  const left = await countOf(replaced, 'moving');
+  for (let round = 0; round < 20; round += 1) {
+    assert.equal(await create('moved'), 201);
+    const listed = (await service.send('/pets?limit=100')).json() as { name: string }[];
+    assert.equal(listed.filter(({ name }) => name === 'moved').length, round + 1);
+  }
+  assert.equal(await countOf(replaced, 'moving'), left);
+  assert.equal(await countOf(replaced, 'moved'), 0);
+  assert.equal(await isReady(), true);
+
+  await promoted.query(`UPDATE api_keys SET revoked_at = 1 WHERE name = 'test'`);
+  const authorization = `Bearer ${otherKey}`;
+  await until(
+    async () => (await service.send('/pets', { headers: { authorization } })).status === 401,
+  );
+
+  // The newest one is gone: the replaced one still takes writes, and must not be gone back to.
+  await promoted.stop('fast');
+  await until(async () => !(await isReady()));
+  assert.equal(await create('lost'), 503);
+  assert.equal((await service.send('/pets')).status, 503);
+  assert.equal(await countOf(replaced, 'lost'), 0);
+  await promoted.start();
+  await until(isReady);
+  assert.equal(await create('again'), 201);
+});
+
+test('creates that hang in the synchronous wait of a replaced primary go on at the new one, and a new process begins there', async (context) => {
+  const { replaced, promoted, url } = await startPair(context, { isSynchronous: true });
+  const store = await openPostgresStore(url);
+  context.after(() => store.close());
+  await store.createPet({ ...REX, name: 'before' });
+  await promoted.query('SELECT pg_promote()');
+  const began = performance.now();
+  await until(() =>
+    store.createPet({ ...REX, name: 'moved' }).then(
+      () => true,
+      () => false,
+    ),
+  );
+  context.diagnostic(
+    `acknowledged ${Math.round(performance.now() - began)} ms after the promotion`,
+  );
+  assert.ok((await countOf(promoted, 'moved')) >= 1);
+
+  const other = await openPostgresStore(url);
+  context.after(() => other.close());
+  await other.createPet({ ...REX, name: 'other' });
+  assert.equal(await countOf(promoted, 'other'), 1);
+  assert.equal(await countOf(replaced, 'other'), 0);
+});
+
+test('a single host is not watched: no session is open but those that serve', async () => {
+  const server = await PostgresServer.start();
+  try {
+    const store = await openPostgresStore(server.url());
+    await store.ping();
+    await sleep(1_200);
+    assert.equal(await sessionsOf(server), 1);
+    await store.close();
+  } finally {
+    await server.close();
+  }
+});
+
+async function startPair(context: TestContext, { isSynchronous }: { isSynchronous: boolean }) {
+  const replaced = await PostgresServer.start();
+  context.after(() => replaced.close());
+  const promoted = await PostgresServer.startStandby(replaced);
+  context.after(() => promoted.close());
+  if (!isSynchronous) {
+    await replaced.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await replaced.query('SELECT pg_reload_conf()');
+  }
+  const hosts = [replaced, promoted].map(({ port }) => `127.0.0.1:${port}`).join(',');
+  return { replaced, promoted, url: `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres` };
+}
+
+async function countOf(server: PostgresServer, name: string): Promise<number> {
+  const [row] = await server.query(`SELECT count(*)::int FROM pets WHERE name = '${name}'`);
+  return Number(row?.[0]);
+}
+
+async function sessionsOf(server: PostgresServer): Promise<number> {
+  const [row] = await server.query(
+    `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'petstore'`,
+  );
+  return Number(row?.[0]);
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, `not within ${PATIENCE_MS} ms`);
+    await sleep(POLL_MS);
+  }
+}
