@@ -288,7 +288,7 @@ interface Owner {
 }
 
 /** PostgreSQL refuses to run as root; `nobody` is on every system. */
-async function unprivilegedUser(): Promise<Owner> {
+export async function unprivilegedUser(): Promise<Owner> {
   return { uid: await idOf('-u'), gid: await idOf('-g') };
 }
 
@@ -297,7 +297,7 @@ async function idOf(flag: '-u' | '-g'): Promise<number> {
   return Number(stdout);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const address = probe.address();

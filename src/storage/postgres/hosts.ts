@@ -4,6 +4,7 @@ import { openConnection, ReadOnlyServer, type Connection } from './connection.ts
 import { NotSent, stateOf } from './faults.ts';
 import { NoHost, ReplacedPrimary, type HostFault } from './host-faults.ts';
 import { HostProbe } from './host-probe.ts';
+import { requireOwnSession } from './own-session.ts';
 
 const SESSION_ENDED = '57P01';
 /** Half of the two seconds within which a process has left a primary that was replaced. */
@@ -19,6 +20,7 @@ const WATCH_INTERVAL_MS = 1_000;
 export class Hosts {
   readonly #address: Address;
   readonly #probes: HostProbe[];
+  readonly #hasOwnSessions = new Set<Host>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #current: Host | undefined;
   /** The highest timeline seen on a host that took writes. */
@@ -108,11 +110,17 @@ export class Hosts {
   /** A session may be ended by hand while it is being opened, by a server that would take the next one. */
   async #openSession(host: Host): Promise<Connection> {
     try {
-      return await openConnection(this.#address, host);
+      return await this.#openOnce(host);
     } catch (error) {
       if (stateOf(error) !== SESSION_ENDED) throw error;
-      return await openConnection(this.#address, host);
+      return await this.#openOnce(host);
     }
+  }
+
+  async #openOnce(host: Host): Promise<Connection> {
+    if (!this.#hasOwnSessions.has(host)) await requireOwnSession(this.#address, host);
+    this.#hasOwnSessions.add(host);
+    return openConnection(this.#address, host);
   }
 
   /** Why each host cannot be used. */

@@ -1,0 +1,90 @@
+// A real PgBouncer in front of a test's PostgreSQL, where one is installed.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  freePort,
+  TEST_PASSWORD,
+  unprivilegedUser,
+  type PostgresServer,
+} from './postgres-server.ts';
+
+const READY_TIMEOUT_MS = 30_000;
+const READY_POLL_MS = 20;
+const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
+const PROGRAM = FOLDERS.map((folder) => join(folder, 'pgbouncer')).find((file) => existsSync(file));
+
+/** For the `skip` of a test: why it cannot run here, or false. */
+export const PGBOUNCER_MISSING = PROGRAM === undefined && 'pgbouncer is not installed';
+
+export interface PgBouncer {
+  url(database?: string): string;
+  close(): Promise<void>;
+}
+
+/** Starts PgBouncer with these lines of pgbouncer.ini, on a free port. */
+export async function startPgBouncer(
+  server: PostgresServer,
+  settings: Record<string, string>,
+): Promise<PgBouncer> {
+  if (PROGRAM === undefined) throw new Error('pgbouncer is not installed');
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
+  // PgBouncer refuses to run as root, and the user it runs as must read its folder.
+  const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const users = join(folder, 'users');
+  const lines = {
+    listen_addr: '127.0.0.1',
+    listen_port: String(port),
+    unix_socket_dir: '',
+    auth_type: 'plain',
+    auth_file: users,
+    ...settings,
+  };
+  await writeFile(users, `"petstore" "${TEST_PASSWORD}"\n`);
+  await writeFile(
+    join(folder, 'pgbouncer.ini'),
+    [
+      `[databases]\n* = host=127.0.0.1 port=${server.port}\n[pgbouncer]`,
+      ...Object.entries(lines).map(([name, value]) => `${name} = ${value}`),
+      '',
+    ].join('\n'),
+  );
+  const child = spawn(PROGRAM, ['-q', join(folder, 'pgbouncer.ini')], { ...user, stdio: 'ignore' });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  const ended = once(child, 'exit');
+  await untilListening(port);
+  return {
+    url: (database) => server.url(database).replace(`:${server.port}/`, `:${port}/`),
+    async close() {
+      process.off('exit', end);
+      end();
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function untilListening(port: number): Promise<void> {
+  const until = performance.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch (error) {
+      if (performance.now() > until) throw new Error('PgBouncer did not start', { cause: error });
+      await sleep(READY_POLL_MS);
+    } finally {
+      socket.destroy();
+    }
+  }
+}
