@@ -9,6 +9,8 @@ import { openHttpDoor, openStoreDoor, type OpenDoor } from './door.ts';
 import { drillFailover } from './failover.ts';
 import { drillFaults } from './faults.ts';
 import { drillMarkers, openMixedUp } from './markers.ts';
+import { patroniMissing } from './patroni-cluster.ts';
+import { drillPatroni } from './patroni.ts';
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +30,7 @@ const violations = [
   ...(await faults('http', openHttpDoor)),
   ...(await failover('store', openStoreDoor)),
   ...(await failover('http', openHttpDoor)),
+  ...(await patroni('http', openHttpDoor)),
   ...(await markers()),
 ];
 for (const violation of violations.slice(0, 20)) process.stdout.write(`VIOLATION ${violation}\n`);
@@ -71,6 +74,22 @@ async function faults(door: string, openDoor: OpenDoor): Promise<string[]> {
 async function failover(door: string, openDoor: OpenDoor): Promise<string[]> {
   const report = await drillFailover({ isDurable: true, openDoor });
   line(door, 'failover', `${report.acknowledged} acknowledged`, `${report.recoveryMs} ms`);
+  return report.violations;
+}
+
+async function patroni(door: string, openDoor: OpenDoor): Promise<string[]> {
+  const missing = patroniMissing();
+  if (missing !== undefined) {
+    line(door, 'patroni of the leader killed', `skipped: ${missing}`);
+    return [];
+  }
+  const report = await drillPatroni(openDoor);
+  line(
+    door,
+    'patroni of the leader killed',
+    `${report.acknowledged} acknowledged`,
+    `${report.recoveryMs} ms`,
+  );
   return report.violations;
 }
 
