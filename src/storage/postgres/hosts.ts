@@ -20,7 +20,8 @@ const WATCH_INTERVAL_MS = 1_000;
 export class Hosts {
   readonly #address: Address;
   readonly #probes: HostProbe[];
-  readonly #hasOwnSessions = new Set<Host>();
+  /** Whether connections to a host have sessions of their own: checked once, by the first of them. */
+  readonly #sessionChecks = new Map<Host, Promise<void>>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #current: Host | undefined;
   /** The highest timeline seen on a host that took writes. */
@@ -118,8 +119,14 @@ export class Hosts {
   }
 
   async #openOnce(host: Host): Promise<Connection> {
-    if (!this.#hasOwnSessions.has(host)) await requireOwnSession(this.#address, host);
-    this.#hasOwnSessions.add(host);
+    const check = this.#sessionChecks.get(host) ?? requireOwnSession(this.#address, host);
+    this.#sessionChecks.set(host, check);
+    try {
+      await check;
+    } catch (error) {
+      this.#sessionChecks.delete(host);
+      throw error;
+    }
     return openConnection(this.#address, host);
   }
 
