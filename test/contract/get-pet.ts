@@ -37,8 +37,10 @@ export function getPetContract(storage: TestStorage): void {
       assertDeprecated(found);
     });
 
-    test('the Deprecation date is 14 November 2026, the day of interface 1.0.0', () => {
-      assert.equal(new Date(1_794_614_400_000).toISOString(), '2026-11-14T00:00:00.000Z');
+    test('the Deprecation date is 14 November 2026, the day of interface 1.0.0', async () => {
+      const { deprecation } = (await service.send('/pets/1')).headers;
+      const seconds = Number(/^@(\d+)$/.exec(String(deprecation))?.[1]);
+      assert.equal(new Date(seconds * 1000).toISOString(), '2026-11-14T00:00:00.000Z');
     });
 
     test('404 for an id that no animal has', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newCursor } from '../../src/domain/page.ts';
+import { exchange, parseAnswers } from '../raw-socket.ts';
 import {
   linksOf,
-  send,
   startTestService,
   type Received,
   type TestService,
@@ -201,12 +201,27 @@ export function listPetsContract(storage: TestStorage): void {
       }
     });
 
-    test('the absolute form of the target, which proxies send, is understood', async () => {
-      const { hostname, port } = new URL(service.baseUrl);
-      const page = await send(`http://${hostname}:${port}/v1/pets?limit=1`, {
-        headers: { authorization: `Bearer ${service.key}` },
-      });
-      assert.equal(page.status, 200);
+    test('the absolute form of the target, which proxies send, gets the page of the path', async () => {
+      const { port } = new URL(service.baseUrl);
+      const head = `Host: pets.example\r\nAuthorization: Bearer ${service.key}\r\nConnection: close\r\n`;
+      const [absolute] = parseAnswers(
+        await exchange(Number(port), [
+          `GET http://pets.example/v1/pets?limit=1 HTTP/1.1\r\n${head}\r\n`,
+        ]),
+      );
+      const page = await service.send('/pets?limit=1');
+      assert.equal(absolute?.status, 200);
+      assert.equal(absolute?.body, page.text);
+      assert.ok(absolute?.head.includes(`Link: ${String(page.headers.link)}`), absolute?.head);
+    });
+
+    test('a second question mark is part of the name: ??limit=1 has no limit', async () => {
+      assert.equal(idsOf(await service.send('/pets??limit=1')).length, 20);
+      assertError(
+        await service.send('/pets??limit=1', { headers: { prefer: 'handling=strict' } }),
+        'unknown_parameter',
+        /\?limit/,
+      );
     });
   });
 }
