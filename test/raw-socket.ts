@@ -24,9 +24,10 @@ export function exchange(
       socket.destroy();
       resolve(received);
     };
-    socket.setTimeout(RAW_TIMEOUT_MS, () =>
-      reject(new Error('the connection stayed open in silence')),
-    );
+    socket.setTimeout(RAW_TIMEOUT_MS, () => {
+      socket.destroy();
+      reject(new Error('the connection stayed open in silence'));
+    });
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
       if (parseAnswers(received).length >= answersMax) finish();
