@@ -1,0 +1,244 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request, type Agent } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newCertificate } from './certificate.ts';
+import { freePort } from './postgres-server.ts';
+import type { Received } from './test-service.ts';
+
+const START_MS_MAX = 30_000;
+const CHECK_MS_MAX = 30_000;
+/** Proxies are often installed where only root looks for programs. */
+const PATH = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
+
+/** What differs from the file in contrib/: everything else is used as it is there. */
+interface Place {
+  folder: string;
+  port: number;
+  upstreamPort: number;
+  certificate: string;
+  key: string;
+  /** The certificate and the key in one file. */
+  both: string;
+}
+
+export interface ProxyProgram {
+  name: string;
+  /** The configuration, in contrib/. */
+  file: string;
+  program: string;
+  versionFlag: string;
+  /** The setting that ends an idle connection to the service, as it stands in the file. */
+  idleSetting: string;
+  /** Whether a POST that got no response closes the connection of the client, if that was used before. */
+  closesOnLostPost: boolean;
+  replacements(place: Place): [from: string, to: string][];
+  /** Puts the file where the program expects it, if it is only a part of a configuration. */
+  whole(text: string, place: Place): string;
+  checkFlags(config: string): string[];
+  runFlags(config: string): string[];
+}
+
+const nginx: ProxyProgram = {
+  name: 'nginx',
+  file: 'nginx.conf',
+  program: 'nginx',
+  versionFlag: '-v',
+  idleSetting: 'keepalive_timeout 60s',
+  closesOnLostPost: false,
+  replacements: ({ port, upstreamPort, certificate, key }) => [
+    ['127.0.0.1:8080', `127.0.0.1:${upstreamPort}`],
+    ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
+    ['/etc/ssl/petstore/pets.example.crt', certificate],
+    ['/etc/ssl/petstore/pets.example.key', key],
+  ],
+  whole: (text, { folder }) => `
+    daemon off;
+    master_process off;
+    pid ${folder}/nginx.pid;
+    events {}
+    http {
+      access_log off;
+      ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+        .map((name) => `${name}_temp_path ${folder}/${name};`)
+        .join('\n')}
+      ${text}
+    }`,
+  checkFlags: (config) => ['-t', '-e', 'stderr', '-c', config],
+  runFlags: (config) => ['-e', 'stderr', '-c', config],
+};
+
+const caddy: ProxyProgram = {
+  name: 'Caddy',
+  file: 'Caddyfile',
+  program: 'caddy',
+  versionFlag: 'version',
+  idleSetting: 'keepalive 60s',
+  closesOnLostPost: false,
+  replacements: ({ port, upstreamPort, certificate, key }) => [
+    ['127.0.0.1:8080', `127.0.0.1:${upstreamPort}`],
+    ['\npets.example {', `\nhttps://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`],
+  ],
+  // Caddy would also listen on port 80 and on its own admin port.
+  whole: (text) => `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${text}`,
+  checkFlags: (config) => ['validate', '--adapter', 'caddyfile', '--config', config],
+  runFlags: (config) => ['run', '--adapter', 'caddyfile', '--config', config],
+};
+
+const haproxy: ProxyProgram = {
+  name: 'HAProxy',
+  file: 'haproxy.cfg',
+  program: 'haproxy',
+  versionFlag: '-v',
+  idleSetting: 'timeout http-keep-alive 60s',
+  closesOnLostPost: true,
+  replacements: ({ port, upstreamPort, both }) => [
+    ['127.0.0.1:8080', `127.0.0.1:${upstreamPort}`],
+    ['bind :443', `bind 127.0.0.1:${port}`],
+    ['/etc/ssl/petstore/pets.example.pem', both],
+    // Only root may become another user.
+    ['    user haproxy\n    group haproxy\n', ''],
+  ],
+  whole: (text) => text,
+  checkFlags: (config) => ['-c', '-f', config],
+  runFlags: (config) => ['-db', '-f', config],
+};
+
+export const PROXY_PROGRAMS: readonly ProxyProgram[] = [nginx, caddy, haproxy];
+
+export function isInstalled({ program, versionFlag }: ProxyProgram): boolean {
+  return spawnSync(program, [versionFlag], { env: { PATH } }).error === undefined;
+}
+
+export interface ThroughProxy {
+  method?: string;
+  headers?: Record<string, string>;
+  agent?: Agent | false;
+}
+
+/** A proxy in front of a port of this machine, configured by its file in contrib/. */
+export class Proxy {
+  readonly url: string;
+  /** What a client must trust. */
+  readonly certificate: string;
+  readonly #kind: ProxyProgram;
+  readonly #place: Place;
+  readonly #config: string;
+  #child: ChildProcess | undefined;
+  #output = '';
+
+  private constructor(kind: ProxyProgram, place: Place, certificate: string, config: string) {
+    this.url = `https://127.0.0.1:${place.port}`;
+    this.certificate = certificate;
+    this.#kind = kind;
+    this.#place = place;
+    this.#config = config;
+  }
+
+  static async configure(
+    kind: ProxyProgram,
+    upstreamPort: number,
+    { idleSetting = kind.idleSetting } = {},
+  ): Promise<Proxy> {
+    const folder = mkdtempSync(join(tmpdir(), 'petstore-proxy-'));
+    const file = (name: string, text: string) => {
+      const path = join(folder, name);
+      writeFileSync(path, text);
+      return path;
+    };
+    const { certificate, key } = newCertificate();
+    const place = {
+      folder,
+      port: await freePort(),
+      upstreamPort,
+      certificate: file('certificate.crt', certificate),
+      key: file('certificate.key', key),
+      both: file('certificate.pem', certificate + key),
+    };
+    mkdirSync(join(folder, 'home'));
+    let text = readFileSync(new URL(`../contrib/${kind.file}`, import.meta.url), 'utf8');
+    for (const [from, to] of [...kind.replacements(place), [kind.idleSetting, idleSetting]]) {
+      if (from === undefined || to === undefined || !text.includes(from)) {
+        throw new Error(`contrib/${kind.file} no longer has "${from}": adapt test/proxies.ts.`);
+      }
+      text = text.replace(from, () => to);
+    }
+    return new Proxy(kind, place, certificate, file(kind.file, kind.whole(text, place)));
+  }
+
+  /** Lets the program judge its configuration. */
+  check(): { code: number | null; output: string } {
+    const checked = spawnSync(this.#kind.program, this.#kind.checkFlags(this.#config), {
+      env: this.#env(),
+      timeout: CHECK_MS_MAX,
+      encoding: 'utf8',
+    });
+    return { code: checked.status, output: checked.stdout + checked.stderr };
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(this.#kind.program, this.#kind.runFlags(this.#config), {
+      env: this.#env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
+    }
+    const deadline = Date.now() + START_MS_MAX;
+    while (!(await isListening(this.#place.port))) {
+      if (child.exitCode !== null || Date.now() > deadline) {
+        throw new Error(`${this.#kind.name} does not listen: ${this.#output}`);
+      }
+      await sleep(20);
+    }
+  }
+
+  /** Sends one request through it, and nothing twice. */
+  send(path: string, body: string | undefined, options: ThroughProxy): Promise<Received> {
+    return new Promise((resolve, reject) => {
+      const sent = request(this.url + path, { ca: this.certificate, ...options }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, text, json: () => JSON.parse(text) as unknown });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(this.#place.folder, { recursive: true, force: true });
+  }
+
+  #env(): Record<string, string> {
+    return { PATH, HOME: join(this.#place.folder, 'home') };
+  }
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
