@@ -7,7 +7,14 @@ import { loadConfig } from '../src/config.ts';
 import { openLog } from '../src/ops/log.ts';
 import { startService } from '../src/service.ts';
 import { assertError } from './contract/errors.ts';
-import { send, sqliteStorage, startTestService, type TestService } from './test-service.ts';
+import { freePort } from './postgres-server.ts';
+import {
+  linksOf,
+  send,
+  sqliteStorage,
+  startTestService,
+  type TestService,
+} from './test-service.ts';
 import { temporaryFolder } from './test-process.ts';
 
 async function startWith(t: TestContext, ...flags: string[]): Promise<TestService> {
@@ -112,10 +119,21 @@ test('a preflight of a configured origin is answered without a key', async (t) =
 });
 
 test('links and Location stand under the configured base address', async (t) => {
-  const service = await startWith(t);
-  const behindProxy = await startWith(t, '--base-url', 'https://pets.example/store/v1');
-  assert.notEqual(service.baseUrl, behindProxy.baseUrl);
-  assert.equal(behindProxy.baseUrl, 'https://pets.example/store/v1');
+  const base = 'https://pets.example/store/v1';
+  const port = await freePort();
+  const service = await startWith(t, '--base-url', base, '--port', String(port));
+  const pets = `http://127.0.0.1:${port}/v1/pets`;
+  const headers = { authorization: `Bearer ${service.key}`, host: 'other.example' };
+  const body = '{"name":"Rex","categoryId":1}';
+  for (const id of [1, 2]) {
+    const created = await send(pets, { method: 'POST', headers, body });
+    assert.equal(created.headers.location, `${base}/pets/${id}`);
+  }
+  const page = linksOf(await send(`${pets}?limit=1`, { headers }));
+  assert.equal(page['first'], `${base}/pets?limit=1`);
+  assert.ok(page['next']?.startsWith(`${base}/pets?limit=1&cursor=`));
+  const pet = linksOf(await send(`${pets}/1`, { headers }));
+  assert.equal(pet['successor-version'], `${base}/pets`);
 });
 
 test('the admin port tells health and counts requests, creates and deprecated calls', async (t) => {

@@ -78,6 +78,7 @@ describe('petstore pets', () => {
     for (let index = 0; index < 5; index += 1) await add('Rex');
     const { stdout } = await run(['list', '--limit', '2', '--all', '--status', 'available']);
     const lines = stdout.trimEnd().split('\n');
+    assert.ok(lines.length > 5, stdout);
     assert.match(lines[0] ?? '', /^ *ID {2}STATUS {5}CATEGORY {2}NAME$/);
     for (const line of lines.slice(1)) assert.match(line, /^ *\d+ {2}available {2} {7}7 {2}Rex$/);
     assert.equal(lines.filter((line) => line.includes('CATEGORY')).length, 1);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
 import { GET_PET_DEPRECATION } from '../http/deprecation.ts';
 import type { HttpRequest } from '../http/message.ts';
@@ -26,6 +27,11 @@ async function textOf(path: string): Promise<string> {
 
 function headerOf({ headers }: { headers: readonly string[] }, name: string): string | undefined {
   return headers[headers.indexOf(name) + 1];
+}
+
+/** The lines that hold anything, without the space around them. */
+function linesOf(text: string): string[] {
+  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 test('every page and asset has its type and its length, and is not sent again when it is known', async () => {
@@ -59,6 +65,7 @@ test('every asset that a page names is there, and nothing of another host is nam
   for (const path of ['/', '/docs', '/docs/deprecations']) {
     const html = await textOf(path);
     const named = [...html.matchAll(/(?:href|src)="([^"#]+)/g)].map(([, address = '']) => address);
+    assert.ok(named.length > 0, `${path} names no asset`);
     for (const address of named) {
       const url = new URL(address, `http://pets.example${path}`);
       assert.equal(url.host, 'pets.example');
@@ -75,6 +82,9 @@ test('the modules lose nothing but types, comments and space on their way to the
       const backquotes = line.split('`').length - 1;
       assert.equal(backquotes % 2, 0, `${file}: a text between backquotes spans lines: ${line}`);
     }
+    const withoutTypes = stripTypeScriptTypes(source);
+    const withoutComments = withoutTypes.replaceAll(/^\s*\/\*\*?\s[^]*?\*\/|^\s*\/\/.*/gm, '');
+    assert.deepEqual(linesOf(toJavaScript(source)), linesOf(withoutComments), file);
     assert.doesNotMatch(toJavaScript(source), /^\s*(?:interface|import type|export type) /m);
   }
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal } from './errors.ts';
 import { newIdempotencyClaim, parseIdempotencyKey } from './idempotency.ts';
+import type { PetStatus } from './pet.ts';
 
 const visible = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCodePoint(code)),
@@ -32,14 +33,16 @@ test('whatever is sent, the answer is a key of 1 to 255 visible characters or a 
   );
 });
 
-function claim(name: string, categoryId: bigint) {
-  const pet = { name, categoryId, status: 'sold' } as const;
+function claim(name: string, categoryId: bigint, status: PetStatus = 'sold') {
+  const pet = { name, categoryId, status };
   return newIdempotencyClaim('k', pet, { apiKeyId: 'a', now: new Date(0) });
 }
 
 test('two creates have the same fingerprint exactly when they ask for the same animal', () => {
   assert.equal(claim('Rex', 1n).fingerprint, claim('Rex', 1n).fingerprint);
   assert.notEqual(claim('Rex', 1n).fingerprint, claim('Rex', 2n).fingerprint);
+  assert.notEqual(claim('Rex', 1n).fingerprint, claim('Max', 1n).fingerprint);
+  assert.notEqual(claim('Rex', 1n).fingerprint, claim('Rex', 1n, 'pending').fingerprint);
   assert.notEqual(
     claim('Rex', 9223372036854775807n).fingerprint,
     claim('Rex', 9223372036854775806n).fingerprint,

@@ -237,6 +237,7 @@ export function accessContract(storage: TestStorage): void {
         body: '{"name":"A secret name","categoryId":1}',
       });
       const log = service.logLines.join('');
+      assert.match(log, /"operation":"createPet"/, 'the request itself is logged');
       assert.ok(!log.includes(service.key));
       assert.ok(!log.includes('Bearer'));
       assert.ok(!log.includes('A secret name'));

@@ -87,7 +87,8 @@ export function getPetContract(storage: TestStorage): void {
       const head = await service.send('/pets/1', { method: 'HEAD' });
       assert.equal(head.status, 200);
       assert.equal(head.text, '');
-      assert.equal(head.headers['content-length'], found.headers['content-length']);
+      assert.equal(head.headers['content-length'], String(found.text.length));
+      assert.match(String(found.headers.etag), /^"[\w-]+"$/);
       assert.equal(head.headers.etag, found.headers.etag);
       assertDeprecated(head);
       const known = { headers: { 'if-none-match': String(found.headers.etag) } };
