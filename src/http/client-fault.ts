@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../domain/errors.ts';
 
 /** What node:http reports with `clientError`. */
-export type ClientFault = NodeJS.ErrnoException & { rawPacket?: Buffer };
+export type ClientFault = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
 
 /** A code and a message for the caller. */
 export type Explained = [code: ErrorCode, message: string];
@@ -20,48 +20,54 @@ const MALFORMED: Explained = ['malformed_request', 'This is not a well-formed HT
  * Says what is wrong with bytes that never became a request; undefined where nobody is left to be told.
  * The names are those of node:http and of its parser.
  */
-export function explainClientFault({ code, rawPacket }: ClientFault): Explained | undefined {
-  switch (code) {
+export function explainClientFault(fault: ClientFault): Explained | undefined {
+  switch (fault.code) {
     case 'ECONNRESET':
     case 'EPIPE':
       return undefined;
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return ['request_timeout', 'The request did not arrive completely in time.'];
     case 'HPE_HEADER_OVERFLOW':
-      return isLongRequestLine(rawPacket)
+      return isLongRequestLine(lineOf(fault))
         ? ['uri_too_long', 'The request target is too long.']
         : ['headers_too_large', 'The request headers are too large.'];
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return ['body_too_large', 'The chunk extensions are too large.'];
     case 'HPE_INVALID_VERSION':
-      // The parser says the same of a good version with a bad line end.
-      return / HTTP\/1\.[01]\n/.test(headOf(rawPacket)) ? MALFORMED : HTTP_VERSION_FAULT;
+      return versionFault(lineOf(fault));
     case 'HPE_PAUSED_H2_UPGRADE':
       return HTTP_VERSION_FAULT;
     case 'HPE_INVALID_METHOD':
-      return methodFault(headOf(rawPacket));
+      return methodFault(lineOf(fault));
     default:
       return MALFORMED;
   }
 }
 
-function headOf(packet: Buffer | undefined): string {
-  return packet?.toString('latin1', 0, 256) ?? '';
+/** The line in which the parser stopped; earlier requests may stand before it in the same packet. */
+function lineOf({ rawPacket, bytesParsed = 0 }: ClientFault): string {
+  if (rawPacket === undefined) return '';
+  const before = bytesParsed === 0 ? -1 : rawPacket.lastIndexOf('\n', bytesParsed - 1);
+  const end = rawPacket.indexOf('\n', before + 1);
+  return rawPacket.toString('latin1', before + 1, end === -1 ? rawPacket.length : end + 1);
 }
 
-/** Whether the packet begins with a request line that is too long by itself. */
-function isLongRequestLine(packet: Buffer | undefined): boolean {
-  if (packet === undefined || !/^[A-Z]+ /.test(packet.toString('latin1', 0, 16))) return false;
-  const lineEnd = packet.indexOf('\n');
-  return lineEnd === -1 || lineEnd > TARGET_LENGTH_MAX;
+function isLongRequestLine(line: string): boolean {
+  return line.length > TARGET_LENGTH_MAX && /^[A-Z]+ /.test(line);
 }
 
-/** A method that is a proper word but unknown is 501; anything else is no request at all. */
-function methodFault(head: string): Explained {
-  if (/^[\w!#$%&'*+.^`|~-]{1,64} \S+ HTTP\/1\.[01]\r?\n/.test(head)) {
+/** 505 only for a version that is well-formed, or left out as in HTTP/0.9; otherwise it is no request line. */
+function versionFault(line: string): Explained {
+  const isOther = /^\S+ \S+(?: HTTP\/(?!1\.[01]\r?\n)\d\.\d)?\r?\n$/.test(line);
+  return isOther ? HTTP_VERSION_FAULT : MALFORMED;
+}
+
+/** A method that is a token but unknown is 501, however long; anything else is no request at all. */
+function methodFault(line: string): Explained {
+  if (/^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r?\n$/.test(line)) {
     return ['not_implemented', 'This method is not known here.'];
   }
-  return / HTTP\/(?!1\.[01]\r?\n)\d/.test(head) ? HTTP_VERSION_FAULT : MALFORMED;
+  return / HTTP\/\d\.\d\r?\n$/.test(line) ? versionFault(line) : MALFORMED;
 }
 
 /** What the parser lets through but HTTP/1.1 forbids, or we do. */
@@ -82,6 +88,9 @@ export function headFault(request: IncomingMessage): Explained | undefined {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && httpVersion === '1.0') {
     return ['malformed_request', 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'];
+  }
+  if (coding !== undefined && !/(?:^|,)\s*chunked$/i.test(coding)) {
+    return ['malformed_request', 'The last transfer coding must be chunked.'];
   }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return ['not_implemented', 'The only transfer coding that is read is chunked.'];
