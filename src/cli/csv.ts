@@ -1,13 +1,49 @@
 // CSV as RFC 4180 has it: fields with commas, quotes or line breaks stand in double quotes, and a double
-// quote among them is doubled.
+// quote among them is doubled. Nothing here or in records.ts needs Node.js, so that a page can read CSV
+// with the same code.
 
 const MUST_QUOTE = /[",\r\n]/;
+const [COMMA, QUOTE, RETURN, NEWLINE] = [0x2c, 0x22, 0x0d, 0x0a];
 
 export function csvLine(fields: readonly string[]): string {
   const written = fields.map((field) =>
     MUST_QUOTE.test(field) ? `"${field.replaceAll('"', '""')}"` : field,
   );
   return `${written.join(',')}\r\n`;
+}
+
+export interface CsvRecordEnd {
+  /**
+   * `complete`: there is a line break outside quotes; `faulty`: a quote is in the wrong place; `open` and
+   * `unended`: the bytes end first, inside quotes or outside.
+   */
+  outcome: 'complete' | 'faulty' | 'open' | 'unended';
+  /** The last byte that was looked at: for a complete record its line break. */
+  at: number;
+}
+
+/** Finds the end of the record with which the bytes start. A quote opens a field only at its start. */
+export function findCsvRecordEnd(bytes: Uint8Array): CsvRecordEnd {
+  const last = bytes.length - 1;
+  let at = 0;
+  while (at <= last) {
+    if (bytes[at] === QUOTE) {
+      let quote = bytes.indexOf(QUOTE, at + 1);
+      while (quote !== -1 && bytes[quote + 1] === QUOTE) quote = bytes.indexOf(QUOTE, quote + 2);
+      if (quote === -1) return { outcome: 'open', at: last };
+      at = quote + 1;
+      if (bytes[at] === RETURN && (at === last || bytes[at + 1] === NEWLINE)) at += 1;
+    } else {
+      while (at <= last && bytes[at] !== COMMA && bytes[at] !== NEWLINE && bytes[at] !== QUOTE) {
+        at += 1;
+      }
+    }
+    if (at > last) break;
+    if (bytes[at] === NEWLINE) return { outcome: 'complete', at };
+    if (bytes[at] !== COMMA) return { outcome: 'faulty', at };
+    at += 1;
+  }
+  return { outcome: 'unended', at: last };
 }
 
 /** The fields of one record, or undefined where quotes stand in the wrong place. */

@@ -236,6 +236,41 @@ test('CSV columns are found by their names; an empty status is the default one',
   );
 });
 
+const strayQuotes: [where: string, row: string, reason: RegExp][] = [
+  ['inside a field', 'Re"x,1', /^line 163: Quotes are in the wrong place: /m],
+  [
+    'at the start of a field',
+    '"Rex,1',
+    /^line 163: The line opens a quoted field that is not closed properly \(lines 163 to 4002\); /m,
+  ],
+];
+for (const [where, row, reason] of strayQuotes) {
+  test(`a stray quote ${where} costs its own line of a CSV file, and the others are in`, async (t) => {
+    const shop = newShop(t);
+    const rows = Array.from({ length: 5_000 }, (_, index) => `Animal ${index},1`);
+    rows[161] = row;
+    rows[4_000] = '"Tom, the cat",2';
+    const file = shop.file('pets.csv', ['name,categoryId', ...rows].join('\n'));
+    const { code, words } = await shop.import(file);
+    assert.equal(code, 1);
+    assert.match(words, reason);
+    assert.match(words, /; 1 line skipped\.$/m);
+    const names = await shop.names();
+    assert.equal(names.length, 4_999);
+    assert.equal(names[3_999], 'Tom, the cat');
+  });
+}
+
+test('a refused record of several lines is named and counted with all of them', async (t) => {
+  const shop = newShop(t);
+  const csv = 'name,categoryId\nA,1\n"B\nB\nB",x\nC,1\n';
+  const { code, words } = await shop.import(shop.file('pets.csv', csv));
+  assert.equal(code, 1);
+  assert.match(words, /^lines 3 to 5: categoryId must be/m);
+  assert.match(words, /; 3 lines skipped\.$/m);
+  assert.deepEqual(await shop.names(), ['A', 'C']);
+});
+
 test('with --strict a file with a bad line adds nothing at all', async (t) => {
   const shop = newShop(t);
   const good = '{"name":"A","categoryId":1}\n'.repeat(20_000);

@@ -26,9 +26,9 @@ export class ImportReport {
   }
 
   faults(faults: readonly LineFault[]): void {
-    for (const { line, reason } of faults) {
+    for (const fault of faults) {
       this.#faultCount += 1;
-      if (this.#faultCount <= FAULTS_SHOWN_MAX) this.#say(`line ${line}: ${reason}`);
+      if (this.#faultCount <= FAULTS_SHOWN_MAX) this.#say(faultText(fault));
       if (this.#faultCount === FAULTS_SHOWN_MAX) this.#say('Further bad lines are only counted.');
     }
   }
@@ -56,8 +56,8 @@ export class ImportReport {
   }
 
   /** With --strict: at the first bad line. */
-  stopped({ line, reason }: LineFault, imported: number): number {
-    if (this.#faultCount === 0) this.#say(`line ${line}: ${reason}`);
+  stopped(fault: LineFault, imported: number): number {
+    if (this.#faultCount === 0) this.#say(faultText(fault));
     this.#say(
       `Stopped there; ${animalsText(imported)} of the lines before it ${imported === 1 ? 'is' : 'are'} in.`,
     );
@@ -76,6 +76,10 @@ export class ImportReport {
     this.#bar.clear();
     this.#output.write(`${words}\n`);
   }
+}
+
+function faultText({ line, lines, reason }: LineFault): string {
+  return `${lines === 1 ? `line ${line}` : `lines ${line} to ${line + lines - 1}`}: ${reason}`;
 }
 
 function countText(count: number): string {

@@ -156,7 +156,7 @@ function advance(progress: ImportProgress, piece: PetPiece): ImportProgress {
     position: progress.position + piece.byteCount,
     lines: progress.lines + piece.lines,
     imported: progress.imported + piece.pets.length,
-    skipped: progress.skipped + piece.faults.length,
+    skipped: piece.faults.reduce((sum, fault) => sum + fault.lines, progress.skipped),
   };
 }
 

@@ -66,7 +66,12 @@ export function csvPetReader(header: string): ReadPet {
   }
   return (record) => {
     const fields = parseCsvRecord(record);
-    if (fields === undefined) throw new Refusal('invalid_field', 'Quotes are in the wrong place.');
+    if (fields === undefined) {
+      throw new Refusal(
+        'invalid_field',
+        'Quotes are in the wrong place: a quoted field starts and ends with one, and a quote inside it is doubled.',
+      );
+    }
     if (fields.length !== columns.length) {
       throw new Refusal(
         'invalid_field',

@@ -6,6 +6,8 @@ import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
 
 export interface LineFault {
   line: number;
+  /** How many lines were left out: a record of CSV may have several. */
+  lines: number;
   reason: string;
 }
 
@@ -63,7 +65,7 @@ export class PetReader {
 
   #readRecord(record: SourceRecord, readPet: ReadPet, { pets, faults }: PetPiece): void {
     if ('fault' in record) {
-      faults.push({ line: record.line, reason: `The line ${record.fault}` });
+      faults.push({ line: record.line, lines: 1, reason: `The line ${record.fault}` });
       return;
     }
     try {
@@ -71,7 +73,7 @@ export class PetReader {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const reason = error.message.replace(/^The body/, 'The line');
-      faults.push({ line: record.line, reason });
+      faults.push({ line: record.line, lines: record.text.split('\n').length, reason });
     }
   }
 }

@@ -61,21 +61,94 @@ test('an overlong record is one fault, whether it arrives at once or in parts', 
   }
 });
 
-test('a piece never ends inside a record, so that whoever goes on behind it finds whole ones', () => {
-  const bytes = Buffer.from(`a\n"${'x\n'.repeat(RECORD_BYTES_MAX)}"\nb\n"c\n`);
-  for (const chunkBytes of [1_000, 100_000, bytes.length]) {
-    const splitter = new RecordSplitter({ hasQuotes: true, linesBefore: 0 });
-    let [position, lines] = [0, 0];
-    for (let at = 0; at < bytes.length; at += chunkBytes) {
-      const piece = splitter.push(bytes.subarray(at, at + chunkBytes));
-      position += piece.byteCount;
-      lines += piece.lines;
-      assert.ok(position === 0 || bytes[position - 1] === 0x0a);
-      assert.equal(lines, bytes.subarray(0, position).toString().split('\n').length - 1);
+const UNCLOSED = 'opens a quoted field that is not closed properly';
+
+test('after a quoted field that is never closed, reading goes on with the next line', () => {
+  const rows = (count: number) => Array.from({ length: count }, () => 'Tom,1');
+  const rowsOfRecord = Math.floor((RECORD_BYTES_MAX - '"Rex,1\n'.length) / 'Tom,1\n'.length);
+  const unclosed: [what: string, lines: string[], lastLine: number][] = [
+    ['closed before a letter', ['a', '"Rex,1', ...rows(300), '"Ann, the cat",2'], 303],
+    ['open at the end of the file', ['a', '"Rex,1', ...rows(300)], 302],
+    ['open for longer than a record may be', ['a', '"Rex,1', ...rows(20_000)], 3 + rowsOfRecord],
+  ];
+  for (const [what, lines, lastLine] of unclosed) {
+    const bytes = Buffer.from(`${lines.join('\n')}\n`);
+    for (const chunkBytes of [777, 100_000, bytes.length]) {
+      const { records, byteCount } = split(bytes, { hasQuotes: true, chunkBytes });
+      assert.equal(byteCount, bytes.length);
+      assert.equal(records.length, lines.length);
+      for (const [index, record] of records.entries()) {
+        assert.equal(record.line, index + 1);
+        if (index === 1) continue;
+        assert.equal('text' in record && record.text, lines[index]);
+      }
+      assert.deepEqual(
+        records[1],
+        {
+          line: 2,
+          fault: `${UNCLOSED} (lines 2 to ${lastLine}); only line 2 was left out, and reading went on with line 3.`,
+        },
+        what,
+      );
     }
-    assert.ok(position < 3 || position > RECORD_BYTES_MAX);
-    assert.equal(position + splitter.end().byteCount, bytes.length);
   }
+});
+
+test('a quote opens a field only at its start', () => {
+  const { records } = split(Buffer.from('a"b,c\nd,"e\nf"\n"g",h"\n""x,y\nz\n'), {
+    hasQuotes: true,
+    chunkBytes: 3,
+  });
+  assert.deepEqual(records, [
+    { line: 1, text: 'a"b,c' },
+    { line: 2, text: 'd,"e\nf"' },
+    { line: 4, text: '"g",h"' },
+    { line: 5, text: '""x,y' },
+    { line: 6, text: 'z' },
+  ]);
+});
+
+test('whoever goes on behind a piece finds the same records', () => {
+  const line = fc.constantFrom(
+    'a,b',
+    '"a',
+    '"a,b"',
+    '"a""',
+    'x"',
+    '""',
+    '"',
+    '',
+    '",',
+    'a,"b',
+    '\r',
+  );
+  fc.assert(
+    fc.property(fc.array(line), fc.integer({ min: 1, max: 9 }), (lines, chunkBytes) => {
+      const bytes = Buffer.from(lines.join('\n'));
+      const whole = split(bytes, { hasQuotes: true, chunkBytes: 1_000 });
+      const first = new RecordSplitter({ hasQuotes: true, linesBefore: 0 });
+      const read: SourceRecord[] = [];
+      let [position, linesBefore] = [0, 0];
+      for (let at = 0; at < bytes.length; at += chunkBytes) {
+        const piece = first.push(bytes.subarray(at, at + chunkBytes));
+        read.push(...piece.records);
+        position += piece.byteCount;
+        linesBefore += piece.lines;
+        const second = new RecordSplitter({ hasQuotes: true, linesBefore });
+        const rest = [...second.push(bytes.subarray(position)).records, ...second.end().records];
+        assert.deepEqual([...read, ...rest], whole.records);
+      }
+    }),
+  );
+});
+
+test('a line without an end is not kept in memory', () => {
+  const splitter = new RecordSplitter({ hasQuotes: true, linesBefore: 0 });
+  const chunk = Buffer.from('"x'.repeat(50_000));
+  for (let pushed = 0; pushed < 50; pushed += 1) {
+    assert.deepEqual(splitter.push(chunk), { records: [], byteCount: 0, lines: 0 });
+  }
+  assert.equal(splitter.push(Buffer.from('\nb\n')).records.length, 2);
 });
 
 test('bytes that are not UTF-8 spoil their own line only, and a byte order mark none', () => {

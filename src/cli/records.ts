@@ -1,11 +1,11 @@
-import { isUtf8 } from 'node:buffer';
+import { findCsvRecordEnd } from './csv.ts';
 
 /** A record longer than this is refused unread; a request body is held to the same. */
 export const RECORD_BYTES_MAX = 64 * 1024;
 
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+const BYTE_ORDER_MARK = '\uFEFF';
 
 /** One record of a file: its text, or why it cannot be read. */
 export type SourceRecord = { line: number; text: string } | { line: number; fault: string };
@@ -17,18 +17,26 @@ export interface Piece {
   lines: number;
 }
 
+/** Where a record ends, undefined where no line break ends it yet; and why it cannot be read. */
+interface RecordEnd {
+  end: number | undefined;
+  fault?: string;
+}
+
 /**
  * Cuts a stream of bytes into pieces of whole records, in constant memory. A record is a line; with
- * `hasQuotes`, a line break between double quotes belongs to the record, as CSV has it.
+ * `hasQuotes`, a line break inside a quoted field belongs to the record, as CSV has it. Where such a field
+ * is not closed properly only its first line is lost: the next line is read as a record again.
  */
 export class RecordSplitter {
   readonly #hasQuotes: boolean;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** What was pushed and not yet cut. One buffer for all chunks: a new one each would soon be hundreds. */
-  #buffer: Buffer = Buffer.alloc(0);
+  #buffer = new Uint8Array(0);
   #length = 0;
   #line: number;
-  /** What of an overlong record has gone by already. */
-  #passedOver = { bytes: 0, lines: 0 };
+  /** How much of an overlong line was dropped already. */
+  #droppedBytes = 0;
   #quoteAt = -1;
   #isAtStart: boolean;
 
@@ -42,8 +50,8 @@ export class RecordSplitter {
   push(chunk: Uint8Array): Piece {
     const length = this.#length + chunk.length;
     if (length > this.#buffer.length) {
-      const larger = Buffer.alloc(length);
-      this.#buffer.copy(larger, 0, 0, this.#length);
+      const larger = new Uint8Array(length);
+      larger.set(this.#buffer.subarray(0, this.#length));
       this.#buffer = larger;
     }
     this.#buffer.set(chunk, this.#length);
@@ -56,55 +64,66 @@ export class RecordSplitter {
     return this.#cut(this.#buffer.subarray(0, this.#length), { isLast: true });
   }
 
-  #cut(bytes: Buffer, { isLast }: { isLast: boolean }): Piece {
+  #cut(bytes: Uint8Array, { isLast }: { isLast: boolean }): Piece {
     const piece: Piece = { records: [], byteCount: 0, lines: 0 };
-    const isAllText = isUtf8(bytes);
     this.#quoteAt = -1;
     let start = 0;
     while (start < bytes.length) {
-      const end = this.#endOfRecord(bytes, start);
+      const { end, fault } = this.#endOfRecord(bytes, start, isLast);
       const record = bytes.subarray(start, end ?? bytes.length);
-      const isOverlong = this.#passedOver.bytes + record.length > RECORD_BYTES_MAX;
-      if (end === undefined && !isLast && !isOverlong) break;
-      start += record.length + (end === undefined ? 0 : 1);
-      const lines = countLines(record, this.#hasQuotes) + (end === undefined ? 0 : 1);
+      const isOverlong = this.#droppedBytes + record.length > RECORD_BYTES_MAX;
       if (end === undefined && !isLast) {
-        // Not a part of this piece: whoever goes on behind it must find the record from its start.
-        this.#passedOver.bytes += record.length;
-        this.#passedOver.lines += lines;
+        if (!isOverlong) break;
+        // Not a part of this piece: whoever goes on behind it must find the line from its start.
+        this.#droppedBytes += record.length;
+        start = bytes.length;
         break;
       }
-      const read = isOverlong ? this.#refuse() : this.#read(record, isAllText);
+      const breakBytes = end === undefined ? 0 : 1;
+      const lines = countLines(record, this.#hasQuotes) + breakBytes;
+      const read = this.#read(
+        record,
+        isOverlong ? `is over ${RECORD_BYTES_MAX} bytes long.` : fault,
+      );
       if (read !== undefined) piece.records.push(read);
-      piece.byteCount += this.#passedOver.bytes + record.length + (end === undefined ? 0 : 1);
-      piece.lines += this.#passedOver.lines + lines;
-      this.#line += this.#passedOver.lines + lines;
-      this.#passedOver = { bytes: 0, lines: 0 };
+      start += record.length + breakBytes;
+      piece.byteCount += this.#droppedBytes + record.length + breakBytes;
+      piece.lines += lines;
+      this.#line += lines;
+      this.#droppedBytes = 0;
     }
     this.#length = bytes.length - start;
     this.#buffer.copyWithin(0, start, bytes.length);
     return piece;
   }
 
-  /** Where the record that starts here ends: a line break outside quotes, or any once it is overlong. */
-  #endOfRecord(bytes: Buffer, start: number): number | undefined {
-    let end = bytes.indexOf(NEWLINE, start);
-    if (!this.#hasQuotes || this.#passedOver.bytes > 0) return end === -1 ? undefined : end;
-    let isInQuotes = false;
-    let from = start;
-    while (end !== -1) {
-      for (let at = this.#nextQuote(bytes, from); at < end; at = this.#nextQuote(bytes, at + 1)) {
-        isInQuotes = !isInQuotes;
-      }
-      if (!isInQuotes || end - start > RECORD_BYTES_MAX) return end;
-      from = end + 1;
-      end = bytes.indexOf(NEWLINE, from);
-    }
-    return undefined;
+  #endOfRecord(bytes: Uint8Array, start: number, isLast: boolean): RecordEnd {
+    const lineEnd = bytes.indexOf(NEWLINE, start);
+    if (lineEnd === -1) return { end: undefined };
+    const isPlainLine =
+      !this.#hasQuotes ||
+      this.#droppedBytes > 0 ||
+      lineEnd - start > RECORD_BYTES_MAX ||
+      this.#nextQuote(bytes, start) > lineEnd;
+    if (isPlainLine) return { end: lineEnd };
+    const looked = bytes.subarray(start, start + RECORD_BYTES_MAX + 1);
+    const { outcome, at } = findCsvRecordEnd(looked);
+    if (outcome === 'complete') return { end: start + at };
+    const isUnclosed =
+      outcome === 'faulty' || looked.length > RECORD_BYTES_MAX || (outcome === 'open' && isLast);
+    if (!isUnclosed) return { end: undefined };
+    const line = this.#line;
+    const lastLine = line + countLines(looked.subarray(0, at), true);
+    // A quote that is wrong in the first line already is found by the parser of that line.
+    if (lastLine === line) return { end: lineEnd };
+    return {
+      end: lineEnd,
+      fault: `opens a quoted field that is not closed properly (lines ${line} to ${lastLine}); only line ${line} was left out, and reading went on with line ${line + 1}.`,
+    };
   }
 
   /** Remembered, because where quotes are rare the same far one would be looked for by every record. */
-  #nextQuote(bytes: Buffer, from: number): number {
+  #nextQuote(bytes: Uint8Array, from: number): number {
     if (this.#quoteAt < from) {
       const at = bytes.indexOf(QUOTE, from);
       this.#quoteAt = at === -1 ? Number.POSITIVE_INFINITY : at;
@@ -112,25 +131,29 @@ export class RecordSplitter {
     return this.#quoteAt;
   }
 
-  #refuse(): SourceRecord {
+  /** A record as text. An empty line is none, and so is what a byte order mark stands before. */
+  #read(bytes: Uint8Array, fault: string | undefined): SourceRecord | undefined {
+    const line = this.#line;
+    const isAtStart = this.#isAtStart;
     this.#isAtStart = false;
-    return { line: this.#line, fault: `is over ${RECORD_BYTES_MAX} bytes long.` };
+    if (fault !== undefined) return { line, fault };
+    const text = this.#decode(bytes);
+    if (text === undefined) return { line, fault: 'is not valid UTF-8.' };
+    const from = isAtStart && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    const content = text.slice(from, text.endsWith('\r') ? -1 : undefined);
+    return content === '' ? undefined : { line, text: content };
   }
 
-  /** A record as text. An empty line is none, and so is what a byte order mark stands before. */
-  #read(bytes: Buffer, isAllText: boolean): SourceRecord | undefined {
-    const line = this.#line;
-    const isMarked = this.#isAtStart && bytes.indexOf(BYTE_ORDER_MARK) === 0;
-    this.#isAtStart = false;
-    const content = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
-    if (!isAllText && !isUtf8(content)) return { line, fault: 'is not valid UTF-8.' };
-    const text = content.toString();
-    const trimmed = text.endsWith('\r') ? text.slice(0, -1) : text;
-    return trimmed === '' ? undefined : { line, text: trimmed };
+  #decode(bytes: Uint8Array): string | undefined {
+    try {
+      return this.#decoder.decode(bytes);
+    } catch {
+      return undefined;
+    }
   }
 }
 
-function countLines(record: Buffer, hasQuotes: boolean): number {
+function countLines(record: Uint8Array, hasQuotes: boolean): number {
   if (!hasQuotes) return 0;
   let count = 0;
   for (let at = record.indexOf(NEWLINE); at !== -1; at = record.indexOf(NEWLINE, at + 1))
