@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { pendingMigrations, readMigrations } from '../migrate.ts';
 
@@ -31,7 +32,7 @@ export function openConnection(file: string): DatabaseSync {
 export function prepareFile(file: string): void {
   const isNew = !existsSync(file);
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(resolve(dirname(file)));
     const database = openConnection(file);
     try {
       migrate(database, file);
@@ -40,12 +41,34 @@ export function prepareFile(file: string): void {
     }
   } catch (error) {
     if (error instanceof StoreUnusable) throw error;
+    const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
+    if (isPassing(error)) throw new Refusal('unavailable', `${failed}.`, { cause: error });
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreUnusable(
-      `the store ${file} cannot be ${isNew ? 'created' : 'opened'} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
+      `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
       { cause: error },
     );
   }
+}
+
+/** One by one: mkdir with `recursive` never returns below /proc, where a folder has a parent and cannot be made. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** SQLite's own numbers of what another setting would not change: busy, locked, I/O error, full. */
+const PASSING_FAULTS = [5, 6, 10, 13];
+
+function isPassing(error: unknown): boolean {
+  const { errcode, code } = error as { errcode?: number; code?: string };
+  return code === 'ENOSPC' || PASSING_FAULTS.includes((errcode ?? 0) & 0xff);
 }
 
 /** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
@@ -83,7 +106,8 @@ function migrate(database: DatabaseSync, file: string): void {
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec('COMMIT');
   } catch (error) {
-    database.exec('ROLLBACK');
+    // SQLite has already rolled back by itself after some faults, a full disk among them.
+    if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
 }
