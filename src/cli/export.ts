@@ -21,7 +21,7 @@ const PAGE_ANIMALS = 1_000;
 export async function exportPets(args: string[], io: Io): Promise<number> {
   const { format: asked, ...flags } = parse(args);
   const format = choosePetFormat(asked, undefined);
-  const { store } = await openConfiguredStore(flags, io.env);
+  const { store } = await openConfiguredStore(flags, io.env, { mustExist: true });
   const bar = new ProgressBar(io.stderr, () => performance.now());
   const output = new ExportOutput(io.stdout);
   try {

@@ -141,6 +141,7 @@ for (const format of ['ndjson', 'csv']) {
 
 test('export writes ids, and the header line of CSV even for an empty store', async (t) => {
   const shop = newShop(t);
+  await shop.withStore(async () => undefined);
   assert.equal((await shop.export('--format', 'csv')).out, 'id,name,categoryId,status\r\n');
   assert.equal((await shop.export()).out, '');
   await shop.withStore((store) =>

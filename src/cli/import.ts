@@ -47,7 +47,7 @@ export async function importPets(args: string[], io: Io): Promise<number> {
   const { format: askedFormat, strict: isStrict = false, ...flags } = values;
   const format = choosePetFormat(askedFormat, file);
   const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-  const { store } = await openConfiguredStore(flags, io.env);
+  const { store } = await openConfiguredStore(flags, io.env, { mustExist: false });
   const report = new ImportReport(io.stderr, { isFile });
   const work = { store, report, format, isStrict };
   try {

@@ -49,7 +49,8 @@ export async function keys(args: string[], io: Io): Promise<number> {
       `keys needs one of create, list, revoke ID, rotate ID; got "${positionals.join(' ')}".`,
     );
   }
-  const { config, store } = await openConfiguredStore(flags, io.env);
+  const mustExist = perform !== create;
+  const { config, store } = await openConfiguredStore(flags, io.env, { mustExist });
   try {
     return await perform({ id, flags, config, store, io });
   } finally {
