@@ -19,14 +19,16 @@ export interface Finished {
 export interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
+  /** Where standard output goes instead of into `Finished`: an open file. */
+  stdout?: number;
 }
 
-function start(args: readonly string[], { env = {}, cwd }: RunOptions): ChildProcess {
+function start(args: readonly string[], { env = {}, cwd, stdout }: RunOptions): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
     cwd,
     // Nothing of this process's own settings may leak into the one under test.
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
   });
 }
 

@@ -59,8 +59,8 @@ class ExportOutput {
   constructor(output: Output) {
     this.#output = output;
     if (output instanceof Writable) {
-      output.on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EPIPE') throw error;
+      // Why it cannot be written is said where the command was started.
+      output.on('error', () => {
         this.#isClosed = true;
       });
     }

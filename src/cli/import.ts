@@ -6,6 +6,7 @@ import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
 import type { Io } from './command.ts';
 import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { refusalLine } from './failure.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
 import { choosePetFormat, type PetFormat } from './pet-format.ts';
@@ -56,7 +57,7 @@ export async function importPets(args: string[], io: Io): Promise<number> {
     return await importSource(streamSource(chunks, work), work);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return report.failed(error.message);
+    return report.failed(refusalLine(error));
   } finally {
     await store.close();
   }
@@ -72,10 +73,12 @@ function parse(args: string[]) {
 
 async function isRegularFile(file: string): Promise<boolean> {
   try {
-    return (await stat(file)).isFile();
+    const found = await stat(file);
+    if (!found.isDirectory()) return found.isFile();
   } catch {
     throw new UsageError(`"${file}" cannot be read: import needs a file, or - for standard input.`);
   }
+  throw new UsageError(`"${file}" is a folder: import needs a file, or - for standard input.`);
 }
 
 /**

@@ -1,19 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { processVariables, UsageError } from '../config.ts';
-import { StoreUnusable } from '../domain/store.ts';
 import type { Command } from './command.ts';
+import { failureOf } from './failure.ts';
 import { help } from './help.ts';
 
-/** Finds the command and turns what a person got wrong into one line and exit code 2. */
+/** Finds the command, and turns wrong use and failures into one line and an exit code. */
 export async function runCommand(
   commands: Record<string, () => Promise<Command>>,
   [name, ...args]: string[],
 ): Promise<number> {
   const { stdout, stderr } = process;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
     // The reader, such as head, has seen enough.
-    process.exit(0);
+    if (error.code === 'EPIPE') process.exit(0);
+    stderr.write(`petstore: standard output cannot be written (${error.message}).\n`);
+    process.exit(1);
   });
   // Whoever read the log has gone: that is no reason for a service to end.
   stderr.on('error', () => undefined);
@@ -36,9 +37,10 @@ export async function runCommand(
     const command = await load();
     return await command(args, { env: processVariables, stdout, stderr });
   } catch (error) {
-    if (!(error instanceof UsageError || error instanceof StoreUnusable)) throw error;
-    stderr.write(`petstore: ${error.message}\n`);
-    return 2;
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    stderr.write(`petstore: ${failure.line.replaceAll('\n', ' ')}\n`);
+    return failure.exitCode;
   }
 }
 

@@ -1,0 +1,164 @@
+// Commands that cannot do their work: one line says why, and the exit code tells wrong use (2) from a
+// machine that failed (1).
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { run, temporaryFolder, type Finished } from './test-process.ts';
+
+function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
+  assert.match(stderr, /^[^\n]+\n$/);
+  assert.match(stderr, line);
+  assert.equal(code, expected, stderr);
+}
+
+async function newStore(t: TestContext): Promise<string> {
+  const data = temporaryFolder(t);
+  assert.equal((await run(['keys', 'create', '--name', 'a', '--data', data])).code, 0);
+  return data;
+}
+
+const READING = [
+  ['keys', 'list'],
+  ['keys', 'revoke', 'key_x'],
+  ['keys', 'rotate', 'key_x'],
+  ['export'],
+];
+
+test('a command that reads refuses a folder without a store, and makes none', async (t) => {
+  const data = temporaryFolder(t);
+  const flags = ['--data', data, '--env', 'staging'];
+  const results = await Promise.all(READING.map((args) => run([...args, ...flags])));
+  for (const refused of results) {
+    assertOneLine(refused, 2, /--data and --env must name/);
+    assert.ok(refused.stderr.includes(join(data, 'staging')), refused.stderr);
+    assert.equal(refused.stdout, '');
+  }
+  assert.deepEqual(readdirSync(data), []);
+});
+
+const isLinux = process.platform === 'linux';
+const onLinux = { skip: isLinux ? false : 'needs Linux' };
+
+test('a data folder that the system cannot make is refused in one line', onLinux, async () => {
+  for (const command of [
+    ['serve', '--port', '0', '--admin-port', 'off'],
+    ['keys', 'create', '--name', 'a'],
+  ]) {
+    assertOneLine(await run([...command, '--data', '/proc/x']), 2, /\/proc\/x.*--data must name/);
+  }
+});
+
+test('a locked store ends a command with exit code 1 and one line that says so', async (t) => {
+  const data = await newStore(t);
+  const file = join(data, 'animals.ndjson');
+  writeFileSync(file, '{"name":"Rex","categoryId":1}\n');
+  const other = new DatabaseSync(join(data, 'production', 'petstore.sqlite'));
+  t.after(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  // Here the store's schema is still to be made, which needs the lock too.
+  mkdirSync(join(data, 'staging'));
+  const fresh = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'));
+  t.after(() => fresh.close());
+  fresh.exec('BEGIN EXCLUSIVE');
+  const create = ['keys', 'create', '--name', 'b', '--data', data];
+  const results = await Promise.all([
+    run(create),
+    run(['import', file, '--data', data]),
+    run([...create, '--env', 'staging']),
+  ]);
+  for (const result of results) {
+    assertOneLine(result, 1, /database is locked/);
+    assert.doesNotMatch(result.stderr, /--data must/);
+  }
+});
+
+/** A disk of so many KiB, or undefined where this user cannot mount one. */
+function smallDisk(t: TestContext, kibibytes: number): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
+  t.after(() => {
+    if (isMounted) execFileSync('umount', ['--lazy', folder]);
+    rmdirSync(folder);
+  });
+  let isMounted = false;
+  try {
+    const options = ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', folder];
+    execFileSync('mount', options, { stdio: 'ignore' });
+    isMounted = true;
+  } catch {
+    t.skip('needs the right to mount a small disk');
+    return undefined;
+  }
+  return folder;
+}
+
+for (const kibibytes of [32, 64, 96]) {
+  test(`a disk of ${kibibytes} KiB is too small for a store, and that is what is said`, async (t) => {
+    const disk = smallDisk(t, kibibytes);
+    if (disk === undefined) return;
+    const result = await run(['keys', 'create', '--name', 'a', '--data', disk]);
+    assertOneLine(result, 1, /disk is full|disk I\/O error|no space left/i);
+    assert.equal(result.stdout, '');
+  });
+}
+
+test('an import that fills the disk says so, and goes on once there is space', async (t) => {
+  const disk = smallDisk(t, 1_024);
+  if (disk === undefined) return;
+  const file = join(temporaryFolder(t), 'animals.ndjson');
+  writeFileSync(
+    file,
+    '{"name":"A rather long name for an animal","categoryId":1}\n'.repeat(15_000),
+  );
+  const full = await run(['import', file, '--data', disk]);
+  assertOneLine(full, 1, /disk is full|disk I\/O error/);
+  execFileSync('mount', ['-o', 'remount,size=16m', disk]);
+  assert.equal((await run(['import', file, '--data', disk])).code, 0);
+  const { stdout } = await run(['export', '--data', disk]);
+  assert.equal(stdout.split('\n').length - 1, 15_000);
+});
+
+const FULL_DEVICE = '/dev/full';
+const withFullDevice = { skip: existsSync(FULL_DEVICE) ? false : `needs ${FULL_DEVICE}` };
+
+test(
+  'standard output that cannot be written ends a command with exit code 1',
+  withFullDevice,
+  async (t) => {
+    const data = await newStore(t);
+    for (const args of [
+      ['export', '--format', 'csv'],
+      ['keys', 'list'],
+    ]) {
+      const full = openSync(FULL_DEVICE, 'w');
+      t.after(() => closeSync(full));
+      const result = await run([...args, '--data', data], { stdout: full });
+      assertOneLine(result, 1, /standard output.*no space left/);
+    }
+  },
+);
+
+test('import of a folder is wrong use', async (t) => {
+  const folder = temporaryFolder(t);
+  assertOneLine(await run(['import', folder, '--data', folder]), 2, /is a folder/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test('import of a file that fails while it is read ends with exit code 1', onLinux, async (t) => {
+  // The beginning of a process's memory cannot be read, though the file can be opened.
+  const result = await run(['import', '/proc/self/mem', '--data', temporaryFolder(t)]);
+  assertOneLine(result, 1, /i\/o error, read/);
+});
