@@ -1,4 +1,5 @@
-import type { Config } from '../config.ts';
+import { dirname, resolve } from 'node:path';
+import { SETTINGS, type Config } from '../config.ts';
 import { storeFile, type Service } from '../service.ts';
 
 /** The first lines a person sees: where everything is, the first key, and a line to try it with. */
@@ -11,7 +12,7 @@ export function welcome(
     ['API', baseUrl],
     ['Console', `${site}/`],
     ['Docs', `${site}/docs`],
-    ['Metrics', adminUrl === undefined ? 'off' : `${adminUrl}/metrics`],
+    ['Metrics', adminUrl === undefined ? noMetrics(config) : `${adminUrl}/metrics`],
     ['Store', config.databaseUrl === undefined ? storeFile(config) : 'PostgreSQL'],
   ];
   const lines = [
@@ -20,7 +21,7 @@ export function welcome(
     ...places.map(([name, place]) => `  ${name?.padEnd(8)} ${place}`),
     '',
     ...(firstKey === undefined || config.bootstrapKey !== undefined
-      ? ['  Use a key you have, or make one: npx petstore keys create --name NAME']
+      ? [`  Use a key you have, or make one: ${commandForKey(config)}`]
       : [
           '  Your first API key, shown this once:',
           '',
@@ -33,4 +34,27 @@ export function welcome(
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function noMetrics({ adminPort }: Config): string {
+  if (adminPort === undefined) return 'off';
+  const { variable } = SETTINGS['admin-port'];
+  return `off: port ${adminPort} is already in use; --admin-port (${variable}) names another`;
+}
+
+/** The command that makes a key for this service, from whichever folder and shell it is run. */
+function commandForKey({ environment, dataFolder, databaseUrl }: Config): string {
+  const command = ['npx petstore keys create --name NAME'];
+  if (environment !== 'production') command.push(`--env ${environment}`);
+  // The address of a database may hold a password, and is not repeated.
+  if (databaseUrl !== undefined) {
+    return `${command.join(' ')}, with the DATABASE_URL of this service`;
+  }
+  const data = dirname(resolve(dataFolder));
+  if (data !== resolve('data')) command.push(`--data ${shellQuoted(data)}`);
+  return command.join(' ');
+}
+
+function shellQuoted(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
