@@ -12,6 +12,7 @@ export interface Config {
   readonly dataFolder: string;
   readonly databaseUrl: string | undefined;
   readonly adminPort: number | undefined;
+  readonly isAdminPortGiven: boolean;
   readonly rateLimit: { requests: number; windowSeconds: number } | undefined;
   readonly corsOrigins: readonly string[];
   readonly workers: number;
@@ -176,6 +177,7 @@ export function loadConfig(args: readonly string[], variables: Variables): Confi
     dataFolder: `${read('data') ?? './data'}/${environment}`,
     databaseUrl: read('database'),
     adminPort: adminPort === 'off' ? undefined : adminPort,
+    isAdminPortGiven: read('admin-port') !== undefined,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: read('cors-origins') ?? [],
     workers: read('workers') ?? 1,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { UsageError, type Config } from './config.ts';
+import { SETTINGS, UsageError, type Config, type SettingName } from './config.ts';
 import { consolePages } from './console/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
@@ -77,7 +77,7 @@ export async function startService(config: Config, around: Surroundings): Promis
 
   const countRequest = config.rateLimit && (await loadRateLimit(config.rateLimit, around));
 
-  const server = await openDoor('--port', {
+  const server = await openDoor('port', {
     createHandle: (port) => {
       const baseUrl = baseUrlOf(config, port);
       const app = new App({
@@ -140,9 +140,12 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-/** Opens what operators see, on the loopback address only; undefined where the settings want none. */
+/**
+ * Opens what operators see, on the loopback address only. Undefined where the settings want none, or where
+ * the default port is in use: a second service beside the first then starts without a further flag.
+ */
 export async function openAdmin(
-  { adminPort }: Config,
+  { adminPort, isAdminPortGiven }: Config,
   { newRequestId, log }: Surroundings,
   { expose, isReady }: { expose: () => Promise<Exposition>; isReady: () => Promise<boolean> },
 ): Promise<Admin | undefined> {
@@ -165,26 +168,34 @@ export async function openAdmin(
     };
   };
   const door = { createHandle: () => handle, host: LOOPBACK, port: adminPort, newRequestId };
-  const server = await openDoor('--admin-port', door);
+  const server = await openDoor('admin-port', door).catch((error: unknown) => {
+    if (isAdminPortGiven || !(error instanceof UsageError)) throw error;
+    return undefined;
+  });
+  if (server === undefined) return undefined;
   return {
     url: `http://${LOOPBACK}:${server.port}`,
     close: () => server.close(ADMIN_GRACE_MS),
   };
 }
 
-async function openDoor(flag: string, parts: ServerParts): Promise<HttpServer> {
+/** Listens, or blames the setting that is wrong. */
+async function openDoor(name: SettingName, parts: ServerParts): Promise<HttpServer> {
   try {
     return await openServer(parts);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (
-      code === undefined ||
-      !['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(code)
-    )
-      throw error;
-    throw new UsageError(
-      `cannot listen on ${parts.host} port ${parts.port} (${code}): ${flag} must be a port that is free and allowed${flag === '--port' ? ', and --host an address of this machine' : ', or off'}.`,
-    );
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const { host, port } = parts;
+    const flag = (each: SettingName) => `--${each} (${SETTINGS[each].variable})`;
+    const noAddress = `${host} is not an address of this machine: ${flag('host')} must be one`;
+    const words: Record<string, string> = {
+      EADDRINUSE: `port ${port} of ${host} is already in use: ${flag(name)} must be a free port`,
+      EACCES: `this user may not listen on port ${port}: ${flag(name)} must be another port`,
+      EADDRNOTAVAIL: noAddress,
+      ENOTFOUND: noAddress,
+    };
+    if (words[code] === undefined) throw error;
+    throw new UsageError(`${words[code]}.`);
   }
 }
 

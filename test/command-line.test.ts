@@ -1,11 +1,13 @@
 // The command line as a person and a script meet it.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { newSecret } from '../src/domain/api-key.ts';
 import { run, serve, temporaryFolder } from './test-process.ts';
 
@@ -120,14 +122,22 @@ test('a port that is taken is refused in one line with exit code 2', async (t) =
     taken.once('listening', resolve);
   });
   const { port } = taken.address() as { port: number };
-  for (const flags of [
-    ['--port', String(port), '--admin-port', 'off'],
-    ['--port', '0', '--admin-port', String(port)],
-  ]) {
+  for (const [flags, setting] of [
+    [['--port', String(port), '--admin-port', 'off'], '--port \\(PETSTORE_PORT\\)'],
+    [['--port', '0', '--admin-port', String(port)], '--admin-port \\(PETSTORE_ADMIN_PORT\\)'],
+  ] as const) {
     const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
     assert.equal(code, 2);
-    assert.match(stderr, new RegExp(`^petstore: [^\\n]*${port}[^\\n]*\\n$`));
+    const line = `^petstore: [^\\n]*${port}[^\\n]* already in use: ${setting}[^\\n]*\\n$`;
+    assert.match(stderr, new RegExp(line));
   }
+});
+
+test('a host that is not of this machine is refused by its name', async (t) => {
+  const flags = ['--port', '0', '--admin-port', 'off', '--host', '192.0.2.1'];
+  const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
+  assert.equal(code, 2);
+  assert.match(stderr, /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/);
 });
 
 test('a store of another program, or from the future, is refused in one line with exit code 2', async (t) => {
@@ -206,6 +216,26 @@ test('the curl line that is printed works, and the key is printed once', async (
   assert.equal(await first.ended, 0);
   const second = await serve(t, ['--data', data]);
   assert.equal(second.key, '');
+});
+
+test('the command that is printed for a lost key makes a key of this very service', async (t) => {
+  const data = join(temporaryFolder(t), "it's here");
+  const flags = ['--data', data, '--env', 'staging'];
+  const first = await serve(t, flags);
+  first.kill('SIGTERM');
+  assert.equal(await first.ended, 0);
+  const second = await serve(t, flags);
+  const [, args] = /make one: npx petstore (keys create .*)$/m.exec(second.stderr()) ?? [];
+  assert.match(String(args), / --env staging/);
+  const main = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
+  const shell = `"$NODE" "$MAIN" ${args}`;
+  const key = execFileSync('sh', ['-c', shell], {
+    // As from another terminal: none of the service's variables, and another folder.
+    env: { NODE: process.execPath, MAIN: main },
+    cwd: temporaryFolder(t),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  assert.equal(await statusOf(second.baseUrl, key.toString().trim()), 200);
 });
 
 test('PETSTORE_BOOTSTRAP_KEY is the first key, and is never printed', async (t) => {

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { welcome } from '../src/cli/welcome.ts';
 import { loadConfig } from '../src/config.ts';
 import { openLog } from '../src/ops/log.ts';
 import { startService } from '../src/service.ts';
@@ -174,4 +176,29 @@ test('the admin port tells health and counts requests, creates and deprecated ca
   assert.match(text, /^petstore_requests_in_flight 0$/m);
   assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m);
   assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found');
+});
+
+test('where the default admin port is in use, the service starts without metrics and says so', async (t) => {
+  const config = loadConfig(['--env', 'staging', '--port', '0', '--data', temporaryFolder(t)], {});
+  const other = createServer();
+  t.after(() => other.close());
+  await new Promise((resolve) => {
+    // Where another program has the port already, that is the same to the service.
+    other.once('error', resolve).listen(config.adminPort, '127.0.0.1', () => resolve(undefined));
+  });
+  const service = await startService(config, {
+    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+    randomBytes,
+    newRequestId: randomUUID,
+    isWorker: false,
+    log: openLog('silent', process.stderr),
+  });
+  t.after(() => service.close());
+  assert.equal(service.adminUrl, undefined);
+  const headers = { authorization: `Bearer ${service.firstKey}` };
+  assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
+  assert.match(
+    welcome(config, service),
+    /^ +Metrics +off: port 9474 is already in use; --admin-port \(PETSTORE_ADMIN_PORT\) names another$/m,
+  );
 });
