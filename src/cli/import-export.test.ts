@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -39,6 +39,22 @@ function newShop(t: TestContext) {
     return { code, out, words };
   }
 
+  function startImport(path: string) {
+    const before = countPets(storeFile);
+    const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+    const child = spawn(process.execPath, [main, 'import', path, '--data', data]);
+    t.after(() => child.kill('SIGKILL'));
+    return {
+      child,
+      ended: once(child, 'exit'),
+      /** Waits until something more of the file is stored. */
+      async begun(): Promise<void> {
+        while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);
+      },
+      isSuspended: () => /\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')),
+    };
+  }
+
   return {
     file(name: string, content: string | Uint8Array): string {
       const path = join(folder, name);
@@ -48,13 +64,12 @@ function newShop(t: TestContext) {
     import: (...args: string[]) => run(importPets, args),
     importStream: (chunks: Buffer[], ...args: string[]) =>
       run(importPets, ['-', ...args], Readable.from(chunks)),
+    storeFile,
+    startImport,
     /** Ends the command as a power cut would, as soon as something more of the file is stored. */
     async importAndKill(path: string): Promise<void> {
-      const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
-      const child = spawn(process.execPath, [main, 'import', path, '--data', data]);
-      const ended = once(child, 'exit');
-      const before = countPets(storeFile);
-      while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);
+      const { child, begun, ended } = startImport(path);
+      await begun();
       child.kill('SIGKILL');
       await ended;
     },
@@ -326,6 +341,33 @@ for (const format of ['ndjson', 'csv']) {
     assertSame(await shop.names(), names);
   });
 }
+
+const STOPS = 8;
+const hasProcessStates = existsSync('/proc/self/stat');
+
+test(
+  'an import that is suspended holds no lock, and goes on when it is continued',
+  { skip: hasProcessStates ? false : 'needs /proc' },
+  async (t) => {
+    const shop = newShop(t);
+    const names = Array.from({ length: 100_000 }, (_, index) => `Animal ${index}`);
+    const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
+    const importing = shop.startImport(shop.file('pets.ndjson', lines.join('')));
+    await importing.begun();
+    const other = new DatabaseSync(shop.storeFile, { timeout: 0 });
+    t.after(() => other.close());
+    for (let stops = 0; stops < STOPS && importing.child.exitCode === null; stops += 1) {
+      importing.child.kill('SIGTSTP');
+      while (importing.child.exitCode === null && !importing.isSuspended()) await setTimeout(5);
+      other.exec('BEGIN IMMEDIATE');
+      other.exec('ROLLBACK');
+      importing.child.kill('SIGCONT');
+      await setTimeout(3 * stops);
+    }
+    assert.deepEqual(await importing.ended, [0, null]);
+    assertSame(await shop.names(), names);
+  },
+);
 
 test('of two imports of one file at once, every animal is in once', async (t) => {
   const shop = newShop(t);

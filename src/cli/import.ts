@@ -11,6 +11,7 @@ import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
 import { choosePetFormat, type PetFormat } from './pet-format.ts';
 import { PetReader, type PetPiece } from './pet-reader.ts';
+import { Suspension } from './suspension.ts';
 
 const OPTIONS = {
   ...STORE_OPTIONS,
@@ -26,6 +27,7 @@ interface Import {
   report: ImportReport;
   format: PetFormat;
   isStrict: boolean;
+  suspension: Suspension;
 }
 
 /** Where the animals come from, from which place on, and how far the import had come before. */
@@ -50,7 +52,8 @@ export async function importPets(args: string[], io: Io): Promise<number> {
   const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
   const { store } = await openConfiguredStore(flags, io.env, { mustExist: false });
   const report = new ImportReport(io.stderr, { isFile });
-  const work = { store, report, format, isStrict };
+  const suspension = new Suspension();
+  const work = { store, report, format, isStrict, suspension };
   try {
     if (isFile) return await importFile(file, work);
     const chunks = file === STANDARD_INPUT ? (io.stdin ?? process.stdin) : createReadStream(file);
@@ -59,6 +62,7 @@ export async function importPets(args: string[], io: Io): Promise<number> {
     if (!(error instanceof Refusal)) throw error;
     return report.failed(refusalLine(error));
   } finally {
+    suspension.close();
     await store.close();
   }
 }
@@ -115,7 +119,8 @@ function newProgress(source: string): ImportProgress {
 }
 
 /** Stores piece after piece, each in one transaction; the next is read while one is being stored. */
-async function importSource(source: Source, { store, report, isStrict }: Import): Promise<number> {
+async function importSource(source: Source, work: Import): Promise<number> {
+  const { store, report, isStrict, suspension } = work;
   const { isResumable, sizeBytes } = source;
   let progress = source.before;
   let storing: Promise<boolean> = Promise.resolve(true);
@@ -125,7 +130,8 @@ async function importSource(source: Source, { store, report, isStrict }: Import)
     progress = advance(progress, piece);
     report.progress(progress, sizeBytes);
     refuseIfTaken(await storing);
-    storing = store.importPets(piece.pets, isResumable ? { from, to: progress } : undefined);
+    const step = isResumable ? { from, to: progress } : undefined;
+    storing = suspension.guard(store.importPets(piece.pets, step));
     // Awaited one piece later; until then a failure must not count as unhandled.
     storing.catch(() => undefined);
   }
