@@ -13,6 +13,8 @@ const NODE_MAJOR_MIN = 26;
 // Left alone, the youngest generation of the heap grows under any load: 50 MiB more, and nothing is faster.
 const HEAP_FLAG = '--max-semi-space-size';
 const HEAP_FLAG_MIB = 8;
+/** The exit code of a program whose libraries are not there; no command of ours ends with it. */
+const LOADER_FAILED = 127;
 
 const installed = ['node', 'node.exe']
   .map((name) => join(root, 'node_modules', '.bin', name))
@@ -31,7 +33,7 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) {
   await import('../src/main.ts');
 } else if (installed === undefined) {
   process.stderr.write(
-    `petstore: Node.js ${process.versions.node} is too old; ${NODE_MAJOR_MIN} or later is needed. Run \`npm ci\` in ${root} to install it.\n`,
+    `petstore: Node.js ${process.versions.node} is too old; ${NODE_MAJOR_MIN} or later is needed. Run \`node scripts/setup.js\` in ${root} to install it.\n`,
   );
   process.exitCode = 2;
 } else {
@@ -40,7 +42,15 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => child.kill(signal));
   }
+  const doesNotRun = () => {
+    process.stderr.write(
+      `petstore: the installed Node.js does not run; \`node scripts/setup.js\` in ${root} says what it needs.\n`,
+    );
+    process.exitCode = 1;
+  };
+  child.on('error', doesNotRun);
   child.on('exit', (code, signal) => {
-    process.exitCode = signal === null ? (code ?? 1) : 1;
+    if (code === LOADER_FAILED) doesNotRun();
+    else process.exitCode = signal === null ? (code ?? 1) : 1;
   });
 }

@@ -1,0 +1,156 @@
+// What `npm start` and `npm test` do before anything else, in a small project with an npm of its own.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from './test-process.ts';
+
+const PACKAGES = {
+  '': {},
+  'node_modules/needed': { version: '1.0.0' },
+  'node_modules/tool': { version: '1.0.0', dev: true },
+  'node_modules/node-here': {
+    version: '1.0.0',
+    optional: true,
+    os: process.platform,
+    cpu: process.arch,
+  },
+  'node_modules/node-elsewhere': { version: '1.0.0', optional: true, os: 'beos', cpu: 'ppc' },
+};
+type Path = keyof typeof PACKAGES;
+const RUNTIME: Path[] = ['node_modules/needed', 'node_modules/node-here'];
+const DEVELOPMENT: Path[] = [...RUNTIME, 'node_modules/tool'];
+
+const GOOD_NODE = '#!/bin/sh\necho v26.0.0\n';
+const LOADER_WORDS =
+  'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file';
+const NODE_WITHOUT_LIBRARY = `#!/bin/sh\necho "${LOADER_WORDS}" >&2\nexit 127\n`;
+const NODE_WITHOUT_LOADER = '#!/lib/no-such-loader\n';
+
+/** A project whose lock file names PACKAGES, with some of them installed as npm notes it. */
+function newProject(t: TestContext, installed: Path[]) {
+  const root = temporaryFolder(t);
+  const inRoot = (path: string) => join(root, path);
+  for (const folder of ['scripts', 'path', 'bin']) mkdirSync(inRoot(folder));
+  for (const file of ['scripts/setup.js', 'bin/petstore.js']) {
+    cpSync(fileURLToPath(new URL(`../${file}`, import.meta.url)), inRoot(file));
+  }
+  writeFileSync(inRoot('package.json'), '{"type":"module"}');
+  writeFileSync(inRoot('package-lock.json'), JSON.stringify({ packages: PACKAGES }));
+  const executable = (path: string, content: string) => {
+    writeFileSync(inRoot(path), content);
+    chmodSync(inRoot(path), 0o755);
+  };
+  executable(
+    'path/npm',
+    `#!/bin/sh\necho "$@" >> '${inRoot('npm-calls')}'\nmkdir -p node_modules\n`,
+  );
+  for (const path of installed) mkdirSync(inRoot(path), { recursive: true });
+  if (installed.length > 0) {
+    mkdirSync(inRoot('node_modules/.bin'));
+    const packages = Object.fromEntries(installed.map((path) => [path, PACKAGES[path]]));
+    writeFileSync(inRoot('node_modules/.package-lock.json'), JSON.stringify({ packages }));
+  }
+  return {
+    inRoot,
+    putNode: (content: string) => executable('node_modules/.bin/node', content),
+    npmCalls: () =>
+      existsSync(inRoot('npm-calls'))
+        ? readFileSync(inRoot('npm-calls'), 'utf8').trim().split('\n')
+        : [],
+    /** Runs a script of the project, by a Node.js that takes itself for the given version. */
+    run(script: string, args: string[], version = '20.0.0') {
+      const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        ['--import', pretend, inRoot(script), ...args],
+        { env: { PATH: `${inRoot('path')}:${process.env['PATH']}` }, encoding: 'utf8' },
+      );
+      return { status, stderr };
+    },
+  };
+}
+
+const options = { skip: process.platform === 'win32' ? 'needs sh' : false };
+
+describe('Setup', options, () => {
+  for (const extent of ['runtime', 'development']) {
+    test(`after a plain npm ci nothing is installed or removed for ${extent}`, (t) => {
+      const project = newProject(t, DEVELOPMENT);
+      project.putNode(GOOD_NODE);
+      for (const _time of ['first', 'second']) {
+        assert.deepEqual(project.run('scripts/setup.js', [extent]), { status: 0, stderr: '' });
+      }
+      assert.deepEqual(project.npmCalls(), []);
+    });
+  }
+
+  test('npm start keeps the packages for development when the lock file has changed', (t) => {
+    const project = newProject(t, DEVELOPMENT);
+    assert.equal(project.run('scripts/setup.js', ['runtime']).status, 0);
+    const changed = { ...PACKAGES, 'node_modules/new': { version: '1.0.0' } };
+    writeFileSync(project.inRoot('package-lock.json'), JSON.stringify({ packages: changed }));
+    assert.equal(project.run('scripts/setup.js', ['runtime']).status, 0);
+    assert.match(project.npmCalls().join('\n'), /^install --no-save --include=dev [^\n]*$/);
+  });
+
+  test('what is missing is installed: all of it, or what npm test needs more than npm start', (t) => {
+    const clean = newProject(t, []);
+    assert.equal(clean.run('scripts/setup.js', ['runtime']).status, 0);
+    assert.match(clean.npmCalls().join('\n'), /^ci --omit=dev [^\n]*$/);
+    const runtime = newProject(t, RUNTIME);
+    assert.equal(runtime.run('scripts/setup.js', ['runtime']).status, 0);
+    assert.deepEqual(runtime.npmCalls(), []);
+    assert.equal(runtime.run('scripts/setup.js', ['development']).status, 0);
+    assert.match(runtime.npmCalls().join('\n'), /^install --no-save --include=dev [^\n]*$/);
+  });
+
+  const unusable: [what: string, node: string, line: RegExp][] = [
+    [
+      'a library is missing',
+      NODE_WITHOUT_LIBRARY,
+      /libatomic\.so\.1.*libatomic1 on Debian.*libatomic on Fedora/,
+    ],
+    ['the C library is another', NODE_WITHOUT_LOADER, /glibc.*Alpine Linux.*not supported/],
+  ];
+  for (const [what, node, line] of unusable) {
+    test(`where ${what}, one line says what to do, until it is done`, (t) => {
+      const project = newProject(t, RUNTIME);
+      project.putNode(node);
+      for (const _time of ['first', 'second']) {
+        const { status, stderr } = project.run('scripts/setup.js', ['runtime']);
+        assert.match(stderr, /^[^\n]+\n$/);
+        assert.match(stderr, line);
+        assert.equal(status, 1);
+        // npm would run the next script with it.
+        assert.equal(existsSync(project.inRoot('node_modules/.bin/node')), false);
+      }
+      writeFileSync(project.inRoot('node_modules/.bin/node-set-aside'), GOOD_NODE);
+      assert.deepEqual(project.run('scripts/setup.js', ['runtime']), { status: 0, stderr: '' });
+      assert.equal(existsSync(project.inRoot('node_modules/.bin/node')), true);
+      assert.deepEqual(project.npmCalls(), []);
+    });
+
+    test(`where ${what}, the petstore command says so too`, (t) => {
+      const project = newProject(t, RUNTIME);
+      project.putNode(node);
+      const { status, stderr } = project.run('bin/petstore.js', ['--version']);
+      assert.equal(status, 1);
+      assert.match(
+        stderr,
+        /^petstore: the installed Node\.js does not run[^\n]*scripts\/setup\.js/m,
+      );
+      assert.doesNotMatch(stderr, /^\s+at /m);
+    });
+  }
+
+  test("where the machine's own Node.js is new enough, it takes the place of one that does not run", (t) => {
+    const project = newProject(t, RUNTIME);
+    project.putNode(NODE_WITHOUT_LOADER);
+    assert.equal(project.run('scripts/setup.js', ['runtime'], '26.0.0').status, 0);
+    assert.equal(existsSync(project.inRoot('node_modules/.bin/node')), false);
+  });
+});
