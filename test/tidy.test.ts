@@ -84,6 +84,11 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     /^src\/(domain|ops)\/|^node:/,
     'the settings are read before anything else is loaded',
   ],
+  [
+    /^src\/cli\/(csv|records)\.ts$/,
+    /^src\/cli\/csv\.ts$/,
+    'a page in a browser reads CSV with the same code',
+  ],
   [/^src\/runtime\.ts$/, /^$/, 'the check of the runtime runs before anything else'],
   [
     /^src\/main\.ts$/,
