@@ -179,6 +179,8 @@ export async function openAdmin(
   };
 }
 
+const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;
+
 /** Listens, or blames the setting that is wrong. */
 async function openDoor(name: SettingName, parts: ServerParts): Promise<HttpServer> {
   try {
@@ -186,7 +188,6 @@ async function openDoor(name: SettingName, parts: ServerParts): Promise<HttpServ
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const { host, port } = parts;
-    const flag = (each: SettingName) => `--${each} (${SETTINGS[each].variable})`;
     const noAddress = `${host} is not an address of this machine: ${flag('host')} must be one`;
     const words: Record<string, string> = {
       EADDRINUSE: `port ${port} of ${host} is already in use: ${flag(name)} must be a free port`,

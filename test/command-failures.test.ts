@@ -86,50 +86,71 @@ test('a locked store ends a command with exit code 1 and one line that says so',
   }
 });
 
-/** A disk of so many KiB, or undefined where this user cannot mount one. */
-function smallDisk(t: TestContext, kibibytes: number): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
-  t.after(() => {
-    if (isMounted) execFileSync('umount', ['--lazy', folder]);
-    rmdirSync(folder);
-  });
-  let isMounted = false;
+/** Mounts a disk of so many KiB in a new folder; `unmount` removes both. */
+function mountSmallDisk(kibibytes: number): { disk: string; unmount: () => void } {
+  const disk = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
   try {
-    const options = ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', folder];
+    const options = ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', disk];
     execFileSync('mount', options, { stdio: 'ignore' });
-    isMounted = true;
-  } catch {
-    t.skip('needs the right to mount a small disk');
-    return undefined;
+  } catch (error) {
+    rmdirSync(disk);
+    throw error;
   }
-  return folder;
+  const unmount = () => {
+    execFileSync('umount', ['--lazy', disk]);
+    rmdirSync(disk);
+  };
+  return { disk, unmount };
+}
+
+function canMount(): boolean {
+  try {
+    mountSmallDisk(8).unmount();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const withSmallDisk = { skip: canMount() ? false : 'needs the right to mount a small disk' };
+
+function smallDisk(t: TestContext, kibibytes: number): string {
+  const { disk, unmount } = mountSmallDisk(kibibytes);
+  t.after(unmount);
+  return disk;
 }
 
 for (const kibibytes of [32, 64, 96]) {
-  test(`a disk of ${kibibytes} KiB is too small for a store, and that is what is said`, async (t) => {
-    const disk = smallDisk(t, kibibytes);
-    if (disk === undefined) return;
-    const result = await run(['keys', 'create', '--name', 'a', '--data', disk]);
-    assertOneLine(result, 1, /disk is full|disk I\/O error|no space left/i);
-    assert.equal(result.stdout, '');
-  });
+  test(
+    `a disk of ${kibibytes} KiB is too small for a store, and that is what is said`,
+    withSmallDisk,
+    async (t) => {
+      const disk = smallDisk(t, kibibytes);
+      const result = await run(['keys', 'create', '--name', 'a', '--data', disk]);
+      assertOneLine(result, 1, /disk is full|disk I\/O error|no space left/i);
+      assert.equal(result.stdout, '');
+    },
+  );
 }
 
-test('an import that fills the disk says so, and goes on once there is space', async (t) => {
-  const disk = smallDisk(t, 1_024);
-  if (disk === undefined) return;
-  const file = join(temporaryFolder(t), 'animals.ndjson');
-  writeFileSync(
-    file,
-    '{"name":"A rather long name for an animal","categoryId":1}\n'.repeat(15_000),
-  );
-  const full = await run(['import', file, '--data', disk]);
-  assertOneLine(full, 1, /disk is full|disk I\/O error/);
-  execFileSync('mount', ['-o', 'remount,size=16m', disk]);
-  assert.equal((await run(['import', file, '--data', disk])).code, 0);
-  const { stdout } = await run(['export', '--data', disk]);
-  assert.equal(stdout.split('\n').length - 1, 15_000);
-});
+test(
+  'an import that fills the disk says so, and goes on once there is space',
+  withSmallDisk,
+  async (t) => {
+    const disk = smallDisk(t, 1_024);
+    const file = join(temporaryFolder(t), 'animals.ndjson');
+    writeFileSync(
+      file,
+      '{"name":"A rather long name for an animal","categoryId":1}\n'.repeat(15_000),
+    );
+    const full = await run(['import', file, '--data', disk]);
+    assertOneLine(full, 1, /disk is full|disk I\/O error/);
+    execFileSync('mount', ['-o', 'remount,size=16m', disk]);
+    assert.equal((await run(['import', file, '--data', disk])).code, 0);
+    const { stdout } = await run(['export', '--data', disk]);
+    assert.equal(stdout.split('\n').length - 1, 15_000);
+  },
+);
 
 const FULL_DEVICE = '/dev/full';
 const withFullDevice = { skip: existsSync(FULL_DEVICE) ? false : `needs ${FULL_DEVICE}` };

@@ -81,8 +81,9 @@ describe('Setup', options, () => {
     test(`after a plain npm ci nothing is installed or removed for ${extent}`, (t) => {
       const project = newProject(t, DEVELOPMENT);
       project.putNode(GOOD_NODE);
-      for (const _time of ['first', 'second']) {
-        assert.deepEqual(project.run('scripts/setup.js', [extent]), { status: 0, stderr: '' });
+      for (const time of ['first', 'second']) {
+        const result = project.run('scripts/setup.js', [extent]);
+        assert.deepEqual(result, { status: 0, stderr: '' }, time);
       }
       assert.deepEqual(project.npmCalls(), []);
     });
@@ -120,11 +121,11 @@ describe('Setup', options, () => {
     test(`where ${what}, one line says what to do, until it is done`, (t) => {
       const project = newProject(t, RUNTIME);
       project.putNode(node);
-      for (const _time of ['first', 'second']) {
+      for (const time of ['first', 'second']) {
         const { status, stderr } = project.run('scripts/setup.js', ['runtime']);
         assert.match(stderr, /^[^\n]+\n$/);
         assert.match(stderr, line);
-        assert.equal(status, 1);
+        assert.equal(status, 1, time);
         // npm would run the next script with it.
         assert.equal(existsSync(project.inRoot('node_modules/.bin/node')), false);
       }

@@ -48,7 +48,7 @@ function newShop(t: TestContext) {
       child,
       ended: once(child, 'exit'),
       /** Waits until something more of the file is stored. */
-      async begun(): Promise<void> {
+      begun: async () => {
         while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);
       },
       isSuspended: () => /\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')),

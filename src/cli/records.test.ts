@@ -63,8 +63,9 @@ test('an overlong record is one fault, whether it arrives at once or in parts', 
 
 const UNCLOSED = 'opens a quoted field that is not closed properly';
 
+const rows = (count: number) => Array.from({ length: count }, () => 'Tom,1');
+
 test('after a quoted field that is never closed, reading goes on with the next line', () => {
-  const rows = (count: number) => Array.from({ length: count }, () => 'Tom,1');
   const rowsOfRecord = Math.floor((RECORD_BYTES_MAX - '"Rex,1\n'.length) / 'Tom,1\n'.length);
   const unclosed: [what: string, lines: string[], lastLine: number][] = [
     ['closed before a letter', ['a', '"Rex,1', ...rows(300), '"Ann, the cat",2'], 303],
