@@ -21,6 +21,8 @@ const TIMEOUT_SWEEP_MS = 1_000;
 
 export interface HttpServer {
   port: number;
+  /** Stops accepting, and nothing else: connections are served as before. */
+  stopListening(): void;
   /** Stops accepting, answers what is in flight, and after the grace period cuts what still hangs. */
   close(graceMs: number): Promise<void>;
 }
@@ -39,7 +41,11 @@ export interface ServerParts {
 export async function openServer(parts: ServerParts): Promise<HttpServer> {
   const door = new Door(parts);
   const port = await door.open(parts.host, parts.port);
-  return { port, close: (graceMs) => door.close(graceMs) };
+  return {
+    port,
+    stopListening: () => door.stopListening(),
+    close: (graceMs) => door.close(graceMs),
+  };
 }
 
 class Door {
@@ -49,6 +55,7 @@ class Door {
   readonly #connections: Connections;
   #handle: Handle | undefined;
   #isClosing = false;
+  readonly #closed = Promise.withResolvers<void>();
 
   constructor({ createHandle, newRequestId, quietMsMax }: ServerParts) {
     this.#createHandle = createHandle;
@@ -105,16 +112,19 @@ class Door {
     });
   }
 
+  stopListening(): void {
+    if (!this.#server.listening) return;
+    // Only the listener: http's own close would also cut idle connections, on which a client may be
+    // sending its next request at this very moment. That request is answered, with Connection: close.
+    NetServer.prototype.close.call(this.#server, () => this.#closed.resolve());
+  }
+
   async close(graceMs: number): Promise<void> {
+    this.stopListening();
     this.#isClosing = true;
-    const closed = new Promise<void>((resolve) => {
-      // Only the listener: http's own close would also cut idle connections, on which a client may be
-      // sending its next request at this very moment. That request is answered, with Connection: close.
-      NetServer.prototype.close.call(this.#server, () => resolve());
-    });
     const idle = setTimeout(() => this.#server.closeIdleConnections(), IDLE_GRACE_MS);
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
-    await closed;
+    await this.#closed.promise;
     clearTimeout(idle);
     clearTimeout(cut);
     this.#connections.close();
