@@ -30,6 +30,8 @@ export interface Surroundings {
   log: Log;
   /** One of several processes under a primary, which then keeps what they must share. */
   isWorker: boolean;
+  /** Waited for before the service listens; where it throws, the service does not start. */
+  beforeListening?: () => Promise<void>;
 }
 
 export interface Service {
@@ -39,6 +41,8 @@ export interface Service {
   /** The first key, on the first start on an empty store; never again. */
   firstKey: string | undefined;
   metrics: Metrics;
+  /** Accepts no more connections; those that there are stay as they are until the service is closed. */
+  stopListening(): void;
   close(): Promise<void>;
 }
 
@@ -77,6 +81,7 @@ export async function startService(config: Config, around: Surroundings): Promis
 
   const countRequest = config.rateLimit && (await loadRateLimit(config.rateLimit, around));
 
+  await around.beforeListening?.();
   const server = await openDoor('port', {
     createHandle: (port) => {
       const baseUrl = baseUrlOf(config, port);
@@ -111,6 +116,7 @@ export async function startService(config: Config, around: Surroundings): Promis
     adminUrl: admin?.url,
     firstKey,
     metrics,
+    stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
   };
 }

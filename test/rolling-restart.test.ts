@@ -1,5 +1,5 @@
 // What must hold while workers are being replaced. That no request fails is in workers.test.ts, and at
-// length in drills/rolling.
+// length in drills/rolling; the drills that are short here are long there.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -8,6 +8,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { drillInterruptedStart } from '../drills/rolling/interrupted-start.ts';
+import { drillKilledWorker } from '../drills/rolling/killed-worker.ts';
 import { serve, temporaryFolder } from './test-process.ts';
 
 const WORKERS = 2;
@@ -48,4 +50,15 @@ test('SIGHUP before all workers are there does not end the service', async (t) =
   assert.equal(await Promise.race([started, ended]), 'started');
   primary.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
+});
+
+test('SIGTERM at any moment of a start under load: no acknowledged animal is lost and no request is reset', async () => {
+  const report = await drillInterruptedStart({ workers: 3, moments: 3 });
+  assert.deepEqual(report.violations, []);
+  assert.ok(report.acknowledged > 0);
+});
+
+test('a worker that is killed during a rolling restart is replaced once', async () => {
+  const report = await drillKilledWorker({ workers: 2, restarts: 1 });
+  assert.deepEqual(report, { workers: [2], violations: [] });
 });

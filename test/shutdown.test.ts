@@ -1,12 +1,19 @@
 // How the service ends: what is in flight is answered, nothing hangs.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { exchange, parseAnswers } from './raw-socket.ts';
 import { serve, temporaryFolder, type Running } from './test-process.ts';
 
 const EXIT_MS_MAX = 10_000;
+const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
 async function serveIn(t: TestContext): Promise<Running & { port: number }> {
   const folder = temporaryFolder(t);
@@ -74,6 +81,18 @@ test('a client that resets its CONNECT does not end the service', async (t) => {
   assert.equal(parseAnswers(await exchange(port, [livez]))[0]?.status, 200);
   kill('SIGTERM');
   assert.equal(await ended, 0);
+});
+
+test('SIGTERM during the start ends it with exit code 0', async (t) => {
+  const data = temporaryFolder(t);
+  const args = [MAIN, 'serve', '--port', '0', '--admin-port', 'off', '--data', data];
+  const child = spawn(process.execPath, args, { stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  // The folder is made when the store is opened, which is before the port is.
+  while (!existsSync(join(data, 'production'))) await sleep(1);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
 });
 
 test('a second signal ends it at once', async (t) => {

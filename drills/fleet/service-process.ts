@@ -39,6 +39,10 @@ export class ServiceProcess {
     return new ServiceProcess(await promise, child, said);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** How many lines of its log hold this text. */
   countSaid(text: string): number {
     return this.#said.filter((line) => line.includes(text)).length;

@@ -1,7 +1,9 @@
-// Four workers behind one listener, on this machine, replaced again and again under load: no request
-// may fail, and a connection that is reset is a failure.
+// Workers behind one listener, on this machine: no request may fail while they come and go, and a
+// connection that is reset is a failure.
 //
-//   node drills/rolling/main.ts [--requests 50000] [--database]
+//   node drills/rolling/main.ts load [--requests 50000] [--database]   replaced again and again under load
+//   node drills/rolling/main.ts kill [--restarts 3]    one is killed in each rolling restart
+//   node drills/rolling/main.ts start [--moments 20]   SIGTERM at so many moments of a start under load
 //
 // The store is the embedded one, or with --database a PostgreSQL that is started for the drill.
 
@@ -9,47 +11,105 @@ import { parseArgs } from 'node:util';
 import { Progress } from '../../bench/progress.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { conclude, parseCount, table } from '../fleet/report.ts';
+import { drillInterruptedStart } from './interrupted-start.ts';
+import { drillKilledWorker } from './killed-worker.ts';
 import { drillRolling } from './rolling.ts';
 
 const WORKERS = 4;
 const RESTARTS_MIN = 2;
 const SHOWN_EVERY = 10_000;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     requests: { type: 'string', default: '50000' },
     database: { type: 'boolean', default: false },
+    restarts: { type: 'string', default: '3' },
+    moments: { type: 'string', default: '20' },
   },
 });
-const requests = parseCount('--requests', values.requests);
+// What a drill has started is killed at the exit, which an interrupt would skip.
+process.once('SIGINT', () => process.exit(1));
 const progress = new Progress(process.stderr);
 progress.show('starting');
-const postgres = values.database ? await PostgresServer.start({ isDurable: true }) : undefined;
-const report = await drillRolling({
-  workers: WORKERS,
-  requests,
-  restarts: RESTARTS_MIN,
-  database: postgres?.url(),
-  onProgress(answered, restarts) {
-    if (answered % SHOWN_EVERY !== 0) return;
-    progress.show(`${answered} requests answered, ${restarts} rolling restarts`);
-  },
-});
-await postgres?.close();
-progress.clear();
-const failed = [...report.failures.values()].reduce((sum, count) => sum + count, 0);
-process.stdout.write(
-  table([
-    ['store', postgres === undefined ? 'SQLite' : 'PostgreSQL'],
-    ['workers', WORKERS],
-    ['lists answered with 200', report.lists],
-    ['creates answered with 201', report.creates],
-    ['requests that failed', failed],
-    ['in seconds', report.seconds.toFixed(1)],
-    ['SIGHUP sent', report.hangups],
-    ['complete rolling restarts', report.restarts],
-    ['slowest request, ms', Math.round(report.slowestMs)],
-    ['animals stored', report.stored],
-  ]),
-);
-process.exitCode = conclude(report.violations);
+const drills: Record<string, () => Promise<string[]>> = { load, kill, start };
+const [name = 'load'] = positionals;
+const drill = drills[name];
+if (drill === undefined) {
+  process.stderr.write(`"${name}" is not a drill: it must be load, kill or start.\n`);
+  process.exit(2);
+}
+process.exitCode = conclude(await drill());
+
+async function load(): Promise<string[]> {
+  const requests = parseCount('--requests', values.requests);
+  const postgres = values.database ? await PostgresServer.start({ isDurable: true }) : undefined;
+  const report = await drillRolling({
+    workers: WORKERS,
+    requests,
+    restarts: RESTARTS_MIN,
+    database: postgres?.url(),
+    onProgress(answered, restarts) {
+      if (answered % SHOWN_EVERY !== 0) return;
+      progress.show(`${answered} requests answered, ${restarts} rolling restarts`);
+    },
+  });
+  await postgres?.close();
+  progress.clear();
+  const failed = [...report.failures.values()].reduce((sum, count) => sum + count, 0);
+  process.stdout.write(
+    table([
+      ['store', postgres === undefined ? 'SQLite' : 'PostgreSQL'],
+      ['workers', WORKERS],
+      ['lists answered with 200', report.lists],
+      ['creates answered with 201', report.creates],
+      ['requests that failed', failed],
+      ['in seconds', report.seconds.toFixed(1)],
+      ['SIGHUP sent', report.hangups],
+      ['complete rolling restarts', report.restarts],
+      ['slowest request, ms', Math.round(report.slowestMs)],
+      ['animals stored', report.stored],
+    ]),
+  );
+  return report.violations;
+}
+
+async function kill(): Promise<string[]> {
+  const restarts = parseCount('--restarts', values.restarts);
+  const report = await drillKilledWorker({
+    workers: WORKERS,
+    restarts,
+    onProgress: (done) => progress.show(`${done} of ${restarts} rolling restarts`),
+  });
+  progress.clear();
+  process.stdout.write(
+    table([
+      ['workers', WORKERS],
+      ['rolling restarts, each with a kill', restarts],
+      ['workers after each', report.workers.join(', ')],
+    ]),
+  );
+  return report.violations;
+}
+
+async function start(): Promise<string[]> {
+  const moments = parseCount('--moments', values.moments);
+  const report = await drillInterruptedStart({
+    workers: WORKERS,
+    moments,
+    onProgress: (done) => progress.show(`${done} of ${moments} starts`),
+  });
+  progress.clear();
+  process.stdout.write(
+    table([
+      ['workers', WORKERS],
+      ['SIGTERM during or after a start', report.moments + 1],
+      ['while some workers served', report.whileStarting],
+      ['creates acknowledged', report.acknowledged],
+      ['of which lost', report.lost],
+      ['requests reset', report.resets],
+      ['slowest exit, ms', Math.round(report.slowestExitMs)],
+    ]),
+  );
+  return report.violations;
+}

@@ -5,8 +5,9 @@ import { openLog } from '../ops/log.ts';
 import { makeFirstKey, openAdmin, startService, type Surroundings } from '../service.ts';
 import type { Io } from './command.ts';
 import { help } from './help.ts';
+import { serveAsWorker } from './serve-worker.ts';
 import { welcome } from './welcome.ts';
-import { STOP, WorkerPool, WorkerRefused, type WorkerReady } from './worker-pool.ts';
+import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
 /** Runs the service: here, or in as many workers as the settings say. */
 export async function serve(args: string[], io: Io): Promise<number> {
@@ -35,40 +36,22 @@ function newRequestIds(): () => string {
 
 async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {
   const { log } = around;
-  const service = await startService(config, around);
-  // Before anybody is told that it runs: the next thing they do may be to stop it.
-  const stopping = firstSignal(() => process.exit(1));
-  io.stderr.write(welcome(config, service));
-  log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
-  const signal = await stopping;
-  log.info({ signal }, 'stopping');
-  await service.close();
+  const stop = stopSignal(() => process.exit(1));
+  try {
+    const service = await startService(config, {
+      ...around,
+      beforeListening: async () => stop.throwIfAborted(),
+    });
+    io.stderr.write(welcome(config, service));
+    log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
+    await aborted(stop);
+    log.info({ signal: stop.reason as unknown }, 'stopping');
+    await service.close();
+  } catch (error) {
+    if (error !== stop.reason) throw error;
+  }
   log.info('stopped');
   return 0;
-}
-
-/** Answers requests on the listener of the primary, until the primary says stop. */
-async function serveAsWorker(config: Config, around: Surroundings): Promise<number> {
-  // A signal to the whole group is for the primary to act on.
-  process.on('SIGINT', () => undefined);
-  process.on('SIGHUP', () => undefined);
-  const stopped = Promise.withResolvers<void>();
-  process.on('SIGTERM', () => stopped.resolve());
-  process.on('message', (message) => {
-    if (message === STOP) stopped.resolve();
-  });
-  try {
-    const service = await startService({ ...config, adminPort: undefined }, around);
-    const { shareMetrics } = await import('../ops/exposition.ts');
-    shareMetrics(service.metrics);
-    process.send?.({ ready: { baseUrl: service.baseUrl } } satisfies WorkerReady);
-    await stopped.promise;
-    await service.close();
-    return 0;
-  } finally {
-    // The channel to the primary would keep the process alive.
-    process.channel?.unref();
-  }
 }
 
 /** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
@@ -76,9 +59,13 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
   const { log } = around;
   const pool = new WorkerPool(config.workers, log);
   // From the beginning: a signal that nobody listens to yet would end the process.
+  const stop = stopSignal(() => {
+    pool.kill();
+    process.exit(1);
+  });
   process.on('SIGHUP', () => {
     log.info('replacing the workers one by one');
-    void pool.replaceAll();
+    pool.replaceAll();
   });
   const firstKey = await makeFirstKey(config, around);
   const { openSharedRateLimits } = await import('../http/rate-limit.ts');
@@ -89,39 +76,42 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     expose: async () => exposition,
     isReady: async () => pool.readyCount > 0,
   });
-  let baseUrl: string;
   try {
-    baseUrl = await pool.start();
+    const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
+    if (baseUrl !== undefined) {
+      io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
+      log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
+      await aborted(stop);
+    }
+    log.info({ signal: stop.reason as unknown }, 'stopping');
   } catch (error) {
     await pool.stop();
+    // A signal to the whole group also ends a worker that cannot ignore it yet.
+    if (!stop.aborted && error instanceof WorkerRefused) return error.exitCode;
+    if (!stop.aborted) throw error;
+  } finally {
+    await pool.stop();
     await admin?.close();
-    if (error instanceof WorkerRefused) return error.exitCode;
-    throw error;
   }
-  const stopping = firstSignal(() => {
-    pool.kill();
-    process.exit(1);
-  });
-  io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
-  log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
-  const signal = await stopping;
-  log.info({ signal }, 'stopping');
-  await pool.stop();
-  await admin?.close();
   log.info('stopped');
   return 0;
 }
 
-/** Resolves at the first signal to stop; a second one ends everything at once. */
-function firstSignal(endAtOnce: () => void): Promise<NodeJS.Signals> {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  let isStopping = false;
+/** Aborted by the first signal to stop; a second one ends everything at once. */
+function stopSignal(endAtOnce: () => void): AbortSignal {
+  const controller = new AbortController();
   const stop = (signal: NodeJS.Signals) => {
-    if (isStopping) endAtOnce();
-    isStopping = true;
-    resolve(signal);
+    if (controller.signal.aborted) endAtOnce();
+    controller.abort(signal);
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  return promise;
+  return controller.signal;
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
 }

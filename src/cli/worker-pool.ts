@@ -1,20 +1,14 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '../ops/log.ts';
+import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
 
-/** A worker that dies is replaced after this long, and after twice as long each time it dies again soon. */
+/** A worker that dies is replaced after this long, and after twice as long each time one dies again soon. */
 const BACK_OFF_MIN_MS = 100;
 const BACK_OFF_MAX_MS = 10_000;
-/** A worker that lived this long died of something new. */
+/** After this uptime a crash is not counted as part of a crash loop. */
 const SETTLED_MS = 30_000;
-/** A worker that was asked to end drains for up to 8 seconds; then it is made to. */
-const STOP_MS_MAX = 9_000;
-
-/** What a worker tells the primary once it takes requests. */
-export interface WorkerReady {
-  ready: { baseUrl: string };
-}
-/** What the primary tells a worker that is to answer what it has and end. */
-export const STOP = 'stop';
+/** A worker that was told to stop drains for up to 8 seconds; after this long it is killed. */
+const STOP_MS_MAX = 9_300;
 
 /** A worker ended before it ever took a request; it has said why itself. */
 export class WorkerRefused extends Error {
@@ -27,17 +21,32 @@ export class WorkerRefused extends Error {
   }
 }
 
-/** Keeps a number of workers running. The primary owns the listener, so none of this closes the door. */
+interface Member {
+  worker: Worker;
+  /** A worker that is starting has no connections for certain; one that is closed accepts no more. */
+  state: 'starting' | 'listening' | 'ready' | 'stopping' | 'closed';
+  /** To be replaced by the rolling restart that is under way. */
+  isOld: boolean;
+  startedMs: number;
+  ended: Promise<void>;
+}
+
+/**
+ * Keeps a number of workers running. The primary owns the listener, so that it stays open while workers
+ * come and go. Every event changes the members and then calls `#adjust`, which alone starts workers.
+ */
 export class WorkerPool {
   readonly #size: number;
   readonly #log: Log;
-  readonly #workers = new Set<Worker>();
-  /** Started, and not ready yet. */
-  readonly #starting = new Set<Worker>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Every worker process that runs. */
+  readonly #members = new Set<Member>();
+  readonly #start = Promise.withResolvers<string>();
+  /** The first worker starts alone, so that what is wrong for all of them is said once. */
+  #wanted = 1;
+  #isStarted = false;
   #deathsInARow = 0;
-  #isStopping = false;
-  #replacing: Promise<void> | undefined;
+  #backOff: NodeJS.Timeout | undefined;
+  #stopping: Promise<void> | undefined;
 
   constructor(size: number, log: Log) {
     this.#size = size;
@@ -45,108 +54,145 @@ export class WorkerPool {
   }
 
   get readyCount(): number {
-    return this.#workers.size;
+    return this.#in('ready').length;
   }
 
-  /** Starts the first alone, so that what is wrong for all of them is said once; then the others. */
-  async start(): Promise<string> {
-    const baseUrl = await this.#add();
-    await Promise.all(Array.from({ length: this.#size - 1 }, () => this.#add()));
-    return baseUrl;
+  /** Resolves with the base address when all workers are ready. */
+  start(): Promise<string> {
+    this.#adjust();
+    return this.#start.promise;
   }
 
-  /** Puts a new worker in the place of each, one by one: a new one is ready before an old one ends. */
-  replaceAll(): Promise<void> {
-    this.#replacing ??= this.#replaceEach().finally(() => {
-      this.#replacing = undefined;
-    });
-    return this.#replacing;
+  /** Replaces all workers one by one: a new one is ready before an old one is stopped. */
+  replaceAll(): void {
+    if (this.#old.length > 0) return;
+    for (const member of this.#members) member.isOld = true;
+    this.#adjust();
   }
 
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    const starting = [...this.#starting];
-    // One that is starting may not hear a message yet, but a signal ends it at any moment.
-    for (const worker of starting) worker.process.kill('SIGTERM');
-    await Promise.all([
-      ...[...this.#workers].map((worker) => this.#end(worker)),
-      ...starting.map((worker) => this.#ended(worker)),
-      this.#replacing,
-    ]);
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
   }
 
   kill(): void {
-    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
+    for (const { worker } of this.#members) worker.process.kill('SIGKILL');
   }
 
-  async #replaceEach(): Promise<void> {
-    const present = new Set(this.#workers);
-    for (const old of present) {
-      if (this.#isStopping) return;
-      try {
-        await this.#add();
-      } catch (error) {
-        if (this.#isStopping) return;
-        this.#log.error({ err: error }, 'the new worker did not start; the old ones stay');
-        return;
-      }
-      await this.#end(old);
+  #in(...states: Member['state'][]): Member[] {
+    return [...this.#members].filter(({ state }) => states.includes(state));
+  }
+
+  get #old(): Member[] {
+    return [...this.#members].filter(({ isOld }) => isOld);
+  }
+
+  /** Starts the workers that are missing; while old ones are replaced, one more than is wanted. */
+  #adjust(): void {
+    this.#drainClosed();
+    if (this.#stopping !== undefined) return;
+    const serving = this.#in('starting', 'listening', 'ready');
+    const old = serving.filter(({ isOld }) => isOld);
+    const isReplacing = this.#isStarted && old.length > 0;
+    // Only when the old one before it has ended: workers are replaced one by one.
+    const extra = isReplacing && this.#members.size === this.#wanted ? 1 : 0;
+    const missing = Math.max(this.#wanted - serving.length, extra);
+    if (this.#backOff === undefined) for (let count = 0; count < missing; count += 1) this.#fork();
+    if (isReplacing && this.readyCount > this.#wanted) {
+      for (const member of old.slice(0, 1)) stop(member);
     }
-    this.#log.info('all workers were replaced');
   }
 
-  /** Starts one worker and waits until it takes requests. */
-  #add(): Promise<string> {
+  /**
+   * A client that is asked to leave connects again at once. When all stop, none asks before all have closed,
+   * with which the primary closes the listener: that client is then refused, and not accepted and reset.
+   */
+  #drainClosed(): void {
+    const closed = this.#in('closed');
+    if (this.#stopping !== undefined && closed.length < this.#members.size) return;
+    for (const member of closed) tell(member, GO);
+  }
+
+  #fork(): void {
     const worker = cluster.fork();
-    this.#starting.add(worker);
-    const startedMs = performance.now();
-    return new Promise((resolve, reject) => {
-      // Parts that workers share, such as a rate limit, send messages of their own.
-      worker.on('message', (message: Partial<WorkerReady>) => {
-        if (message.ready === undefined) return;
-        this.#starting.delete(worker);
-        // Too late to be one of ours: it has been told to end.
-        if (!this.#isStopping) this.#workers.add(worker);
-        resolve(message.ready.baseUrl);
-      });
-      worker.once('exit', (code, signal) => {
-        this.#starting.delete(worker);
-        reject(new WorkerRefused(code ?? 1));
-        if (!this.#workers.delete(worker)) return;
-        this.#log.error({ pid: worker.process.pid, code, signal }, 'a worker died');
-        this.#replaceLater(performance.now() - startedMs);
-      });
+    const ended = Promise.withResolvers<void>();
+    const member: Member = {
+      worker,
+      state: 'starting',
+      isOld: false,
+      startedMs: performance.now(),
+      ended: ended.promise,
+    };
+    this.#members.add(member);
+    worker.on('message', (message: WorkerMessage) => {
+      this.#onMessage(member, message);
+      this.#adjust();
+    });
+    worker.once('exit', (code, signal) => {
+      this.#members.delete(member);
+      ended.resolve();
+      if (this.#stopping === undefined) this.#onExit(member, code, signal);
+      this.#adjust();
     });
   }
 
-  #replaceLater(livedMs: number): void {
-    if (this.#isStopping) return;
+  #onMessage(member: Member, message: WorkerMessage): void {
+    if ('ready' in message && member.state === 'listening') {
+      member.state = 'ready';
+      this.#wanted = this.#size;
+      if (this.readyCount < this.#size) return;
+      this.#isStarted = true;
+      this.#start.resolve(message.ready.baseUrl);
+    } else if ('ask' in message) {
+      if (message.ask === 'listen') member.state = 'listening';
+      if (message.ask === 'drain') member.state = 'closed';
+      else tell(member, GO);
+    }
+  }
+
+  #onExit({ worker, state, isOld, startedMs }: Member, code: number | null, signal: string): void {
+    const wasStarting = state === 'starting' || state === 'listening';
+    if (wasStarting && !this.#isStarted) {
+      this.#start.reject(new WorkerRefused(code ?? 1));
+      return;
+    }
+    if (wasStarting || state === 'ready') {
+      this.#log.error({ pid: worker.process.pid, code, signal }, 'a worker died');
+      this.#delayForks(wasStarting ? 0 : performance.now() - startedMs);
+    }
+    if (wasStarting && this.#old.length > 0) {
+      for (const member of this.#old) member.isOld = false;
+      this.#log.error('the new worker did not start; the old ones stay');
+    } else if (isOld && this.#old.length === 0) {
+      this.#log.info('all workers were replaced');
+    }
+  }
+
+  #delayForks(livedMs: number): void {
     this.#deathsInARow = livedMs > SETTLED_MS ? 0 : this.#deathsInARow + 1;
     const waitMs = Math.min(BACK_OFF_MIN_MS * 2 ** this.#deathsInARow, BACK_OFF_MAX_MS);
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      // One that cannot even start counts as another death.
-      this.#add().catch(() => this.#replaceLater(0));
+    this.#backOff ??= setTimeout(() => {
+      this.#backOff = undefined;
+      this.#adjust();
     }, waitMs);
-    this.#timers.add(timer);
   }
 
-  async #end(worker: Worker): Promise<void> {
-    // No longer one of ours: its end is no death.
-    this.#workers.delete(worker);
-    if (worker.isDead()) return;
-    // One that died at this moment has no channel any more, which is its end and no fault of ours.
-    worker.send(STOP, () => undefined);
-    await this.#ended(worker);
+  async #stopAll(): Promise<void> {
+    clearTimeout(this.#backOff);
+    for (const member of this.#in('starting')) member.worker.process.kill('SIGKILL');
+    for (const member of this.#in('listening', 'ready')) stop(member);
+    await Promise.all([...this.#members].map(({ ended }) => ended));
   }
+}
 
-  /** Waits for a worker that was told to end. */
-  async #ended(worker: Worker): Promise<void> {
-    const overdue = setTimeout(() => worker.process.kill('SIGKILL'), STOP_MS_MAX);
-    await new Promise((resolve) => {
-      worker.once('exit', resolve);
-    });
-    clearTimeout(overdue);
-  }
+function stop(member: Member): void {
+  member.state = 'stopping';
+  tell(member, STOP);
+  const overdue = setTimeout(() => member.worker.process.kill('SIGKILL'), STOP_MS_MAX);
+  void member.ended.then(() => clearTimeout(overdue));
+}
+
+/** A worker that died at this moment has no channel any more; its exit follows. */
+function tell({ worker }: Member, message: string): void {
+  worker.send(message, () => undefined);
 }

@@ -1,0 +1,82 @@
+import { subscribe } from 'node:diagnostics_channel';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import { startService, type Surroundings } from '../service.ts';
+import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
+
+/** Another worker may hang: none waits longer than this for the others to close before it drains. */
+const DRAIN_DELAY_MS_MAX = 1_000;
+/** Under a flood of connections there is always one more: the worker then closes all the same. */
+const CLOSE_MS_MAX = 1_000;
+
+/** Responds to requests on the listener of the primary, until the primary says stop. */
+export async function serveAsWorker(config: Config, around: Surroundings): Promise<number> {
+  // A signal to the whole group is for the primary to act on.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+  const primary = new Primary();
+  try {
+    const service = await startService(
+      { ...config, adminPort: undefined },
+      { ...around, beforeListening: () => primary.ask('listen') },
+    );
+    const { shareMetrics } = await import('../ops/exposition.ts');
+    shareMetrics(service.metrics);
+    primary.tell({ ready: { baseUrl: service.baseUrl } });
+    await primary.stopped;
+    await takeAccepted(primary);
+    service.stopListening();
+    await Promise.race([primary.ask('drain'), sleep(DRAIN_DELAY_MS_MAX)]);
+    await service.close();
+    return 0;
+  } finally {
+    // The channel to the primary would keep the process alive.
+    process.channel?.unref();
+  }
+}
+
+/** The primary, as a worker sees it. */
+class Primary {
+  readonly #stop = Promise.withResolvers<void>();
+  #go = Promise.withResolvers<void>();
+
+  constructor() {
+    process.on('message', (message) => {
+      if (message === STOP) this.#stop.resolve();
+      if (message === GO) this.#go.resolve();
+    });
+  }
+
+  get stopped(): Promise<void> {
+    return this.#stop.promise;
+  }
+
+  tell(message: WorkerMessage): void {
+    process.send?.(message);
+  }
+
+  /** Resolves when the primary says GO. */
+  ask(what: 'listen' | 'close' | 'drain'): Promise<void> {
+    this.#go = Promise.withResolvers();
+    this.tell({ ask: what });
+    return this.#go.promise;
+  }
+}
+
+/**
+ * Waits for the connections that the primary has accepted, which it hands over one at a time: closing would
+ * reset them. The primary accepts one connection or more between two responses, and so two in a row
+ * without a new connection show that none is left.
+ */
+async function takeAccepted(primary: Primary): Promise<void> {
+  let accepted = 0;
+  subscribe('net.server.socket', () => {
+    accepted += 1;
+  });
+  const untilMs = performance.now() + CLOSE_MS_MAX;
+  let quietRounds = 0;
+  while (quietRounds < 2 && performance.now() < untilMs) {
+    const before = accepted;
+    await primary.ask('close');
+    quietRounds = accepted === before ? quietRounds + 1 : 0;
+  }
+}
