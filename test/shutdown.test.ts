@@ -15,9 +15,12 @@ import { serve, temporaryFolder, type Running } from './test-process.ts';
 const EXIT_MS_MAX = 10_000;
 const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
-async function serveIn(t: TestContext): Promise<Running & { port: number }> {
+async function serveIn(
+  t: TestContext,
+  flags: readonly string[] = [],
+): Promise<Running & { port: number }> {
   const folder = temporaryFolder(t);
-  const running = await serve(t, ['--data', folder]);
+  const running = await serve(t, ['--data', folder, ...flags]);
   return { ...running, port: Number(new URL(running.baseUrl).port) };
 }
 
@@ -93,6 +96,21 @@ test('SIGTERM during the start ends it with exit code 0', async (t) => {
   while (!existsSync(join(data, 'production'))) await sleep(1);
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
+});
+
+test('a log that nobody reads does not keep the service from ending', async (t) => {
+  const { port, kill, ended, stopReading } = await serveIn(t, ['--log', 'debug']);
+  stopReading();
+  const one = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${'x'.repeat(128)}\r\n\r\n`;
+  for (let round = 0; round < 20; round += 1) {
+    const answers = parseAnswers(await exchange(port, [one.repeat(200)], { answersMax: 200 }));
+    assert.equal(answers.length, 200, 'requests are served all the same');
+  }
+  const startedMs = performance.now();
+  kill('SIGTERM');
+  const hangs = sleep(2 * EXIT_MS_MAX, 'it still runs', { ref: false });
+  assert.equal(await Promise.race([ended, hangs]), 0);
+  assert.ok(performance.now() - startedMs < EXIT_MS_MAX);
 });
 
 test('a second signal ends it at once', async (t) => {

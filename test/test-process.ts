@@ -50,6 +50,8 @@ export interface Running {
   /** The key that was printed, or '' when none was. */
   key: string;
   stderr: () => string;
+  /** Leaves what it writes to standard error from now on in the pipe. */
+  stopReading: () => void;
   kill: (signal: NodeJS.Signals) => void;
   /** The exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
@@ -79,6 +81,7 @@ export async function serve(
     baseUrl: /ready at (\S+)/.exec(stderr)?.[1] ?? '',
     key: /pet_(?:live|test)_\w{36}/.exec(stderr)?.[0] ?? '',
     stderr: () => stderr,
+    stopReading: () => child.stderr?.pause(),
     kill: (signal) => child.kill(signal),
     ended,
   };

@@ -4,6 +4,9 @@ import type { Command } from './command.ts';
 import { failureOf } from './failure.ts';
 import { help } from './help.ts';
 
+/** What nobody reads from standard error would keep the process alive: it is given up after this long. */
+const UNREAD_MS_MAX = 300;
+
 /** Finds the command, and turns wrong use and failures into one line and an exit code. */
 export async function runCommand(
   commands: Record<string, () => Promise<Command>>,
@@ -41,6 +44,11 @@ export async function runCommand(
     if (failure === undefined) throw error;
     stderr.write(`petstore: ${failure.line.replaceAll('\n', ' ')}\n`);
     return failure.exitCode;
+  } finally {
+    const exit = () => {
+      if (stderr.writableLength > 0 && stdout.writableLength === 0) process.exit();
+    };
+    setInterval(exit, UNREAD_MS_MAX).unref();
   }
 }
 

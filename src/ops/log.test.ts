@@ -29,3 +29,23 @@ test('a person at a terminal gets a line to read', () => {
 test('silent is silent', () => {
   assert.deepEqual(lines(false, 'silent'), []);
 });
+
+test('lines that nobody reads are dropped beyond a mebibyte, and counted', () => {
+  const written: string[] = [];
+  const target = { writableLength: 0, write: (text: string) => written.push(text) };
+  const log = openLog('info', target);
+  target.writableLength = 1024 * 1024 + 1;
+  log.info('dropped');
+  log.info('dropped too');
+  assert.deepEqual(written, []);
+  target.writableLength = 0;
+  log.info('read again');
+  const messages = written.map((line) => JSON.parse(line) as { msg: string; lines?: number });
+  assert.deepEqual(
+    messages.map((message) => [message.msg, message.lines]),
+    [
+      ['log lines were dropped because nobody read them', 2],
+      ['read again', undefined],
+    ],
+  );
+});

@@ -16,14 +16,31 @@ const LEVEL_NAME: Record<number, string> = {
 export interface LogTarget {
   write(text: string): unknown;
   isTTY?: boolean;
+  /** The bytes written to it that nobody has read yet. */
+  writableLength?: number;
 }
 
-/** Opens the log: one JSON object a line, or a readable line where a person is watching. */
+/** Beyond so many unread bytes lines are dropped: a reader that has stopped must not fill the memory. */
+const UNREAD_BYTES_MAX = 1024 * 1024;
+
+/** Opens the log: one JSON object per line, or a readable line where a person is watching. */
 export function openLog(level: LogLevel, target: LogTarget): Log {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  const destination =
-    target.isTTY === true ? { write: (line: string) => target.write(readable(line)) } : target;
-  return pino(options, destination as { write(line: string): void });
+  let dropped = 0;
+  const write = (line: string): void => {
+    if ((target.writableLength ?? 0) > UNREAD_BYTES_MAX) {
+      dropped += 1;
+      return;
+    }
+    if (dropped > 0) {
+      const lines = dropped;
+      dropped = 0;
+      log.warn({ lines }, 'log lines were dropped because nobody read them');
+    }
+    target.write(target.isTTY === true ? readable(line) : line);
+  };
+  const log = pino(options, { write });
+  return log;
 }
 
 function readable(line: string): string {
