@@ -10,7 +10,8 @@ import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
 import { errorResponse } from './http/error-response.ts';
-import { jsonResponse, type HttpResponse } from './http/message.ts';
+import { jsonResponse, type HttpRequest, type HttpResponse } from './http/message.ts';
+import { METRIC_SERIES } from './http/metric-series.ts';
 import { PageCache } from './http/page-cache.ts';
 import { healthPages, Pages, type Page } from './http/pages.ts';
 import type { RateLimit } from './http/rate-limit.ts';
@@ -64,7 +65,7 @@ export async function startService(config: Config, around: Surroundings): Promis
   const { clock, log, newRequestId } = around;
   // What was opened is closed in reverse, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
-  const metrics = new Metrics();
+  const metrics = new Metrics(METRIC_SERIES);
   const readiness = { isReady: async () => false };
   const isReady = () => readiness.isReady();
   let exposition: Promise<Exposition> | undefined;

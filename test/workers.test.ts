@@ -155,7 +155,7 @@ test('the metrics of the primary are those of all workers together', async (t) =
   const service = await serve(t, flags);
   const headers = { authorization: `Bearer ${service.key}` };
   for (let index = 0; index < 10; index += 1) await send(`${service.baseUrl}/pets`, { headers });
-  const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
+  const admin = adminOf(service);
   assert.equal((await send(`${admin}/readyz`)).status, 200);
   const { text } = await send(`${admin}/metrics`);
   assert.match(
@@ -164,18 +164,60 @@ test('the metrics of the primary are those of all workers together', async (t) =
   );
 });
 
-test('a worker that does not answer makes /metrics 503 with an Error, and the service goes on', async (t) => {
+test('a worker that does not respond is counted in /metrics as it was last known', async (t) => {
   const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
   const service = await serve(t, flags);
-  const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
+  await createPets(service, 10);
+  assert.equal(await petsCreated(service), 10);
   const [silent = 0] = workersOf(service);
   process.kill(silent, 'SIGSTOP');
   t.after(() => process.kill(silent, 'SIGKILL'));
-  const { status, json } = await send(`${admin}/metrics`);
-  assert.equal(status, 503);
-  assert.equal((json() as { code: string }).code, 'unavailable');
-  assert.equal((await send(`${admin}/livez`)).status, 200);
+  assert.equal(await petsCreated(service), 10);
+  assert.equal((await send(`${adminOf(service)}/livez`)).status, 200);
 });
+
+test('counters do not fall when a worker is killed or replaced', async (t) => {
+  const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
+  const service = await serve(t, flags);
+  await createPets(service, 20);
+  assert.equal(await petsCreated(service), 20);
+  const [victim = 0] = workersOf(service);
+  process.kill(victim, 'SIGKILL');
+  await until('the worker is gone', () => !workersOf(service).includes(victim));
+  assert.equal(await petsCreated(service), 20);
+  await until('another one is there', () => workersOf(service).length === 2);
+  await createPets(service, 5);
+  service.kill('SIGHUP');
+  await until('all are replaced', () => /all workers were replaced/.test(service.stderr()));
+  await until('all are counted', async () => (await petsCreated(service)) === 25);
+});
+
+test('/metrics does not wait for a worker that is starting', async (t) => {
+  const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
+  const service = await serve(t, flags);
+  await createPets(service, 4);
+  service.kill('SIGHUP');
+  await until('one is starting', () => workersOf(service).length === 3);
+  assert.equal(await petsCreated(service), 4);
+});
+
+function adminOf(service: Running): string {
+  return /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1] ?? '';
+}
+
+async function createPets({ baseUrl, key }: Running, count: number): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  for (let index = 0; index < count; index += 1) {
+    assert.equal((await send(`${baseUrl}/pets`, { method: 'POST', headers, body })).status, 201);
+  }
+}
+
+async function petsCreated(service: Running): Promise<number> {
+  const { status, text } = await send(`${adminOf(service)}/metrics`);
+  assert.equal(status, 200, text);
+  return Number(/^petstore_pets_created_total (\d+)$/m.exec(text)?.[1]);
+}
 
 test('SIGTERM while workers are being replaced ends them all, the new one too', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', '2']);

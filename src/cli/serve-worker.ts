@@ -19,14 +19,15 @@ export async function serveAsWorker(config: Config, around: Surroundings): Promi
       { ...config, adminPort: undefined },
       { ...around, beforeListening: () => primary.ask('listen') },
     );
-    const { shareMetrics } = await import('../ops/exposition.ts');
-    shareMetrics(service.metrics);
+    const { startReports } = await import('../ops/worker-metrics.ts');
+    const reports = startReports(service.metrics);
     primary.tell({ ready: { baseUrl: service.baseUrl } });
     await primary.stopped;
     await takeAccepted(primary);
     service.stopListening();
     await Promise.race([primary.ask('drain'), sleep(DRAIN_DELAY_MS_MAX)]);
     await service.close();
+    await reports.end();
     return 0;
   } finally {
     // The channel to the primary would keep the process alive.

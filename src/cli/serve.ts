@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { loadConfig, type Config } from '../config.ts';
+import { METRIC_SERIES } from '../http/metric-series.ts';
 import { openLog } from '../ops/log.ts';
 import { makeFirstKey, openAdmin, startService, type Surroundings } from '../service.ts';
 import type { Io } from './command.ts';
@@ -69,9 +70,9 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
   });
   const firstKey = await makeFirstKey(config, around);
   const { openSharedRateLimits } = await import('../http/rate-limit.ts');
-  const { openFleetExposition } = await import('../ops/exposition.ts');
+  const { WorkersExposition } = await import('../ops/worker-metrics.ts');
   openSharedRateLimits(config.rateLimit, around.clock);
-  const exposition = openFleetExposition();
+  const exposition = new WorkersExposition(METRIC_SERIES);
   const admin = await openAdmin(config, around, {
     expose: async () => exposition,
     isReady: async () => pool.readyCount > 0,

@@ -1,14 +1,7 @@
-import {
-  AggregatorRegistry,
-  collectDefaultMetrics,
-  Counter,
-  Gauge,
-  Registry,
-  type Metric,
-} from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client';
 import { LATENCY_BOUNDS_MS, type Latency, type Metrics } from './metrics.ts';
 
-/** What `/metrics` answers. */
+/** What `/metrics` responds with. */
 export interface Exposition {
   contentType: string;
   text(): Promise<string>;
@@ -17,27 +10,14 @@ export interface Exposition {
 /** The numbers of this process. */
 export function openExposition(metrics: Metrics): Exposition {
   const registry = openRegistry(metrics);
+  // The runtime's own, the delay of the event loop among them.
+  collectDefaultMetrics({ register: registry });
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }
 
-/** In a worker: its numbers, for the primary to ask for. */
-export function shareMetrics(metrics: Metrics): void {
-  AggregatorRegistry.setRegistries([openRegistry(metrics)]);
-  // Making one is what begins to listen for the question.
-  void new AggregatorRegistry();
-}
-
-/** In the primary: the numbers of all workers, added up. */
-export function openFleetExposition(): Exposition {
-  const registry = new AggregatorRegistry();
-  return { contentType: registry.contentType, text: () => registry.clusterMetrics() };
-}
-
-/** The registry that Prometheus reads; its numbers are taken from the counters at that moment. */
-function openRegistry(metrics: Metrics): Registry {
+/** The registry of our own metrics; its numbers are taken from the counters whenever it is read. */
+export function openRegistry(metrics: Metrics): Registry {
   const registry = new Registry();
-  // The runtime's own, the delay of the event loop among them.
-  collectDefaultMetrics({ register: registry });
   const inFlight = new Gauge({
     name: 'petstore_requests_in_flight',
     help: 'Requests being answered right now.',
@@ -48,7 +28,7 @@ function openRegistry(metrics: Metrics): Registry {
   });
   const petsCreated = new Counter({
     name: 'petstore_pets_created_total',
-    help: 'Animals added by this process.',
+    help: 'Animals added.',
     registers: [],
     collect() {
       this.reset();

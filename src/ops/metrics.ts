@@ -1,6 +1,8 @@
 /** Upper bounds of the latency buckets. */
 export const LATENCY_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
+export type Series = readonly [operation: string, status: number];
+
 export interface Latency {
   operation: string;
   status: number;
@@ -19,6 +21,11 @@ export class Metrics {
   readonly deprecatedCalls = new Map<string, number>();
   inFlight = 0;
   petsCreated = 0;
+
+  /** The series given are there from the beginning, at 0. */
+  constructor(series: readonly Series[]) {
+    for (const [operation, status] of series) this.#latency(operation, status);
+  }
 
   requestStarted(): void {
     this.inFlight += 1;
