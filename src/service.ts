@@ -51,6 +51,8 @@ export interface Service {
 const DRAIN_GRACE_MS = 8_000;
 const ADMIN_GRACE_MS = 500;
 const LOOPBACK = '127.0.0.1';
+/** With another Host a page of the web has bound its own name to the loopback address, to read what is there. */
+const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d*)?$/i;
 
 export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
@@ -163,11 +165,17 @@ export async function openAdmin(
     return { status: 200, headers, body: await found.text() };
   };
   const pages = new Pages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
+  const respond = async (request: HttpRequest): Promise<HttpResponse> => {
+    const { host } = request.headers;
+    if (host !== undefined && !LOOPBACK_HOST.test(host)) {
+      return errorResponse('malformed_request', 'The Host must be 127.0.0.1, [::1] or localhost.');
+    }
+    return pages.answer(request, parseTarget(request.target).path);
+  };
   const handle: Handle = async (request) => {
-    const { path } = parseTarget(request.target);
-    const { headers, ...answer } = await pages.answer(request, path).catch((fault: unknown) => {
+    const { headers, ...answer } = await respond(request).catch((fault: unknown) => {
       log.error({ err: fault }, 'the admin page failed');
-      return errorResponse('unavailable', 'Not every worker has answered; try again shortly.');
+      return errorResponse('internal_error', 'The service has failed; the log has the cause.');
     });
     return {
       ...answer,

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { welcome } from '../src/cli/welcome.ts';
 import { loadConfig } from '../src/config.ts';
 import { openLog } from '../src/ops/log.ts';
-import { startService } from '../src/service.ts';
+import { startService, type Service } from '../src/service.ts';
 import { assertError } from './contract/errors.ts';
 import { freePort } from './postgres-server.ts';
 import {
@@ -21,6 +21,19 @@ import { temporaryFolder } from './test-process.ts';
 
 async function startWith(t: TestContext, ...flags: string[]): Promise<TestService> {
   const service = await startTestService(sqliteStorage, { flags });
+  t.after(() => service.close());
+  return service;
+}
+
+async function startWithAdmin(t: TestContext): Promise<Service> {
+  const config = loadConfig(['--port', '0', '--admin-port', '0', '--data', temporaryFolder(t)], {});
+  const service = await startService(config, {
+    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+    randomBytes,
+    newRequestId: randomUUID,
+    isWorker: false,
+    log: openLog('silent', process.stderr),
+  });
   t.after(() => service.close());
   return service;
 }
@@ -139,15 +152,7 @@ test('links and Location stand under the configured base address', async (t) => 
 });
 
 test('the admin port tells health and counts requests, creates and deprecated calls', async (t) => {
-  const config = loadConfig(['--port', '0', '--admin-port', '0', '--data', temporaryFolder(t)], {});
-  const service = await startService(config, {
-    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
-    randomBytes,
-    newRequestId: randomUUID,
-    isWorker: false,
-    log: openLog('silent', process.stderr),
-  });
-  t.after(() => service.close());
+  const service = await startWithAdmin(t);
   const headers = { authorization: `Bearer ${service.firstKey}` };
   const body = '{"name":"Rex","categoryId":1}';
   const twice = { method: 'POST', headers: { ...headers, 'idempotency-key': 'a' }, body };
@@ -201,4 +206,36 @@ test('where the default admin port is in use, the service starts without metrics
     welcome(config, service),
     /^ +Metrics +off: port 9474 is already in use; --admin-port \(PETSTORE_ADMIN_PORT\) names another$/m,
   );
+});
+
+test('every series of the operations begins at 0', async (t) => {
+  const service = await startWithAdmin(t);
+  const { text } = await send(`${service.adminUrl}/metrics`);
+  for (const [operation, status] of [
+    ['listPets', 200],
+    ['listPets', 500],
+    ['createPet', 201],
+    ['createPet', 413],
+    ['createPet', 503],
+    ['getPet', 404],
+    ['getPet', 401],
+    ['other', 404],
+    ['other', 500],
+  ]) {
+    const name = `petstore_request_duration_seconds_count{operation="${operation}",status="${status}"}`;
+    assert.ok(text.includes(`\n${name} 0\n`), name);
+  }
+});
+
+test('the admin port refuses a Host that is not a loopback name, as a rebound name of a page is', async (t) => {
+  const service = await startWithAdmin(t);
+  const get = (host: string, path: string) =>
+    send(`${service.adminUrl}${path}`, { headers: { host } });
+  for (const host of ['evil.example', 'evil.example:9464', '127.0.0.1.evil.example', '10.0.0.1']) {
+    assertError(await get(host, '/metrics'), 'malformed_request');
+    assertError(await get(host, '/livez'), 'malformed_request');
+  }
+  for (const host of ['127.0.0.1', '127.8.9.1:80', 'localhost:9464', 'LocalHost', '[::1]:9464']) {
+    assert.equal((await get(host, '/metrics')).status, 200, host);
+  }
 });
