@@ -85,7 +85,7 @@ async function kill(): Promise<string[]> {
   process.stdout.write(
     table([
       ['workers', WORKERS],
-      ['rolling restarts, each with a kill', restarts],
+      ['restarts with a killed worker', restarts],
       ['workers after each', report.workers.join(', ')],
     ]),
   );

@@ -98,9 +98,8 @@ export class WorkerPool {
     const extra = isReplacing && this.#members.size === this.#wanted ? 1 : 0;
     const missing = Math.max(this.#wanted - serving.length, extra);
     if (this.#backOff === undefined) for (let count = 0; count < missing; count += 1) this.#fork();
-    if (isReplacing && this.readyCount > this.#wanted) {
-      for (const member of old.slice(0, 1)) stop(member);
-    }
+    const next = old.find(({ state }) => state === 'ready');
+    if (isReplacing && next !== undefined && this.readyCount > this.#wanted) stop(next);
   }
 
   /**
@@ -144,7 +143,7 @@ export class WorkerPool {
       this.#isStarted = true;
       this.#start.resolve(message.ready.baseUrl);
     } else if ('ask' in message) {
-      if (message.ask === 'listen') member.state = 'listening';
+      if (message.ask === 'listen' && member.state === 'starting') member.state = 'listening';
       if (message.ask === 'drain') member.state = 'closed';
       else tell(member, GO);
     }
