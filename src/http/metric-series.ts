@@ -6,6 +6,7 @@ const ERRORS_OF_ALL: readonly ErrorCode[] = [
   'missing_api_key',
   'insufficient_scope',
   'rate_limited',
+  'request_timeout',
   'internal_error',
   'unavailable',
 ];

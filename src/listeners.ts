@@ -1,0 +1,86 @@
+import { SETTINGS, UsageError, type Config, type SettingName } from './config.ts';
+import type { Handle } from './http/app.ts';
+import { errorResponse } from './http/error-response.ts';
+import type { HttpRequest, HttpResponse } from './http/message.ts';
+import { healthPages, Pages, type Page } from './http/pages.ts';
+import { requestIdOf } from './http/request-id.ts';
+import { parseTarget } from './http/router.ts';
+import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
+import type { Exposition } from './ops/exposition.ts';
+import type { Log } from './ops/log.ts';
+
+export const LOOPBACK = '127.0.0.1';
+const ADMIN_GRACE_MS = 500;
+/** With another Host a page of the web has bound its own name to the loopback address, to read what is there. */
+const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d*)?$/i;
+
+export interface Admin {
+  url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens what operators see, on the loopback address only. Undefined where the settings want none, or where
+ * the default port is in use: a second service beside the first then starts without a further flag.
+ */
+export async function openAdmin(
+  { adminPort, isAdminPortGiven }: Config,
+  { newRequestId, log }: { newRequestId: () => string; log: Log },
+  { expose, isReady }: { expose: () => Promise<Exposition>; isReady: () => Promise<boolean> },
+): Promise<Admin | undefined> {
+  if (adminPort === undefined) return undefined;
+  const metricsPage: Page = async () => {
+    const found = await expose();
+    const headers = ['Content-Type', found.contentType];
+    return { status: 200, headers, body: await found.text() };
+  };
+  const pages = new Pages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
+  const respond = async (request: HttpRequest): Promise<HttpResponse> => {
+    const { host } = request.headers;
+    if (host !== undefined && !LOOPBACK_HOST.test(host)) {
+      return errorResponse('malformed_request', 'The Host must be 127.0.0.1, [::1] or localhost.');
+    }
+    return pages.answer(request, parseTarget(request.target).path);
+  };
+  const handle: Handle = async (request) => {
+    const { headers, ...answer } = await respond(request).catch((fault: unknown) => {
+      log.error({ err: fault }, 'the admin page failed');
+      return errorResponse('internal_error', 'The service has failed; the log has the cause.');
+    });
+    return {
+      ...answer,
+      headers: [...headers, 'X-Request-Id', requestIdOf(request.headers, newRequestId)],
+    };
+  };
+  const parts = { createHandle: () => handle, host: LOOPBACK, port: adminPort, newRequestId };
+  const server = await listen('admin-port', parts).catch((error: unknown) => {
+    if (isAdminPortGiven || !(error instanceof UsageError)) throw error;
+    return undefined;
+  });
+  if (server === undefined) return undefined;
+  return {
+    url: `http://${LOOPBACK}:${server.port}`,
+    close: () => server.close(ADMIN_GRACE_MS),
+  };
+}
+
+const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;
+
+/** Listens, or blames the setting that is wrong. */
+export async function listen(name: SettingName, parts: ServerParts): Promise<HttpServer> {
+  try {
+    return await openServer(parts);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const { host, port } = parts;
+    const noAddress = `${host} is not an address of this machine: ${flag('host')} must be one`;
+    const words: Record<string, string> = {
+      EADDRINUSE: `port ${port} of ${host} is already in use: ${flag(name)} must be a free port`,
+      EACCES: `this user may not listen on port ${port}: ${flag(name)} must be another port`,
+      EADDRNOTAVAIL: noAddress,
+      ENOTFOUND: noAddress,
+    };
+    if (words[code] === undefined) throw error;
+    throw new UsageError(`${words[code]}.`);
+  }
+}
