@@ -1,18 +1,53 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { pendingMigrations, readMigrations } from '../migrate.ts';
+import {
+  FileReplaced,
+  identityOf,
+  isSameDatabase,
+  setAsideOrphans,
+  type FileIdentity,
+} from './identity.ts';
+import { isForeign, migrate } from './schema.ts';
 
-/** Every call is settled within 5 seconds, and this is the longest wait it can meet. */
-const BUSY_TIMEOUT_MS = 4_000;
-/** "PETS": tells our files from those of other programs. */
-const APPLICATION_ID = 0x50455453n;
+/** Shorter than the deadline of a write, so that a write which met a lock is refused with that cause. */
+export const BUSY_TIMEOUT_MS = 3_000;
+/** A log that grew beyond this, during an import or a long read, is cut when it is next reused. */
+const LOG_BYTES_MAX = 16 * 1024 * 1024;
+const OWNER_ONLY = 0o600;
+const OTHERS_BITS = 0o077;
 
-/** Opens one connection. Its rows are arrays, and its integers are exact. */
+/** Opens one connection to a store. Its rows are arrays, and its integers are exact. */
 export function openConnection(file: string): DatabaseSync {
-  const database = new DatabaseSync(file, {
+  const database = openAsIs(file);
+  try {
+    // Readers never wait for the writer, nor it for them.
+    database.exec('PRAGMA journal_mode = WAL');
+    // Every commit is on the disk before it is acknowledged; NORMAL would lose some at a power failure.
+    database.exec('PRAGMA synchronous = FULL');
+    database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opens a connection that changes neither the file nor its journal mode by itself. */
+export function openAsIs(file: string): DatabaseSync {
+  // SQLite must not create the file: where it is gone, a new one would be empty.
+  return new DatabaseSync(fileUrl(file, 'mode', 'rw'), {
     // Another process may be writing: wait for it rather than fail.
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
@@ -21,25 +56,32 @@ export function openConnection(file: string): DatabaseSync {
     // No statement of ours needs to touch the schema or the file's inner tables.
     defensive: true,
   });
-  // Readers never wait for the writer, nor it for them.
-  database.exec('PRAGMA journal_mode = WAL');
-  // Every commit is on the disk before it is acknowledged; NORMAL would lose some at a power failure.
-  database.exec('PRAGMA synchronous = FULL');
-  return database;
 }
 
-/** Creates the file where there is none, and brings its schema up to date. */
-export function prepareFile(file: string): void {
-  const isNew = !existsSync(file);
+/**
+ * Opens a store with its schema up to date; creates it where there is none and it may. Another program's
+ * file is refused before anything in it was changed.
+ */
+export function openStoreFile(
+  file: string,
+  { mayCreate, open = openConnection }: { mayCreate: boolean; open?: typeof openAsIs },
+): { database: DatabaseSync; identity: FileIdentity } {
+  const isNew = mayCreate && !existsSync(file);
+  let database: DatabaseSync | undefined;
   try {
-    makeFolder(resolve(dirname(file)));
-    const database = openConnection(file);
-    try {
-      migrate(database, file);
-    } finally {
-      database.close();
+    if (isNew) createFile(file);
+    refuseForeign(file);
+    keepFromOthers(file);
+    const before = identityOf(file);
+    database = open(file);
+    migrate(database, file);
+    const identity = identityOf(file);
+    if (!before || !identity || !isSameDatabase(before, identity)) {
+      throw new FileReplaced('it was replaced while it was being opened');
     }
+    return { database, identity };
   } catch (error) {
+    database?.close();
     if (error instanceof StoreUnusable) throw error;
     const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
     if (isPassing(error)) throw new Refusal('unavailable', `${failed}.`, { cause: error });
@@ -49,6 +91,13 @@ export function prepareFile(file: string): void {
       { cause: error },
     );
   }
+}
+
+function createFile(file: string): void {
+  makeFolder(resolve(dirname(file)));
+  setAsideOrphans(file);
+  // SQLite gives the log and the shared memory the mode of the database.
+  closeSync(openSync(file, 'a', OWNER_ONLY));
 }
 
 /** One by one: mkdir with `recursive` never returns below /proc, where a folder has a parent and cannot be made. */
@@ -71,52 +120,40 @@ function isPassing(error: unknown): boolean {
   return code === 'ENOSPC' || PASSING_FAULTS.includes((errcode ?? 0) & 0xff);
 }
 
-/** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
-export function unfinishedCopyOf(database: DatabaseSync): string | undefined {
-  const isMarked = database
-    .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unfinished_copy'")
-    .get();
-  if (isMarked === undefined) return undefined;
-  const row = database.prepare('SELECT source FROM unfinished_copy').get() as unknown as unknown[];
-  return String(row[0]);
+/** Looks at the file alone, without a lock or a log: another program's file must stay as it is. */
+export function refuseForeign(file: string): void {
+  const database = new DatabaseSync(fileUrl(file, 'immutable', '1'), {
+    readOnly: true,
+    readBigInts: true,
+    returnArrays: true,
+  });
+  try {
+    if (!isForeign(database)) return;
+  } finally {
+    database.close();
+  }
+  throw new StoreUnusable(
+    `${file} belongs to another program: --data must name a folder of the pet store's own.`,
+  );
 }
 
-function migrate(database: DatabaseSync, file: string): void {
-  const migrations = readMigrations(new URL('./migrations/', import.meta.url));
-  // A file that is up to date is opened without a lock, also while somebody is writing to it.
-  const isCurrent =
-    pragma(database, 'application_id') === APPLICATION_ID &&
-    Number(pragma(database, 'user_version')) === migrations.length;
-  if (isCurrent) return;
-  // IMMEDIATE: of several processes that start at once one migrates, and the others then find it done.
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const version = Number(pragma(database, 'user_version'));
-    const owner = pragma(database, 'application_id');
-    const isOurs = owner === APPLICATION_ID || (version === 0 && isEmpty(database));
-    if (!isOurs) {
-      throw new StoreUnusable(
-        `${file} belongs to another program: --data must name a folder of the pet store's own.`,
-      );
+/** The store holds the hashes of keys: nobody else may read it, whatever the mode of its folder. */
+function keepFromOthers(file: string): void {
+  const realFile = realpathSync(file);
+  for (const name of [realFile, `${realFile}-wal`, `${realFile}-shm`]) {
+    const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & OTHERS_BITS) === 0) continue;
+    try {
+      chmodSync(name, mode & 0o700);
+    } catch (error) {
+      // The file of another user, who shares it with this one on purpose.
+      if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     }
-    for (const migration of pendingMigrations(migrations, version, file)) {
-      database.exec(migration.sql);
-      database.exec(`PRAGMA user_version = ${migration.version}`);
-    }
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    database.exec('COMMIT');
-  } catch (error) {
-    // SQLite has already rolled back by itself after some faults, a full disk among them.
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
   }
 }
 
-function pragma(database: DatabaseSync, name: string): unknown {
-  const row = database.prepare(`PRAGMA ${name}`).get() as unknown as unknown[];
-  return row[0];
-}
-
-function isEmpty(database: DatabaseSync): boolean {
-  return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+function fileUrl(file: string, parameter: string, value: string): URL {
+  const url = pathToFileURL(file);
+  url.searchParams.set(parameter, value);
+  return url;
 }

@@ -4,15 +4,16 @@ import { StoreUnusable } from '../../domain/store.ts';
 import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
 import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
 import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
-import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
+import { openAsIs, openStoreFile } from './connection.ts';
+import { unfinishedCopyOf } from './schema.ts';
 
 /** Opens a file to copy from. Others may go on writing: the snapshot stays as it is. */
 export function openSqliteSource(file: string): CopySource {
   if (!existsSync(file)) {
     throw new StoreUnusable(`there is no file ${file}: --from must name a catalogue that exists.`);
   }
-  prepareFile(file);
-  const database = openConnection(file);
+  // A source stays as it is: a backup, for one, keeps its journal mode.
+  const { database } = openStoreFile(file, { mayCreate: false, open: openAsIs });
   database.exec('BEGIN');
   // The snapshot is that of the first read.
   database.prepare('SELECT 1 FROM pets LIMIT 1').get();
@@ -20,8 +21,7 @@ export function openSqliteSource(file: string): CopySource {
 }
 
 export function openSqliteTarget(file: string): CopyTarget {
-  prepareFile(file);
-  const database = openConnection(file);
+  const { database } = openStoreFile(file, { mayCreate: true });
   const writePet = database.prepare(`INSERT INTO pets (${PET_COLUMNS}) VALUES (?, ?, ?, ?)`);
   const writeKey = database.prepare(
     `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { openStore } from '../open.ts';
+import { openSqliteSource } from './copy.ts';
 import { openSqliteStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -54,6 +55,76 @@ test("another program's database is refused and left alone", () => {
   refused(file, /belongs to another program/);
   assert.deepEqual(other.prepare('SELECT name FROM sqlite_schema').all().length, 1);
   other.close();
+});
+
+for (const mode of ['delete', 'wal']) {
+  test(`another program's database in journal mode ${mode} is not changed by a byte, neither as a store nor as a source`, async () => {
+    const own = await mkdtemp(join(folder, 'foreign-'));
+    const file = join(own, 'petstore.sqlite');
+    const other = new DatabaseSync(file);
+    other.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE guests (name TEXT)`);
+    other.close();
+    const bytes = await readFile(file);
+    refused(file, /belongs to another program/);
+    assert.throws(() => openSqliteSource(file), StoreUnusable);
+    assert.ok((await readFile(file)).equals(bytes));
+    assert.deepEqual(await readdir(own), ['petstore.sqlite']);
+  });
+}
+
+test('a backup that is copied from keeps its journal mode', async () => {
+  const own = await mkdtemp(join(folder, 'backup-'));
+  const store = openSqliteStore(join(own, 'petstore.sqlite'));
+  await store.createPet(REX);
+  await store.close();
+  const file = join(own, 'backup.sqlite');
+  const database = new DatabaseSync(join(own, 'petstore.sqlite'));
+  database.prepare('VACUUM INTO ?').run(file);
+  database.close();
+  const bytes = await readFile(file);
+  const source = openSqliteSource(file);
+  assert.equal(await source.countPets(), 1);
+  await source.close();
+  assert.ok((await readFile(file)).equals(bytes));
+});
+
+/** The names and modes of what is in a folder. */
+async function modesIn(path: string): Promise<Record<string, string>> {
+  const modes: Record<string, string> = {};
+  for (const name of await readdir(path)) {
+    modes[name] = ((await stat(join(path, name))).mode & 0o777).toString(8);
+  }
+  return modes;
+}
+
+const OWNER_ONLY = {
+  'petstore.sqlite': '600',
+  'petstore.sqlite-shm': '600',
+  'petstore.sqlite-wal': '600',
+};
+
+test('nobody else may read the store, whatever the mode of its folder and the umask', async () => {
+  const own = await mkdtemp(join(folder, 'mode-'));
+  await chmod(own, 0o755);
+  const file = join(own, 'petstore.sqlite');
+  const umask = process.umask(0);
+  const store = openSqliteStore(file);
+  process.umask(umask);
+  await store.createPet(REX);
+  assert.deepEqual(await modesIn(own), OWNER_ONLY);
+  await store.close();
+});
+
+test('a store that others could read is closed to them when it is opened, with its log', async () => {
+  const own = await mkdtemp(join(folder, 'mode-'));
+  const file = join(own, 'petstore.sqlite');
+  const first = openSqliteStore(file);
+  await first.createPet(REX);
+  for (const name of Object.keys(OWNER_ONLY)) await chmod(join(own, name), 0o644);
+  const second = openSqliteStore(file);
+  assert.deepEqual(await modesIn(own), OWNER_ONLY);
+  await first.close();
+  await second.close();
 });
 
 test('a schema from the future is refused and left alone', async () => {

@@ -6,7 +6,8 @@ import { encodePage, type EncodedPage, type PageRequest } from '../../domain/pag
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
-import { openConnection, prepareFile, unfinishedCopyOf } from './connection.ts';
+import { openConnection, openStoreFile } from './connection.ts';
+import { unfinishedCopyOf } from './schema.ts';
 import {
   API_KEY_COLUMNS,
   apiKeyOfRow,
@@ -23,7 +24,6 @@ import { WriteQueue } from './write-queue.ts';
 
 /** Opens the store that lives in one file. */
 export function openSqliteStore(file: string): Store {
-  prepareFile(file);
   refuseUnfinishedCopy(file);
   return new SqliteStore(file);
 }
@@ -124,7 +124,7 @@ class SqliteStore implements Store {
 }
 
 function refuseUnfinishedCopy(file: string): void {
-  const database = openConnection(file);
+  const { database } = openStoreFile(file, { mayCreate: true });
   const source = unfinishedCopyOf(database);
   database.close();
   if (source !== undefined) throw unfinishedCopy(file, source);
