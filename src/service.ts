@@ -51,8 +51,9 @@ export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
 }
 
-function openConfiguredStore(config: Config): Promise<Store> {
-  return openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+function openConfiguredStore(config: Config, log: Log): Promise<Store> {
+  const onWarning = (message: string) => log.warn(message);
+  return openStore({ databaseUrl: config.databaseUrl, file: storeFile(config), onWarning });
 }
 
 /** Joins the parts and opens the doors. Production and tests start the service the same way. */
@@ -68,7 +69,7 @@ export async function startService(config: Config, around: Surroundings): Promis
   const admin = await openAdmin(config, around, { expose, isReady });
   opened.defer(async () => admin?.close());
 
-  const store = await openConfiguredStore(config);
+  const store = await openConfiguredStore(config, log);
   opened.defer(() => store.close());
   const firstKey = await addFirstKey(store, config, around);
   const keys = new KeyRing(store, clock);
@@ -158,7 +159,7 @@ export async function makeFirstKey(
   config: Config,
   around: Surroundings,
 ): Promise<string | undefined> {
-  const store = await openConfiguredStore(config);
+  const store = await openConfiguredStore(config, around.log);
   try {
     return await addFirstKey(store, config, around);
   } finally {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { openStore } from '../open.ts';
@@ -125,6 +126,31 @@ test('a store that others could read is closed to them when it is opened, with i
   assert.deepEqual(await modesIn(own), OWNER_ONLY);
   await first.close();
   await second.close();
+});
+
+test('a log that has grown is cut again, without a stop', async () => {
+  const own = await mkdtemp(join(folder, 'log-'));
+  const file = join(own, 'petstore.sqlite');
+  const store = openSqliteStore(file);
+  const logBytes = async () => (await stat(`${file}-wal`)).size;
+  // A reader that stays keeps SQLite from reusing the log.
+  const reader = new DatabaseSync(file);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT 1 FROM pets').get();
+  const many = Array.from({ length: 20_000 }, () => ({ ...REX, name: 'R'.repeat(255) }));
+  while ((await logBytes()) < 24 * 1024 * 1024) await store.importPets(many);
+  reader.exec('COMMIT');
+  reader.close();
+  for (let index = 0; (await logBytes()) > 16 * 1024 * 1024; index += 1) {
+    assert.ok(index < 1_000, 'it is cut under load');
+    await store.createPet(REX);
+  }
+  const overdueMs = performance.now() + 30_000;
+  while ((await logBytes()) > 0) {
+    assert.ok(performance.now() < overdueMs, 'it is emptied when nothing is written');
+    await sleep(100);
+  }
+  await store.close();
 });
 
 test('a schema from the future is refused and left alone', async () => {

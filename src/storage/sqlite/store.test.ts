@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './store.ts';
 
@@ -10,9 +11,19 @@ storeContract('SQLite', {
     const folder = await mkdtemp(join(tmpdir(), 'petstore-sqlite-'));
     context.after(() => rm(folder, { recursive: true, force: true }));
     const file = join(folder, 'petstore.sqlite');
+    let reader: DatabaseSync | undefined;
+    context.after(() => reader?.close());
     return {
       open: async () => openSqliteStore(file),
-      countCommits: () => countCommitsInLog(`${file}-wal`),
+      countCommits() {
+        // A reader that stays keeps the store from emptying its log between two counts.
+        if (reader === undefined) {
+          reader = new DatabaseSync(file);
+          reader.exec('BEGIN');
+          reader.prepare('SELECT 1 FROM pets').get();
+        }
+        return countCommitsInLog(`${file}-wal`);
+      },
     };
   },
 });

@@ -1,19 +1,34 @@
 import { getCompileCacheDir } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../domain/errors.ts';
 import { gather, gatherMs } from '../gather.ts';
-import type { Outcome, Write } from './writer.ts';
+import { isCorrupt, unwritable } from './faults.ts';
+import type { FileIdentity } from './identity.ts';
+import { endInSpiteOf, newBusyFlag } from './thread-exit.ts';
+import type { Outcome, Write, WriterData } from './writer.ts';
 import type { Writes } from './writes.ts';
 
 /** What may wait for the disk at once. Beyond it a caller hears `overloaded` immediately. */
 const WAITING_WRITES_MAX = 10_000;
 /** A batch is one commit: long enough to share an fsync among many, short enough to answer soon. */
 const BATCH_WRITES_MAX = 1_000;
+/** Every write is settled within this time, as on PostgreSQL. */
+const WRITE_TIMEOUT_MS = 4_000;
+/** How long the thread may take to close the file once everything is settled. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 interface WaitingWrite {
   write: Write;
+  deadlineMs: number;
   resolve: (value: unknown) => void;
   reject: (reason: Error) => void;
+}
+
+/** What the store must know beyond the refusals of single writes. */
+export interface WriteQueueEvents {
+  onFileFault(fault: string, isCorrupt: boolean): void;
+  onStuck(): void;
 }
 
 /**
@@ -21,19 +36,28 @@ interface WaitingWrite {
  * next one together, so that the number of commits does not grow with the number of callers.
  */
 export class WriteQueue {
-  readonly #file: string;
+  readonly #opened: FileIdentity;
+  readonly #events: WriteQueueEvents;
   #writer: Worker | undefined;
   #waiting: WaitingWrite[] = [];
   #committing: WaitingWrite[] = [];
   #isScheduled = false;
+  /** The batch on its way has passed its deadline, and the thread cannot be reached before the disk responds. */
+  #isStuck = false;
+  #deadlineTimer: NodeJS.Timeout | undefined;
   #sentAtMs = 0;
   #gatherMs = 0;
   #whenIdle: (() => void) | undefined;
-  #closing: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
 
-  constructor(file: string) {
-    this.#file = file;
+  constructor(opened: FileIdentity, events: WriteQueueEvents) {
+    this.#opened = opened;
+    this.#events = events;
     this.#writer = this.#startWriter();
+  }
+
+  get isStuck(): boolean {
+    return this.#isStuck;
   }
 
   add<Name extends keyof Writes>(
@@ -41,8 +65,12 @@ export class WriteQueue {
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     return new Promise((resolve, reject) => {
-      if (this.#closing !== undefined) {
+      if (this.#ending !== undefined) {
         reject(unwritable(new Error('the store is closed')));
+        return;
+      }
+      if (this.#isStuck) {
+        reject(unwritable(overdue()));
         return;
       }
       if (this.#waiting.length >= WAITING_WRITES_MAX) {
@@ -51,41 +79,58 @@ export class WriteQueue {
       }
       this.#waiting.push({
         write: { name, with: values } as Write,
+        deadlineMs: performance.now() + WRITE_TIMEOUT_MS,
         resolve: resolve as (value: unknown) => void,
         reject,
       });
+      this.#deadlineTimer ??= setTimeout(() => this.#refuseOverdue(), WRITE_TIMEOUT_MS);
       this.#commitSoon();
     });
   }
 
-  /** Commits what was accepted, then ends the thread. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+  /** Commits what was accepted, then ends the thread; does not wait for a disk that hangs. */
+  async close(): Promise<void> {
+    const settledMs = this.#isStuck ? 0 : WRITE_TIMEOUT_MS;
+    const overdueEnd = sleep(settledMs + CLOSE_TIMEOUT_MS, undefined, { ref: false });
+    await Promise.race([this.#end(), overdueEnd]);
+    this.#writer?.unref();
   }
 
-  async #close(): Promise<void> {
-    if (this.#committing.length > 0 || this.#waiting.length > 0) {
+  /** Refuses what waits, and resolves when the thread has let go of the file. */
+  discard(cause: unknown): Promise<void> {
+    this.#rejectWaiting(cause);
+    return this.#end();
+  }
+
+  #end(): Promise<void> {
+    this.#ending ??= this.#endThread();
+    return this.#ending;
+  }
+
+  async #endThread(): Promise<void> {
+    if (this.#committing.length + this.#waiting.length > 0) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve;
       });
     }
+    clearTimeout(this.#deadlineTimer);
     const writer = this.#writer;
     if (writer === undefined) return;
-    this.#writer = undefined;
-    const ended = new Promise((resolve) => {
-      writer.once('exit', resolve);
+    const ended = new Promise<void>((resolve) => {
+      writer.once('exit', () => resolve());
     });
     writer.postMessage('close');
     await ended;
   }
 
   #startWriter(): Worker {
+    const isBusy = newBusyFlag();
     const writer = new Worker(new URL('./writer.ts', import.meta.url), {
-      workerData: { file: this.#file },
+      workerData: { opened: this.#opened, isBusy } satisfies WriterData,
       // Compiled code is kept for a thread too, but only where it is told the folder.
       env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
     });
+    endInSpiteOf(writer, isBusy);
     writer.on('message', (outcomes: Outcome[]) => this.#settle(outcomes));
     writer.once('error', (fault: unknown) => this.#writerDied(writer, fault));
     writer.once('exit', () => this.#writerDied(writer, new Error('the writer thread ended')));
@@ -105,6 +150,10 @@ export class WriteQueue {
 
   #commitNext(): void {
     this.#isScheduled = false;
+    if (this.#waiting.length === 0) {
+      this.#whenIdle?.();
+      return;
+    }
     this.#sentAtMs = performance.now();
     this.#committing = this.#waiting.splice(0, BATCH_WRITES_MAX);
     this.#writer ??= this.#startWriter();
@@ -114,17 +163,41 @@ export class WriteQueue {
   #settle(outcomes: Outcome[]): void {
     const settled = this.#committing;
     this.#committing = [];
+    this.#isStuck = false;
     const tookMs = performance.now() - this.#sentAtMs;
     this.#gatherMs = gatherMs({ writes: settled.length, tookMs });
-    const fault = outcomes.find((outcome) => 'fault' in outcome && outcome.isOfFile);
-    // Whoever waits has waited as long already, and would only meet the same fault after as long again.
-    if (fault !== undefined) this.#rejectWaiting(fault);
+    const failed = outcomes.find((outcome) => 'fault' in outcome && outcome.of !== 'write');
+    if (failed !== undefined && 'fault' in failed) {
+      // What waits has waited as long already, and would only meet the same fault after as long again.
+      this.#rejectWaiting(failed.fault);
+      this.#events.onFileFault(failed.fault, failed.of === 'corrupt file');
+    }
     this.#commitSoon();
     for (const [index, { resolve, reject }] of settled.entries()) {
       const outcome = outcomes[index];
       if (outcome !== undefined && 'value' in outcome) resolve(outcome.value);
       else reject(unwritable(outcome?.fault));
     }
+  }
+
+  /** What is on its way may still be stored after it was refused; nothing else is sent until it is settled. */
+  #refuseOverdue(): void {
+    this.#deadlineTimer = undefined;
+    const nowMs = performance.now();
+    if ((this.#committing[0]?.deadlineMs ?? Infinity) <= nowMs) {
+      this.#isStuck = true;
+      for (const { reject } of this.#committing) reject(unwritable(overdue()));
+      this.#rejectWaiting(overdue());
+      this.#events.onStuck();
+      return;
+    }
+    const inTime = this.#waiting.findIndex(({ deadlineMs }) => deadlineMs > nowMs);
+    const late = this.#waiting.splice(0, inTime === -1 ? this.#waiting.length : inTime);
+    for (const { reject } of late) reject(unwritable(overdue()));
+    const [next] = [...this.#committing.slice(0, 1), ...this.#waiting.slice(0, 1)];
+    if (next === undefined) return;
+    const waitMs = next.deadlineMs - nowMs;
+    this.#deadlineTimer = setTimeout(() => this.#refuseOverdue(), waitMs);
   }
 
   #rejectWaiting(cause: unknown): void {
@@ -135,15 +208,15 @@ export class WriteQueue {
   #writerDied(writer: Worker, fault: unknown): void {
     if (this.#writer !== writer) return;
     this.#writer = undefined;
+    this.#isStuck = false;
     const lost = this.#committing;
     this.#committing = [];
     for (const { reject } of lost) reject(unwritable(fault));
+    if (this.#ending === undefined) this.#events.onFileFault(String(fault), isCorrupt(fault));
     this.#commitSoon();
   }
 }
 
-function unwritable(cause: unknown): Refusal {
-  return new Refusal('unavailable', 'The store cannot be written right now; try again shortly.', {
-    cause,
-  });
+function overdue(): Error {
+  return new Error(`the disk has not confirmed a commit within ${WRITE_TIMEOUT_MS} ms`);
 }
