@@ -1,0 +1,12 @@
+// The drill of drills/sqlite, short: the long one is a command.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drillReplacedFile } from '../drills/sqlite/replaced-file.ts';
+
+test('the file is replaced, deleted, and deleted with its log under load: what is acknowledged afterwards is in the final file, and no restart is needed', async () => {
+  const report = await drillReplacedFile({ rounds: 3, workers: 1 });
+  assert.deepEqual(report.violations, []);
+  assert.equal(report.rounds, 3);
+  assert.ok(report.sentAfterLoss > 0 && report.refused > 0);
+});
