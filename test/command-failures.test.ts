@@ -120,7 +120,7 @@ function smallDisk(t: TestContext, kibibytes: number): string {
   return disk;
 }
 
-for (const kibibytes of [32, 64, 96]) {
+for (const kibibytes of [16, 32, 64]) {
   test(
     `a disk of ${kibibytes} KiB is too small for a store, and that is what is said`,
     withSmallDisk,

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readSync,
   realpathSync,
   statSync,
 } from 'node:fs';
@@ -19,7 +20,7 @@ import {
   setAsideOrphans,
   type FileIdentity,
 } from './identity.ts';
-import { isForeign, migrate } from './schema.ts';
+import { foreign, HEADER_BYTES, isForeignHeader, migrate } from './schema.ts';
 
 /** Shorter than the deadline of a write, so that a write which met a lock is refused with that cause. */
 export const BUSY_TIMEOUT_MS = 3_000;
@@ -47,7 +48,9 @@ export function openConnection(file: string): DatabaseSync {
 /** Opens a connection that changes neither the file nor its journal mode by itself. */
 export function openAsIs(file: string): DatabaseSync {
   // SQLite must not create the file: where it is gone, a new one would be empty.
-  return new DatabaseSync(fileUrl(file, 'mode', 'rw'), {
+  const url = pathToFileURL(file);
+  url.searchParams.set('mode', 'rw');
+  return new DatabaseSync(url, {
     // Another process may be writing: wait for it rather than fail.
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
@@ -120,21 +123,16 @@ function isPassing(error: unknown): boolean {
   return code === 'ENOSPC' || PASSING_FAULTS.includes((errcode ?? 0) & 0xff);
 }
 
-/** Looks at the file alone, without a lock or a log: another program's file must stay as it is. */
+/** Reads the header alone, without a lock or a log: another program's file must stay as it is. */
 export function refuseForeign(file: string): void {
-  const database = new DatabaseSync(fileUrl(file, 'immutable', '1'), {
-    readOnly: true,
-    readBigInts: true,
-    returnArrays: true,
-  });
+  const header = Buffer.alloc(HEADER_BYTES);
+  const descriptor = openSync(file, 'r');
   try {
-    if (!isForeign(database)) return;
+    readSync(descriptor, header);
   } finally {
-    database.close();
+    closeSync(descriptor);
   }
-  throw new StoreUnusable(
-    `${file} belongs to another program: --data must name a folder of the pet store's own.`,
-  );
+  if (isForeignHeader(header)) throw foreign(file);
 }
 
 /** The store holds the hashes of keys: nobody else may read it, whatever the mode of its folder. */
@@ -150,10 +148,4 @@ function keepFromOthers(file: string): void {
       if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     }
   }
-}
-
-function fileUrl(file: string, parameter: string, value: string): URL {
-  const url = pathToFileURL(file);
-  url.searchParams.set(parameter, value);
-  return url;
 }

@@ -5,8 +5,27 @@ import { pendingMigrations, readMigrations } from '../migrate.ts';
 /** "PETS": tells our files from those of other programs. */
 const APPLICATION_ID = 0x50455453n;
 
-/** Whether another program has made this database; an empty one is nobody's. */
-export function isForeign(database: DatabaseSync): boolean {
+/** The header of a database file, as its format lays it down, and where in it these 32-bit numbers stand. */
+export const HEADER_BYTES = 100;
+const HEADER = { schemaChanges: 40, userVersion: 60, applicationId: 68 };
+
+/** Whether the header says that another program has made this database; an empty one is nobody's. */
+export function isForeignHeader(header: Buffer): boolean {
+  const read = (position: number) => BigInt(header.readUInt32BE(position));
+  if (read(HEADER.applicationId) === APPLICATION_ID) return false;
+  // What is not a database at all is left for SQLite to say.
+  if (!header.toString('latin1').startsWith('SQLite format 3')) return false;
+  return Object.values(HEADER).some((position) => read(position) !== 0n);
+}
+
+export function foreign(file: string): StoreUnusable {
+  return new StoreUnusable(
+    `${file} belongs to another program: --data must name a folder of the pet store's own.`,
+  );
+}
+
+/** The same of an open database, whose newest header may still be in its log. */
+function isForeign(database: DatabaseSync): boolean {
   if (pragma(database, 'application_id') === APPLICATION_ID) return false;
   return pragma(database, 'user_version') !== 0n || !isEmpty(database);
 }
@@ -22,11 +41,7 @@ export function migrate(database: DatabaseSync, file: string): void {
   // IMMEDIATE: of several processes that start at once one migrates, and the others then find it done.
   database.exec('BEGIN IMMEDIATE');
   try {
-    if (isForeign(database)) {
-      throw new StoreUnusable(
-        `${file} belongs to another program: --data must name a folder of the pet store's own.`,
-      );
-    }
+    if (isForeign(database)) throw foreign(file);
     const version = Number(pragma(database, 'user_version'));
     for (const migration of pendingMigrations(migrations, version, file)) {
       database.exec(migration.sql);
