@@ -16,7 +16,7 @@ import {
 } from '../rows.ts';
 import { parseAddress } from './address.ts';
 import type { Connection, Row, Statement } from './connection.ts';
-import { CreateQueue } from './create-queue.ts';
+import { newCreateBatcher } from './creates.ts';
 import { deadlineIn, type Deadline } from './deadline.ts';
 import { faultOf, isRepeatable, unavailable } from './faults.ts';
 import { Hosts, openFirst } from './hosts.ts';
@@ -61,18 +61,18 @@ export async function openPostgresStore(
 class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #hosts: Hosts;
-  readonly #creates: CreateQueue;
+  readonly #creates: ReturnType<typeof newCreateBatcher>;
   readonly #reads: SharedReads;
 
   constructor(pool: Pool, hosts: Hosts) {
     this.#pool = pool;
     this.#hosts = hosts;
-    this.#creates = new CreateQueue(pool, CALL_TIMEOUT_MS);
+    this.#creates = newCreateBatcher(pool, CALL_TIMEOUT_MS);
     this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
-    return this.#creates.add(pet, claim);
+    return this.#creates.add({ pet, claim });
   }
 
   async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
@@ -170,7 +170,7 @@ class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#creates.idle();
+    await this.#creates.close();
     await this.#reads.idle();
     this.#hosts.close();
     await this.#pool.close();

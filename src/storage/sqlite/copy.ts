@@ -6,16 +6,17 @@ import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../
 import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
 import { openAsIs, openStoreFile } from './connection.ts';
 import { unfinishedCopyOf } from './schema.ts';
+import { beginTransaction } from './statements.ts';
 
-/** Opens a file to copy from. Others may go on writing: the snapshot stays as it is. */
+/** Opens a file to copy from. Other processes may keep writing: the snapshot does not change. */
 export function openSqliteSource(file: string): CopySource {
   if (!existsSync(file)) {
     throw new StoreUnusable(`there is no file ${file}: --from must name a catalogue that exists.`);
   }
-  // A source stays as it is: a backup, for one, keeps its journal mode.
+  // A source is not changed: a backup, for example, keeps its journal mode.
   const { database } = openStoreFile(file, { mayCreate: false, open: openAsIs });
   database.exec('BEGIN');
-  // The snapshot is that of the first read.
+  // The first read takes the snapshot.
   database.prepare('SELECT 1 FROM pets LIMIT 1').get();
   return readerOf(database);
 }
@@ -35,35 +36,37 @@ export function openSqliteTarget(file: string): CopyTarget {
   return {
     ...readerOf(database),
     async mark(source) {
-      await inTransaction(database, async () => {
-        database.exec('CREATE TABLE unfinished_copy (source TEXT NOT NULL) STRICT');
-        database.prepare('INSERT INTO unfinished_copy VALUES (?)').run(source);
-      });
+      using transaction = beginTransaction(database);
+      database.exec('CREATE TABLE unfinished_copy (source TEXT NOT NULL) STRICT');
+      database.prepare('INSERT INTO unfinished_copy VALUES (?)').run(source);
+      transaction.commit();
     },
-    writePets: (rows) =>
-      inTransaction(database, async () => {
-        for (const row of rows) writePet.run(...row);
-      }),
-    finish: (work) =>
-      inTransaction(database, async () => {
-        await work({
-          async writeKeys(rows) {
-            for (const row of rows) writeKey.run(...row);
-          },
-          async writeClaims(rows) {
-            for (const row of rows) writeClaim.run(...row);
-          },
-          async writeImports(rows) {
-            for (const row of rows) writeImport.run(...row);
-          },
-          async setLastId(id) {
-            // The table in which SQLite keeps the highest id it gave with AUTOINCREMENT.
-            database.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
-            database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)").run(id);
-          },
-        });
-        database.exec('DROP TABLE unfinished_copy');
-      }),
+    async writePets(rows) {
+      using transaction = beginTransaction(database);
+      for (const row of rows) writePet.run(...row);
+      transaction.commit();
+    },
+    async finish(work) {
+      using transaction = beginTransaction(database);
+      await work({
+        async writeKeys(rows) {
+          for (const row of rows) writeKey.run(...row);
+        },
+        async writeClaims(rows) {
+          for (const row of rows) writeClaim.run(...row);
+        },
+        async writeImports(rows) {
+          for (const row of rows) writeImport.run(...row);
+        },
+        async setLastId(id) {
+          // The table in which SQLite keeps the highest id of each AUTOINCREMENT column.
+          database.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
+          database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)").run(id);
+        },
+      });
+      database.exec('DROP TABLE unfinished_copy');
+      transaction.commit();
+    },
   };
 }
 
@@ -93,15 +96,4 @@ function readerOf(database: DatabaseSync): CatalogueReader {
     unfinishedCopyOf: async () => unfinishedCopyOf(database),
     close: async () => database.close(),
   };
-}
-
-async function inTransaction(database: DatabaseSync, work: () => Promise<void>): Promise<void> {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    await work();
-    database.exec('COMMIT');
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
 }

@@ -13,12 +13,11 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { isCorrupt, unreadable, unwritable } from './faults.ts';
-import type { Reads } from './reads.ts';
+import { isCorrupt, unavailable } from './errors.ts';
+import type { Reads, Writes } from './statements.ts';
 import { StoreFile } from './store-file.ts';
-import type { Writes } from './writes.ts';
 
-/** Opens the store that lives in one file. `onWarning` is told when the file is lost and when it is back. */
+/** Opens the store in one file. `onWarning` is called when the file is lost and when it is back. */
 export function openSqliteStore(
   file: string,
   { onWarning = () => undefined }: { onWarning?: (message: string) => void } = {},
@@ -26,10 +25,10 @@ export function openSqliteStore(
   return new SqliteStore(new StoreFile(file, onWarning));
 }
 
-/** Above every number that SQLite gives one connection as its version. */
-const VERSIONS_OF_CONNECTION = 2 ** 32;
+/** Higher than any version number that SQLite gives one connection. */
+const CONNECTION_VERSIONS_MAX = 2 ** 32;
 
-/** Reads run here, on a connection of their own that never waits; writes go to the writer thread. */
+/** Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread. */
 class SqliteStore implements Store {
   readonly #file: StoreFile;
 
@@ -74,10 +73,10 @@ class SqliteStore implements Store {
     );
   }
 
-  /** SQLite counts the commits of all other connections, our own writer's among them. */
+  /** SQLite counts the commits of all other connections, including those of the writer thread. */
   version(): number {
     const [row] = this.#read<[bigint]>('version');
-    return this.#file.openings * VERSIONS_OF_CONNECTION + Number(row?.[0]);
+    return this.#file.openings * CONNECTION_VERSIONS_MAX + Number(row?.[0]);
   }
 
   createApiKey(key: ApiKey): Promise<void> {
@@ -110,7 +109,9 @@ class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
-    if (this.#file.current().writes.isStuck) throw unwritable(new Error('the disk hangs'));
+    if (this.#file.current().writer.isStuck) {
+      throw unavailable('cannot be written', new Error('the disk hangs'));
+    }
     this.#read('version');
   }
 
@@ -124,17 +125,17 @@ class SqliteStore implements Store {
       return reads[name].all(...values) as unknown as Row[];
     } catch (cause) {
       if (isCorrupt(cause)) this.#file.setDamaged(String(cause));
-      throw unreadable(cause);
+      throw unavailable('cannot be read', cause);
     }
   }
 
-  /** Not async: one promise more for each create would be measurable. */
+  /** Not async: one more promise per create is measurable. */
   #write<Name extends keyof Writes>(
     name: Name,
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     try {
-      return this.#file.current().writes.add(name, ...values);
+      return this.#file.current().writer.write(name, ...values);
     } catch (refusal) {
       return Promise.reject(refusal);
     }
