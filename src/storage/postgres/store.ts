@@ -1,9 +1,15 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
-import { encodePage, type EncodedPage, type PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
+import type {
+  Creation,
+  ImportProgress,
+  ImportStep,
+  PetJson,
+  PetQuery,
+  Store,
+} from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
 import {
   apiKeyOfRow,
@@ -108,9 +114,8 @@ class PostgresStore implements Store {
     return rows.map((row) => petOfRow(row as PetRow));
   }
 
-  async readPage({ limit, ...rest }: PageRequest): Promise<EncodedPage> {
-    const pets = await this.listPets({ ...rest, count: limit + 1 });
-    return encodePage(pets.map(petJson), limit);
+  async listPetJson(query: PetQuery): Promise<PetJson[]> {
+    return (await this.listPets(query)).map((pet) => [pet.id, petJson(pet)]);
   }
 
   /** PostgreSQL has no number that tells without a query whether another process has committed. */

@@ -48,9 +48,11 @@ export function prepareReads(database: DatabaseSync) {
     petsOfStatus: database.prepare(
       `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
     ),
-    page: database.prepare(`SELECT ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`),
-    pageOfStatus: database.prepare(
-      `SELECT ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
+    petJson: database.prepare(
+      `SELECT id, ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`,
+    ),
+    petJsonOfStatus: database.prepare(
+      `SELECT id, ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
     ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),

@@ -1,9 +1,15 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import { encodePage, type EncodedPage, type PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
+import type {
+  Creation,
+  ImportProgress,
+  ImportStep,
+  PetJson,
+  PetQuery,
+  Store,
+} from '../../domain/store.ts';
 import {
   apiKeyOfRow,
   importOfRow,
@@ -62,15 +68,10 @@ class SqliteStore implements Store {
     return rows.map(petOfRow);
   }
 
-  async readPage({ limit, status, afterId }: PageRequest): Promise<EncodedPage> {
-    const rows =
-      status === undefined
-        ? this.#read<[json: string]>('page', afterId, limit + 1)
-        : this.#read<[json: string]>('pageOfStatus', status, afterId, limit + 1);
-    return encodePage(
-      rows.map(([json]) => json),
-      limit,
-    );
+  async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
+    return status === undefined
+      ? this.#read<PetJson>('petJson', afterId, count)
+      : this.#read<PetJson>('petJsonOfStatus', status, afterId, count);
   }
 
   /** SQLite counts the commits of all other connections, including those of the writer thread. */
