@@ -8,7 +8,6 @@ import {
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { KeyRing } from './key-ring.ts';
-import { whenThere, type Later } from './later.ts';
 
 /** One scheme, one token. A repeated header arrives joined by a comma and so is neither. */
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
@@ -16,7 +15,7 @@ const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 
 const KNOWN_HEADERS_MAX = 1_000;
 
-export type Authenticate = (authorization: string | undefined) => Later<ApiKey>;
+export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
 
 /** Makes the check that stands before every operation: whose key is this, and is it good now? */
 export function createAuthenticate(parts: {
@@ -29,22 +28,20 @@ export function createAuthenticate(parts: {
   // headers of keys that exist get in, so that nobody can fill it.
   const hashes = new Map<string | undefined, string>();
 
-  return function authenticate(authorization) {
+  return async function authenticate(authorization) {
     const known = hashes.get(authorization);
     const hash = known ?? hashApiKey(secretIn(authorization, environment));
-    return whenThere(keys.find(hash), (found) => {
-      const key = goodKey(found, clock);
-      if (known === undefined) {
-        if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
-        hashes.set(authorization, hash);
-      }
-      keys.noteUse(key);
-      return key;
-    });
+    const key = requireUsableKey(await keys.find(hash), clock);
+    if (known === undefined) {
+      if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
+      hashes.set(authorization, hash);
+    }
+    keys.noteUse(key);
+    return key;
   };
 }
 
-function goodKey(key: ApiKey | undefined, clock: Clock): ApiKey {
+function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
   // Most keys have no end, and need no look at the clock.
   if (key !== undefined && key.revokedAt === undefined && key.expiresAt === undefined) return key;
   const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { Connections } from './connections.ts';
 import { rawErrorResponse } from './error-response.ts';
-import { BODY_FAULT } from './read-body.ts';
+import { BODY_FAULT } from './body.ts';
 
 /** How long after an error the rest of what the client sends is read and dropped. */
 const LINGER_MS = 1_000;

@@ -14,7 +14,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** For every answer: caches must know that the answer depends on who asks. */
+  /** For every response: caches must know that the response depends on the origin. */
   headers(request: HttpRequest): string[] {
     if (this.#origins.size === 0) return [];
     const { origin } = request.headers;
@@ -29,8 +29,8 @@ export class Cors {
     ];
   }
 
-  /** Answers OPTIONS, which needs no key; a preflight of a configured origin hears what it may send. */
-  answerOptions(request: HttpRequest, methods: readonly string[]): HttpResponse {
+  /** The response to OPTIONS, which needs no key; a preflight of a configured origin is told what it may send. */
+  options(request: HttpRequest, methods: readonly string[]): HttpResponse {
     const allow = methods.join(', ');
     const { origin } = request.headers;
     const isPreflight =

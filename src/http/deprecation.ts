@@ -18,8 +18,12 @@ export const GET_PET_DEPRECATION: Deprecation = {
 
 export const DEPRECATIONS_PAGE = '/docs/deprecations';
 
-/** On every answer of the operation: RFC 9745, RFC 8594 and two links. */
-export function deprecationHeaders(deprecation: Deprecation, baseUrl: string): string[] {
+/** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
+export function deprecationHeaders(
+  deprecation: Deprecation | undefined,
+  baseUrl: string,
+): readonly string[] {
+  if (deprecation === undefined) return [];
   const site = baseUrl.replace(/\/v1$/, '');
   return [
     'Deprecation',

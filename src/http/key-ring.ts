@@ -2,7 +2,6 @@ import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
-import type { Later } from './later.ts';
 
 /** A revoked key stops working everywhere within this time, or nothing works. */
 const STALENESS_MAX_MS = 5_000;
@@ -69,7 +68,8 @@ export class KeyRing {
     await this.#recordUse().catch(() => undefined);
   }
 
-  find(hash: string): Later<ApiKey | undefined> {
+  /** A known key at once, any other after a look-up. */
+  find(hash: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const isStale = this.#clock.elapsedMs() - this.#freshAtMs > STALENESS_MAX_MS;
     return (isStale ? undefined : this.#keys.get(hash)) ?? this.#ask(hash, isStale);
   }

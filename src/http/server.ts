@@ -2,14 +2,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Handle } from './app.ts';
-import { explainClientFault, headFault, type ClientFault, type Explained } from './client-fault.ts';
+import { explainClientFault, headFault, type ClientFault, type Explained } from './client-error.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { errorResponse } from './error-response.ts';
-import type { HttpResponse } from './message.ts';
-import { createServer } from './node-http.ts';
-import { readBody } from './read-body.ts';
-import { requestIdOf } from './request-id.ts';
+import { createServer, requestIdOf, type HttpResponse } from './message.ts';
+import { readBody } from './body.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
@@ -37,18 +35,18 @@ export interface ServerParts {
   quietMsMax?: number;
 }
 
-/** Opens the door: everything about sockets is here, and nothing about animals. */
+/** Listens for requests. Everything about sockets is here and in connection.ts, and nothing about animals. */
 export async function openServer(parts: ServerParts): Promise<HttpServer> {
-  const door = new Door(parts);
-  const port = await door.open(parts.host, parts.port);
+  const listener = new HttpListener(parts);
+  const port = await listener.open(parts.host, parts.port);
   return {
     port,
-    stopListening: () => door.stopListening(),
-    close: (graceMs) => door.close(graceMs),
+    stopListening: () => listener.stopListening(),
+    close: (graceMs) => listener.close(graceMs),
   };
 }
 
-class Door {
+class HttpListener {
   readonly #server: Server;
   readonly #createHandle: (port: number) => Handle;
   readonly #newRequestId: () => string;
@@ -147,11 +145,7 @@ class Door {
             ? readBody(request, response, { bytesMax, expectsContinue })
             : Promise.reject(connection.bodyFault),
       });
-      if (answer instanceof Promise) {
-        void answer.then((later) => this.#send(connection, response, later));
-      } else if (answer !== undefined) {
-        this.#send(connection, response, answer);
-      }
+      void answer?.then((made) => this.#send(connection, response, made));
     });
   }
 

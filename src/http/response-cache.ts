@@ -16,7 +16,7 @@ const HEAD_LENGTH = 1_000;
  * Only what is asked for again is kept. A walk through the catalogue asks for every page once, and would
  * fill the memory with pages that nobody will come back to.
  */
-export class PageCache {
+export class ResponseCache {
   readonly #version: () => number | undefined;
   readonly #kept = new Map<string, Representation>();
   readonly #asked = new Set<string>();

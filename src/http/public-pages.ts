@@ -1,25 +1,25 @@
-import { errorResponse } from './error-response.ts';
-import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
+import { methodNotAllowed, errorResponse, notFound } from './error-response.ts';
+import { emptyResponse, jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
-/** Something served outside the interface: to anybody, without a key. */
+/** Something that is served outside the interface: to anybody, without a key. */
 export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
 
-const METHODS = 'GET, HEAD, OPTIONS';
+const METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /** The console, the reference, the OpenAPI document and the health of the service, by path. */
-export class Pages {
+export class PublicPages {
   readonly #pages: ReadonlyMap<string, Page>;
 
   constructor(pages: ReadonlyMap<string, Page>) {
     this.#pages = pages;
   }
 
-  async answer(request: HttpRequest, path: string): Promise<HttpResponse> {
+  async respond(request: HttpRequest, path: string): Promise<HttpResponse> {
     const page = this.#pages.get(path);
-    if (page === undefined) return errorResponse('route_not_found', 'There is nothing here.');
-    if (request.method === 'GET' || request.method === 'HEAD') return page(request);
-    if (request.method === 'OPTIONS') return { status: 204, headers: ['Allow', METHODS], body: '' };
-    return errorResponse('method_not_allowed', `This path has ${METHODS}.`, ['Allow', METHODS]);
+    if (page === undefined) return notFound();
+    if (!METHODS.includes(request.method)) return methodNotAllowed(METHODS);
+    if (request.method === 'OPTIONS') return emptyResponse(204, ['Allow', METHODS.join(', ')]);
+    return page(request);
   }
 }
 
