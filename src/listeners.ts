@@ -1,5 +1,4 @@
 import { SETTINGS, UsageError, type Config, type SettingName } from './config.ts';
-import type { Handle } from './http/app.ts';
 import { errorResponse } from './http/error-response.ts';
 import { requestIdOf, type HttpRequest, type HttpResponse } from './http/message.ts';
 import { healthPages, PublicPages, type Page } from './http/public-pages.ts';
@@ -41,7 +40,7 @@ export async function openAdmin(
     }
     return pages.respond(request, parseTarget(request.target).path);
   };
-  const handle: Handle = async (request) => {
+  const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const { headers, ...answer } = await respond(request).catch((fault: unknown) => {
       log.error({ err: fault }, 'the admin page failed');
       return errorResponse('internal_error', 'The service has failed; the log has the cause.');
@@ -51,7 +50,12 @@ export async function openAdmin(
       headers: [...headers, 'X-Request-Id', requestIdOf(request.headers, newRequestId)],
     };
   };
-  const parts = { createHandle: () => handle, host: LOOPBACK, port: adminPort, newRequestId };
+  const parts = {
+    createHandler: () => ({ handle }),
+    host: LOOPBACK,
+    port: adminPort,
+    newRequestId,
+  };
   const server = await listen('admin-port', parts).catch((error: unknown) => {
     if (isAdminPortGiven || !(error instanceof UsageError)) throw error;
     return undefined;

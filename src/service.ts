@@ -80,22 +80,21 @@ export async function startService(config: Config, around: Surroundings): Promis
 
   await around.beforeListening?.();
   const server = await listen('port', {
-    createHandle: (port) => {
+    createHandler: (port) => {
       const baseUrl = baseUrlOf(config, port);
-      const app = new App({
+      return new App({
         store,
         authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
         countRequest,
-        cors: new Cors(config.corsOrigins),
+        cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
         pages: publicPages(config, baseUrl, isReady),
-        cache: new ResponseCache(() => store.version()),
+        cache: new ResponseCache(store),
         clock,
         baseUrl,
         metrics,
         log,
         newRequestId,
       });
-      return (request) => app.handle(request);
     },
     host: config.host,
     port: config.port,

@@ -12,7 +12,6 @@ import { openLog } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { openStore } from '../storage/open.ts';
 import { App, type AppParts } from './app.ts';
-import { Cors } from './cors.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
 import { PublicPages } from './public-pages.ts';
 import { ResponseCache } from './response-cache.ts';
@@ -83,6 +82,8 @@ describe('App.handle', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const listAll = () => store.listPets({ status: undefined, afterId: 0n, count: 1_000 });
+
   async function handle(sent: Spoilable, parts: Partial<AppParts> = {}): Promise<HttpResponse> {
     const app = new App({
       store,
@@ -95,9 +96,9 @@ describe('App.handle', () => {
         left: sent.left,
         secondsLeft: 1,
       }),
-      cors: new Cors([]),
+      cors: undefined,
       pages: new PublicPages(new Map()),
-      cache: new ResponseCache(() => store.version()),
+      cache: new ResponseCache(store),
       clock: { now: () => new Date('2026-11-15T00:00:00Z'), elapsedMs: () => performance.now() },
       baseUrl: 'http://pets.example/v1',
       metrics: new Metrics([]),
@@ -136,7 +137,6 @@ describe('App.handle', () => {
   }
 
   test('a refused create stores nothing', async () => {
-    const listAll = () => store.listPets({ status: undefined, afterId: 0n, count: 1_000 });
     const stored = (await listAll()).length;
     for (const [, , spoil] of FAULTS) {
       const sent = newSent();

@@ -6,19 +6,21 @@ import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { deprecationHeaders, isRemoved, operationRemoved } from './deprecation.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
-import { requestIdOf, type HttpRequest, type HttpResponse } from './message.ts';
+import { emptyResponse, requestIdOf } from './message.ts';
+import type { Handler, HttpRequest, HttpResponse } from './message.ts';
 import { operations, type Operation } from './operations.ts';
 import type { PetsParts } from './pets.ts';
 import type { PublicPages } from './public-pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
-import { RequestLog } from './request-log.ts';
+import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import { isInInterface, parseTarget, Router } from './router.ts';
 
 export interface AppParts extends PetsParts {
   authenticate: Authenticate;
   /** Undefined where no rate limit is configured. */
   countRequest: CountRequest | undefined;
-  cors: Cors;
+  /** Undefined where no origin is configured. */
+  cors: Cors | undefined;
   pages: PublicPages;
   clock: Clock;
   metrics: Metrics;
@@ -44,20 +46,18 @@ export interface RequestContext {
   readonly headers: string[];
 }
 
-export type Handle = (request: HttpRequest) => Promise<HttpResponse>;
-
 const router = new Router(operations);
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 
 /** The core of the service: a request becomes a response, and nothing is ever thrown. */
-export class App {
+export class App implements Handler {
   readonly #parts: AppParts;
-  readonly #log: RequestLog;
+  readonly #requestLog: RequestLog;
   readonly #deprecationHeaders: ReadonlyMap<Operation, readonly string[]>;
 
   constructor(parts: AppParts) {
     this.#parts = parts;
-    this.#log = new RequestLog(parts.log);
+    this.#requestLog = new RequestLog(parts.log);
     this.#deprecationHeaders = new Map(
       operations.map((each) => [each, deprecationHeaders(each.deprecation, parts.baseUrl)]),
     );
@@ -89,14 +89,17 @@ export class App {
   async #respond(context: RequestContext): Promise<HttpResponse> {
     const { request, headers } = context;
     const { method } = request;
-    const { cors, pages, authenticate, countRequest, clock, metrics } = this.#parts;
+    const { pages, authenticate, countRequest, clock, metrics } = this.#parts;
 
-    if (method === 'OPTIONS' && request.target === '*')
-      return cors.options(request, router.allMethods);
+    if (method === 'OPTIONS' && request.target === '*') {
+      return this.#respondToOptions(request, router.allMethods);
+    }
     const { path, query } = parseTarget(request.target);
     if (!isInInterface(path)) return pages.respond(request, path);
     const route = router.find(path);
-    if (method === 'OPTIONS' && route !== undefined) return cors.options(request, route.methods);
+    if (method === 'OPTIONS' && route !== undefined) {
+      return this.#respondToOptions(request, route.methods);
+    }
 
     const operation = route?.byMethod.get(method);
     context.operation = operation;
@@ -124,13 +127,23 @@ export class App {
     return operation.handler(context, this.#parts);
   }
 
+  /** OPTIONS needs no key. */
+  #respondToOptions(request: HttpRequest, methods: readonly string[]): HttpResponse {
+    const allow = methods.join(', ');
+    const preflight = this.#parts.cors?.preflightHeaders(request, allow) ?? [];
+    return emptyResponse(204, ['Allow', allow, ...preflight]);
+  }
+
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
-    const { clock, metrics, cors } = this.#parts;
+    const { clock, metrics, cors, log } = this.#parts;
     const { request, requestId, startedMs, operation } = context;
     const { status, headers, body, encoding } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
-    this.#log.add(context, { status, durationMs, error });
+    // One line per request would cost a third of the throughput.
+    if (status >= 500 || durationMs >= SLOW_REQUEST_MS || log.isLevelEnabled('debug')) {
+      this.#requestLog.add(context, { status, durationMs, error });
+    }
     const all = [
       ...headers,
       'X-Request-Id',
@@ -138,7 +151,7 @@ export class App {
       'X-Content-Type-Options',
       'nosniff',
       ...context.headers,
-      ...cors.headers(request),
+      ...(cors?.headers(request) ?? []),
     ];
     return { status, headers: all, body, encoding };
   }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../domain/errors.ts';
 
 /** What node:http reports with `clientError`. */
@@ -7,10 +6,9 @@ export type ClientFault = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesPar
 /** A code and a message for the caller. */
 export type Explained = [code: ErrorCode, message: string];
 
-const TARGET_LENGTH_MAX = 8 * 1024;
-const HEADERS_MAX = 200;
+export const TARGET_LENGTH_MAX = 8 * 1024;
 
-const HTTP_VERSION_FAULT: Explained = [
+export const HTTP_VERSION_FAULT: Explained = [
   'http_version_not_supported',
   'Only HTTP/1.1 and HTTP/1.0 are spoken here.',
 ];
@@ -68,32 +66,4 @@ function methodFault(line: string): Explained {
     return ['not_implemented', 'This method is not known here.'];
   }
   return / HTTP\/\d\.\d\r?\n$/.test(line) ? versionFault(line) : MALFORMED;
-}
-
-/** What the parser lets through but HTTP/1.1 forbids, or we do. */
-export function headFault(request: IncomingMessage): Explained | undefined {
-  const { headers, httpVersion, url = '' } = request;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
-  if (url.length > TARGET_LENGTH_MAX) {
-    return ['uri_too_long', `The request target is over ${TARGET_LENGTH_MAX} characters.`];
-  }
-  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
-    return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
-  }
-  const { host } = headers;
-  const isHostNeeded = httpVersion === '1.1';
-  if ((host ?? '') === '' ? isHostNeeded : !/^[^\s,/?#@\\]+$/.test(host ?? '')) {
-    return ['malformed_request', 'A request must have exactly one valid Host header.'];
-  }
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined && httpVersion === '1.0') {
-    return ['malformed_request', 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'];
-  }
-  if (coding !== undefined && !/(?:^|,)\s*chunked$/i.test(coding)) {
-    return ['malformed_request', 'The last transfer coding must be chunked.'];
-  }
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
-  }
-  return undefined;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { Connections } from './connections.ts';
 import { rawErrorResponse } from './error-response.ts';
@@ -11,6 +12,17 @@ const LINGER_MS = 1_000;
 const HELD_REQUEST_BYTES = 8 * 1024;
 /** The system hands over at most this much of a connection at a time; held requests may refer to all of it. */
 const READ_BYTES_MAX = 64 * 1024;
+
+const CONNECTION = Symbol('connection');
+
+interface ConnectedSocket extends Duplex {
+  [CONNECTION]?: Connection;
+}
+
+/** The connection that a socket belongs to. */
+export function connectionOf(socket: Duplex): Connection | undefined {
+  return (socket as ConnectedSocket)[CONNECTION];
+}
 
 /**
  * One connection and the order of what happens on it. One request is handled at a time. Those that follow are
@@ -37,6 +49,7 @@ export class Connection {
   constructor(socket: Socket, all: Connections) {
     this.#socket = socket;
     this.#all = all;
+    (socket as ConnectedSocket)[CONNECTION] = this;
     // node:http resumes the socket after every request that it has parsed.
     socket.on('resume', () => this.updateReading());
     socket.once('close', () => {

@@ -24,6 +24,11 @@ export interface HttpResponse {
   encoding?: 'latin1' | undefined;
 }
 
+/** Makes the response to a request; it never throws. */
+export interface Handler {
+  handle(request: HttpRequest): Promise<HttpResponse>;
+}
+
 export const JSON_MEDIA_TYPE = 'application/json';
 
 export function jsonResponse(

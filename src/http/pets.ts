@@ -10,7 +10,7 @@ import type { Metrics } from '../ops/metrics.ts';
 import type { RequestContext } from './app.ts';
 import { readJsonBody } from './body.ts';
 import { newRepresentation, respondConditionally, type Representation } from './conditional.ts';
-import { GET_PET_DEPRECATION, isRemoved } from './deprecation.ts';
+import { GET_PET_DEPRECATION } from './deprecation.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { parseQuery } from './router.ts';
@@ -73,7 +73,7 @@ export async function createPet(context: RequestContext, parts: PetsParts): Prom
   }
   if (creation.kind === 'created') metrics.petsCreated += 1;
   // The new animal has an address only as long as getPet exists.
-  const hasAddress = !isRemoved(GET_PET_DEPRECATION, clock.now());
+  const hasAddress = clock.now() < GET_PET_DEPRECATION.removedAt;
   return jsonResponse(201, petJson(creation.pet), [
     'Cache-Control',
     'no-store',

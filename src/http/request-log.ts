@@ -8,15 +8,15 @@ export interface Outcome {
   error: unknown;
 }
 
-const SLOW_REQUEST_MS = 1_000;
+export const SLOW_REQUEST_MS = 1_000;
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
 /** After a failed or slow request has its line, others of its kind are counted for this long. */
 const COUNTED_MS = 10_000;
 
 /**
- * Writes one line for a failed or slow request, and for any other only at level debug: one line per request
- * costs a third of the throughput. Never a key, a body or an Authorization header.
+ * Writes the line of a failed or slow request, and at level debug of any other. Never a key, a body or an
+ * Authorization header.
  *
  * Refused and slow requests can be provoked in any number. Only the first of each kind has a line with its
  * id and cause; those that follow it are counted, and the count is written at the end of the interval.
@@ -34,7 +34,6 @@ export class RequestLog {
     const hasFailed = status >= 500;
     const isSlow = durationMs >= SLOW_REQUEST_MS;
     const isDebug = this.#log.isLevelEnabled('debug');
-    if (!hasFailed && !isSlow && !isDebug) return;
     const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
     const message = hasFailed ? 'request failed' : isSlow ? 'request was slow' : 'request';
     const operation = context.operation?.id;

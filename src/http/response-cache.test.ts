@@ -7,7 +7,7 @@ import { ResponseCache } from './response-cache.ts';
 test('an answer that is asked for again is kept as long as the version stays, and made once for the next', async () => {
   let version = 1;
   let made = 0;
-  const cache = new ResponseCache(() => version);
+  const cache = new ResponseCache({ version: () => version });
   const get = async () => {
     const { response } = await cache.get('page', async () => {
       made += 1;
@@ -23,7 +23,7 @@ test('an answer that is asked for again is kept as long as the version stays, an
 });
 
 test('pages that are asked for once, as on a walk through the catalogue, are not kept', async () => {
-  const cache = new ResponseCache(() => 1);
+  const cache = new ResponseCache({ version: () => 1 });
   let made = 0;
   const walk = async (pages: number) => {
     for (let page = 0; page < pages; page += 1) {
@@ -41,7 +41,7 @@ test('pages that are asked for once, as on a walk through the catalogue, are not
 
 test('an answer that was read before a commit is not kept beyond it', async () => {
   let version = 1;
-  const cache = new ResponseCache(() => version);
+  const cache = new ResponseCache({ version: () => version });
   const slow = Promise.withResolvers<string>();
   await cache.get('page', async () => newRepresentation('first'));
   const early = cache.get('page', async () => newRepresentation(await slow.promise));
@@ -55,7 +55,7 @@ test('an answer that was read before a commit is not kept beyond it', async () =
 });
 
 test('without a version nothing is kept', async () => {
-  const cache = new ResponseCache(() => undefined);
+  const cache = new ResponseCache({ version: () => undefined });
   for (const body of ['one', 'two', 'three']) {
     const { response } = await cache.get('page', async () => newRepresentation(body));
     assert.equal(response.body, body);
@@ -63,7 +63,7 @@ test('without a version nothing is kept', async () => {
 });
 
 test('a refused answer is not kept', async () => {
-  const cache = new ResponseCache(() => 1);
+  const cache = new ResponseCache({ version: () => 1 });
   for (let time = 0; time < 3; time += 1) {
     await assert.rejects(async () => cache.get('page', () => Promise.reject(new Error('no'))));
   }
@@ -74,7 +74,7 @@ test('a refused answer is not kept', async () => {
 });
 
 test('what is kept is bounded, whatever is asked for', async () => {
-  const cache = new ResponseCache(() => 1);
+  const cache = new ResponseCache({ version: () => 1 });
   const body = 'x'.repeat(1024 * 1024);
   let made = 0;
   const get = (key: string) =>
@@ -90,7 +90,7 @@ test('what is kept is bounded, whatever is asked for', async () => {
 });
 
 test('a key of any length is answered, and a long one is not held', async () => {
-  const cache = new ResponseCache(() => 1);
+  const cache = new ResponseCache({ version: () => 1 });
   const madeFor = async (key: string) => {
     let made = 0;
     for (let time = 0; time < 5; time += 1) {
@@ -107,7 +107,7 @@ test('a key of any length is answered, and a long one is not held', async () => 
 
 test('a commit that a long key met first is not overlooked by the others of its turn', async () => {
   let version = 1;
-  const cache = new ResponseCache(() => version);
+  const cache = new ResponseCache({ version: () => version });
   const get = (key: string) => cache.get(key, async () => newRepresentation(String(version)));
   for (let time = 0; time < 3; time += 1) await get('page');
   version = 2;
@@ -118,9 +118,11 @@ test('a commit that a long key met first is not overlooked by the others of its 
 test('the requests of one turn of the event loop share one look at the version, after the last of them', async () => {
   let version = 1;
   let looks = 0;
-  const cache = new ResponseCache(() => {
-    looks += 1;
-    return version;
+  const cache = new ResponseCache({
+    version: () => {
+      looks += 1;
+      return version;
+    },
   });
   const get = () => cache.get('page', async () => newRepresentation(String(version)));
   await get();
@@ -137,9 +139,11 @@ test('the requests of one turn of the event loop share one look at the version, 
 
 test('a version that cannot be looked at fails every request that waits for it, and only those', async () => {
   let isBroken = false;
-  const cache = new ResponseCache(() => {
-    if (isBroken) throw new Error('no version');
-    return 1;
+  const cache = new ResponseCache({
+    version: () => {
+      if (isBroken) throw new Error('no version');
+      return 1;
+    },
   });
   const get = () => cache.get('page', async () => newRepresentation('x'));
   for (let time = 0; time < 3; time += 1) await get();

@@ -1,3 +1,4 @@
+import type { Store } from '../domain/store.ts';
 import type { Representation } from './conditional.ts';
 
 /** A longer key is not worth remembering; the targets of honest callers are far below it. */
@@ -17,15 +18,15 @@ const HEAD_LENGTH = 1_000;
  * fill the memory with pages that nobody will come back to.
  */
 export class ResponseCache {
-  readonly #version: () => number | undefined;
+  readonly #store: Pick<Store, 'version'>;
   readonly #kept = new Map<string, Representation>();
   readonly #asked = new Set<string>();
   #keptVersion: number | undefined;
   #look: Promise<number | undefined> | undefined;
   #keptLength = 0;
 
-  constructor(version: () => number | undefined) {
-    this.#version = version;
+  constructor(store: Pick<Store, 'version'>) {
+    this.#store = store;
   }
 
   async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
@@ -52,7 +53,7 @@ export class ResponseCache {
       setImmediate(() => {
         this.#look = undefined;
         try {
-          resolve(this.#version());
+          resolve(this.#store.version());
         } catch (error) {
           reject(error);
         }

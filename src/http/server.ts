@@ -1,15 +1,16 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Handle } from './app.ts';
-import { explainClientFault, headFault, type ClientFault, type Explained } from './client-error.ts';
-import type { Connection } from './connection.ts';
+import { explainClientFault, HTTP_VERSION_FAULT, TARGET_LENGTH_MAX } from './client-error.ts';
+import type { ClientFault, Explained } from './client-error.ts';
+import { connectionOf, type Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { errorResponse } from './error-response.ts';
-import { createServer, requestIdOf, type HttpResponse } from './message.ts';
+import { createServer, requestIdOf, type Handler, type HttpResponse } from './message.ts';
 import { readBody } from './body.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 200;
 const CONNECTIONS_MAX = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -27,7 +28,7 @@ export interface HttpServer {
 
 export interface ServerParts {
   /** Called once, with the port that was bound, before the first request is read. */
-  createHandle: (port: number) => Handle;
+  createHandler: (port: number) => Handler;
   host: string;
   port: number;
   newRequestId: () => string;
@@ -48,15 +49,15 @@ export async function openServer(parts: ServerParts): Promise<HttpServer> {
 
 class HttpListener {
   readonly #server: Server;
-  readonly #createHandle: (port: number) => Handle;
+  readonly #createHandler: (port: number) => Handler;
   readonly #newRequestId: () => string;
   readonly #connections: Connections;
-  #handle: Handle | undefined;
+  #handler: Handler | undefined;
   #isClosing = false;
   readonly #closed = Promise.withResolvers<void>();
 
-  constructor({ createHandle, newRequestId, quietMsMax }: ServerParts) {
-    this.#createHandle = createHandle;
+  constructor({ createHandler, newRequestId, quietMsMax }: ServerParts) {
+    this.#createHandler = createHandler;
     this.#newRequestId = newRequestId;
     this.#connections = new Connections(quietMsMax);
     this.#server = createServer({
@@ -83,7 +84,7 @@ class HttpListener {
     this.#server.on('checkContinue', (request, response) => this.#accept(request, response, true));
     this.#server.on('checkExpectation', ({ socket }, response) => {
       const message = 'The only Expect that is met is 100-continue.';
-      const connection = this.#connections.get(socket);
+      const connection = connectionOf(socket);
       connection?.accept(response, () =>
         this.#refuseHead(connection, response, ['expectation_failed', message]),
       );
@@ -92,7 +93,7 @@ class HttpListener {
       // From here on node:http no longer listens, and a reset by the client would end the process.
       socket.on('error', () => socket.destroy());
       const message = 'CONNECT is for proxies, and this is none.';
-      this.#connections.get(socket)?.refuse('not_implemented', message, this.#newRequestId());
+      connectionOf(socket)?.refuse('not_implemented', message, this.#newRequestId());
     });
     this.#server.on('clientError', (fault: ClientFault, socket) =>
       this.#answerFault(fault, socket),
@@ -104,7 +105,7 @@ class HttpListener {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => {
         const { port: bound } = this.#server.address() as AddressInfo;
-        this.#handle = this.#createHandle(bound);
+        this.#handler = this.#createHandler(bound);
         resolve(bound);
       });
     });
@@ -129,14 +130,14 @@ class HttpListener {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
-    const connection = this.#connections.get(request.socket);
+    const connection = connectionOf(request.socket);
     connection?.accept(response, () => {
       const fault = headFault(request);
       if (fault !== undefined) {
         this.#refuseHead(connection, response, fault);
         return;
       }
-      const answer = this.#handle?.({
+      const answer = this.#handler?.handle({
         method: request.method ?? '',
         target: request.url ?? '',
         headers: request.headers as Record<string, string | undefined>,
@@ -172,7 +173,7 @@ class HttpListener {
 
   #answerFault(fault: ClientFault, socket: Duplex): void {
     const explained = explainClientFault(fault);
-    const connection = this.#connections.get(socket);
+    const connection = connectionOf(socket);
     if (explained === undefined || connection === undefined) {
       // Nobody is left to be told.
       socket.destroy();
@@ -182,4 +183,32 @@ class HttpListener {
       connection.refuse(...explained, this.#newRequestId());
     }
   }
+}
+
+/** What the parser lets through but HTTP/1.1 forbids, or we do. */
+function headFault(request: IncomingMessage): Explained | undefined {
+  const { headers, httpVersion, url = '' } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
+  if (url.length > TARGET_LENGTH_MAX) {
+    return ['uri_too_long', `The request target is over ${TARGET_LENGTH_MAX} characters.`];
+  }
+  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
+    return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
+  }
+  const { host } = headers;
+  const isHostNeeded = httpVersion === '1.1';
+  if ((host ?? '') === '' ? isHostNeeded : !/^[^\s,/?#@\\]+$/.test(host ?? '')) {
+    return ['malformed_request', 'A request must have exactly one valid Host header.'];
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && httpVersion === '1.0') {
+    return ['malformed_request', 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'];
+  }
+  if (coding !== undefined && !/(?:^|,)\s*chunked$/i.test(coding)) {
+    return ['malformed_request', 'The last transfer coding must be chunked.'];
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
+  }
+  return undefined;
 }
