@@ -9,7 +9,7 @@ import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** One scheme, one token. A repeated header arrives joined by a comma and so is neither. */
+/** One scheme and one token. A repeated header arrives joined by a comma, which does not match. */
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
 const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 
@@ -17,15 +17,15 @@ const KNOWN_HEADERS_MAX = 1_000;
 
 export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
 
-/** Makes the check that stands before every operation: whose key is this, and is it good now? */
+/** Creates the check that every operation begins with: whose key is this, and may it be used now? */
 export function createAuthenticate(parts: {
   environment: Environment;
   keys: Pick<KeyRing, 'find' | 'noteUse'>;
   clock: Clock;
 }): Authenticate {
   const { environment, keys, clock } = parts;
-  // A client sends the same header with every request; parsing and hashing it once is enough. Only
-  // headers of keys that exist get in, so that nobody can fill it.
+  // A client sends the same header with every request, so the hash is cached. Only headers of keys that
+  // exist are cached, so that nobody can fill the cache.
   const hashes = new Map<string | undefined, string>();
 
   return async function authenticate(authorization) {
@@ -42,7 +42,7 @@ export function createAuthenticate(parts: {
 }
 
 function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
-  // Most keys have no end, and need no look at the clock.
+  // Most keys have no expiry, and the clock need not be read for them.
   if (key !== undefined && key.revokedAt === undefined && key.expiresAt === undefined) return key;
   const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());
   if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
@@ -52,7 +52,7 @@ function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
   return key;
 }
 
-/** The key in the header. A malformed one is refused here, without asking the store. */
+/** The key in the header. A malformed one is refused here, without a query. */
 function secretIn(authorization: string | undefined, environment: Environment): string {
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
     throw new Refusal('missing_api_key', `An API key is required. ${HOW}`);

@@ -49,8 +49,8 @@ function isJson(contentType: string): boolean {
 export const BODY_FAULT = Symbol('body fault');
 
 /**
- * Receives a whole body. Asks a client that waits for `100 Continue` to go on only now. Whatever exceeds the
- * limit is read and dropped by node:http after the response, so that a client that is still sending hears it.
+ * Receives a whole body. Sends `100 Continue` only now, to a client that waits for it. Bytes beyond the limit
+ * are read and dropped, so that a client that is still sending receives the response.
  */
 export function readBody(
   request: IncomingMessage,
@@ -66,13 +66,13 @@ export function readBody(
       resolve(Buffer.alloc(0));
       return;
     }
-    // Its listeners would come too late to hear of it.
+    // The request was aborted during the checks, before there was a listener.
     if (request.destroyed) {
       cutShort();
       return;
     }
     if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
-      // Whether the client will send the body after all is not known, and so neither is where the next request begins.
+      // The client may or may not send the body now, so it is unknown where the next request begins.
       if (expectsContinue) response.shouldKeepAlive = false;
       tooLarge();
       return;

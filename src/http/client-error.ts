@@ -15,7 +15,7 @@ export const HTTP_VERSION_FAULT: Explained = [
 const MALFORMED: Explained = ['malformed_request', 'This is not a well-formed HTTP request.'];
 
 /**
- * Says what is wrong with bytes that never became a request; undefined where nobody is left to be told.
+ * Says what is wrong with bytes that never became a request; undefined where the client is gone.
  * The names are those of node:http and of its parser.
  */
 export function explainClientFault(fault: ClientFault): Explained | undefined {
@@ -54,13 +54,13 @@ function isLongRequestLine(line: string): boolean {
   return line.length > TARGET_LENGTH_MAX && /^[A-Z]+ /.test(line);
 }
 
-/** 505 only for a version that is well-formed, or left out as in HTTP/0.9; otherwise it is no request line. */
+/** 505 for a well-formed version, or none as in HTTP/0.9. Anything else is not a request line. */
 function versionFault(line: string): Explained {
   const isOther = /^\S+ \S+(?: HTTP\/(?!1\.[01]\r?\n)\d\.\d)?\r?\n$/.test(line);
   return isOther ? HTTP_VERSION_FAULT : MALFORMED;
 }
 
-/** A method that is a token but unknown is 501, however long; anything else is no request at all. */
+/** 501 for an unknown method that is a valid token, however long. Anything else is not a request. */
 function methodFault(line: string): Explained {
   if (/^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r?\n$/.test(line)) {
     return ['not_implemented', 'This method is not known here.'];

@@ -15,7 +15,7 @@ const QUIET_CHECKS = 13;
  */
 export class Connections {
   readonly #all = new Set<Connection>();
-  /** What each connection occupies, those that finished a response most recently last. */
+  /** Bytes by connection. The connection that finished a response most recently is the last. */
   readonly #backlog = new Map<Connection, number>();
   readonly #quietCheck: NodeJS.Timeout;
   readonly quietMsMax: number;

@@ -7,7 +7,7 @@ const CHALLENGE = 'Bearer realm="petstore"';
 const INVALID_TOKEN = ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token"`];
 const RETRY = ['Retry-After', String(RETRY_AFTER_SECONDS)];
 
-/** Headers that belong to a code, whoever refuses with it. */
+/** Headers that every response with this code has. */
 const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
   missing_api_key: ['WWW-Authenticate', CHALLENGE],
   invalid_api_key: INVALID_TOKEN,
@@ -50,7 +50,7 @@ export function rawErrorResponse(code: ErrorCode, message: string, requestId: st
   return `${head}\r\n${body.toString()}`;
 }
 
-/** A 403 names the scope that would have sufficed (RFC 6750). */
+/** A 403 names the scope that is needed (RFC 6750). */
 export function insufficientScope(scope: string): HttpResponse {
   return errorResponse('insufficient_scope', `This API key lacks the scope ${scope}.`, [
     'WWW-Authenticate',

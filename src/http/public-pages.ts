@@ -23,7 +23,7 @@ export class PublicPages {
   }
 }
 
-/** `/livez` tells whether the process runs, `/readyz` whether it should be sent requests. */
+/** `/livez` says whether the process runs, `/readyz` whether it can serve requests. */
 export function healthPages(isReady: () => Promise<boolean>): [path: string, page: Page][] {
   const ok = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
   return [

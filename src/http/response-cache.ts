@@ -1,29 +1,29 @@
 import type { Store } from '../domain/store.ts';
 import type { Representation } from './conditional.ts';
 
-/** A longer key is not worth remembering; the targets of honest callers are far below it. */
+/** Longer keys are not cached; ordinary targets are far shorter. */
 const KEY_LENGTH_MAX = 256;
-/** How many keys are remembered as asked for; beyond it they are all forgotten. */
-const ASKED_KEYS_MAX = 10_000;
-/** Characters of encoded answers kept at the most; beyond it they all go at once. */
-const KEPT_LENGTH_MAX = 4 * 1024 * 1024;
-/** What an answer takes beside its body, about. */
+/** How many requested keys are remembered; beyond it they are all forgotten. */
+const REQUESTED_KEYS_MAX = 10_000;
+/** Characters of cached responses; beyond it the cache is emptied. */
+const CACHED_LENGTH_MAX = 4 * 1024 * 1024;
+/** What a response takes beside its body, roughly. */
 const HEAD_LENGTH = 1_000;
 
 /**
- * Keeps encoded answers for as long as nothing was committed anywhere: `version` comes from the store
- * and changes with every commit, so an answer that is found here is exact, never merely recent.
+ * Caches encoded responses while nothing is committed. The version of the store changes with every commit
+ * of any process, so a cached response is exact.
  *
- * Only what is asked for again is kept. A walk through the catalogue asks for every page once, and would
- * fill the memory with pages that nobody will come back to.
+ * A page requested only once is not cached: a walk through the catalogue requests every page once, and would
+ * fill the memory with pages that nobody requests again.
  */
 export class ResponseCache {
   readonly #store: Pick<Store, 'version'>;
-  readonly #kept = new Map<string, Representation>();
-  readonly #asked = new Set<string>();
-  #keptVersion: number | undefined;
+  readonly #responses = new Map<string, Representation>();
+  readonly #requested = new Set<string>();
+  #version: number | undefined;
   #look: Promise<number | undefined> | undefined;
-  #keptLength = 0;
+  #length = 0;
 
   constructor(store: Pick<Store, 'version'>) {
     this.#store = store;
@@ -32,15 +32,15 @@ export class ResponseCache {
   async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
     const version = await this.#currentVersion();
     if (version === undefined) return make();
-    if (version !== this.#keptVersion) this.#forget(version);
+    if (version !== this.#version) this.#clear(version);
     if (key.length > KEY_LENGTH_MAX) return make();
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) return kept;
+    const cached = this.#responses.get(key);
+    if (cached !== undefined) return cached;
 
-    const isAskedAgain = this.#noteAsked(key);
+    const isRequestedAgain = this.#noteRequested(key);
     const made = await make();
     // What was read after the version is at least as new as that version.
-    if (isAskedAgain && version === this.#keptVersion) this.#keep(key, made);
+    if (isRequestedAgain && version === this.#version) this.#add(key, made);
     return made;
   }
 
@@ -62,22 +62,22 @@ export class ResponseCache {
     return this.#look;
   }
 
-  #noteAsked(key: string): boolean {
-    if (this.#asked.has(key)) return true;
-    if (this.#asked.size >= ASKED_KEYS_MAX) this.#asked.clear();
-    this.#asked.add(key);
+  #noteRequested(key: string): boolean {
+    if (this.#requested.has(key)) return true;
+    if (this.#requested.size >= REQUESTED_KEYS_MAX) this.#requested.clear();
+    this.#requested.add(key);
     return false;
   }
 
-  #keep(key: string, made: Representation): void {
-    if (this.#keptLength > KEPT_LENGTH_MAX) this.#forget(this.#keptVersion);
-    this.#kept.set(key, made);
-    this.#keptLength += made.response.body.length + HEAD_LENGTH;
+  #add(key: string, made: Representation): void {
+    if (this.#length > CACHED_LENGTH_MAX) this.#clear(this.#version);
+    this.#responses.set(key, made);
+    this.#length += made.response.body.length + HEAD_LENGTH;
   }
 
-  #forget(version: number | undefined): void {
-    this.#kept.clear();
-    this.#keptLength = 0;
-    this.#keptVersion = version;
+  #clear(version: number | undefined): void {
+    this.#responses.clear();
+    this.#length = 0;
+    this.#version = version;
   }
 }

@@ -11,9 +11,9 @@ export function isInInterface(path: string): boolean {
 }
 
 export interface Route {
-  /** By method. HEAD is answered by GET. */
+  /** By method. HEAD is handled as GET. */
   byMethod: ReadonlyMap<string, Operation>;
-  /** What `Allow` says. */
+  /** The value of `Allow`. */
   methods: readonly string[];
   pathParameter: string;
 }

@@ -14,7 +14,7 @@ const HEADERS_MAX = 200;
 const CONNECTIONS_MAX = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-/** How long an idle connection may still bring a request after the service was told to end. */
+/** How long an idle connection may still send a request after the service was told to stop. */
 const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
 
@@ -22,7 +22,7 @@ export interface HttpServer {
   port: number;
   /** Stops accepting, and nothing else: connections are served as before. */
   stopListening(): void;
-  /** Stops accepting, answers what is in flight, and after the grace period cuts what still hangs. */
+  /** Stops accepting, finishes the requests in flight, and closes what is left after the grace period. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -64,20 +64,20 @@ class HttpListener {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      // A timer for every connection, moved with every request, costs more than a look at them now and then.
+      // One timer per connection, restarted by every request, costs more than a check of all every 5 seconds.
       keepAliveTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_SWEEP_MS,
-      // A repeated header is then visible as such, instead of all but the first being dropped.
+      // A repeated header is then visible. Otherwise all but the first would be dropped.
       joinDuplicateHeaders: true,
-      // Ours to refuse, because Node.js would answer without an Error body.
+      // The service refuses this itself, because Node.js would respond without an Error body.
       requireHostHeader: false,
-      // A request that announces no body is not made to end like a stream.
+      // A request without a body then skips the events of a stream.
       optimizeEmptyRequests: true,
     });
     // A client that closes its sending side after a request still waits for the response.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // Too many are refused by us: the parser would silently drop the rest.
+    // No limit here: the parser would silently drop the rest. headFault refuses too many headers.
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     this.#server.on('request', (request, response) => this.#accept(request, response, false));
@@ -113,8 +113,8 @@ class HttpListener {
 
   stopListening(): void {
     if (!this.#server.listening) return;
-    // Only the listener: http's own close would also cut idle connections, on which a client may be
-    // sending its next request at this very moment. That request is answered, with Connection: close.
+    // Only the listener: http's own close would also destroy idle connections, on which a client may be
+    // sending its next request at this moment. That request gets its response, with Connection: close.
     NetServer.prototype.close.call(this.#server, () => this.#closed.resolve());
   }
 
@@ -175,7 +175,7 @@ class HttpListener {
     const explained = explainClientFault(fault);
     const connection = connectionOf(socket);
     if (explained === undefined || connection === undefined) {
-      // Nobody is left to be told.
+      // The client is gone.
       socket.destroy();
     } else if (connection.isReceivingBody) {
       connection.refuseBody(...explained);
@@ -185,7 +185,7 @@ class HttpListener {
   }
 }
 
-/** What the parser lets through but HTTP/1.1 forbids, or we do. */
+/** What the parser accepts but HTTP/1.1 forbids, and what exceeds a limit of the service. */
 function headFault(request: IncomingMessage): Explained | undefined {
   const { headers, httpVersion, url = '' } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
