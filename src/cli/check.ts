@@ -1,9 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { newReport } from '../check/report.ts';
-import { checkAddresses, Unreachable } from '../check/run.ts';
-import type { Subject } from '../check/service-under-check.ts';
-import { renderTable } from '../check/table.ts';
+import { newReport } from '../../check/report.ts';
+import { checkAddresses, Unreachable } from '../../check/run.ts';
+import type { Subject } from '../../check/service-under-check.ts';
+import { renderTable } from '../../check/table.ts';
 import { firstSentence, UsageError } from '../config.ts';
 import type { Io } from './command.ts';
 

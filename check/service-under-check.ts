@@ -1,4 +1,4 @@
-import { LIMIT_MAX } from '../domain/page.ts';
+import { LIMIT_MAX } from '../src/domain/page.ts';
 import { Client, type Exchange } from './client.ts';
 import type { Credential } from './credentials.ts';
 import { faultOfPet, type SeenPet } from './shapes.ts';

@@ -1,4 +1,4 @@
-import { parseInt64 } from '../domain/int64.ts';
+import { parseInt64 } from '../src/domain/int64.ts';
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 

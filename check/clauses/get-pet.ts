@@ -1,5 +1,5 @@
-import { INT64_MAX, INT64_MIN } from '../../domain/int64.ts';
-import { LIMIT_MAX } from '../../domain/page.ts';
+import { INT64_MAX, INT64_MIN } from '../../src/domain/int64.ts';
+import { LIMIT_MAX } from '../../src/domain/page.ts';
 import type { Clause } from '../clause.ts';
 import { expectError, expectPet, expectPets, expectThat } from '../expect.ts';
 import { needGetPet } from '../removal.ts';

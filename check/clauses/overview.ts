@@ -1,5 +1,5 @@
-import { LIMIT_MAX } from '../../domain/page.ts';
-import { PET_STATUSES } from '../../domain/pet.ts';
+import { LIMIT_MAX } from '../../src/domain/page.ts';
+import { PET_STATUSES } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectPet, expectThat } from '../expect.ts';
 import { needGetPet } from '../removal.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
+import { INT64_MAX, INT64_MIN } from '../src/domain/int64.ts';
 import { parseExactJson } from './exact-json.ts';
 import type { Fault, Liberty } from './ways.test-server.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
+import { INT64_MAX, INT64_MIN } from '../src/domain/int64.ts';
 import { parseExactJson } from './exact-json.ts';
 
 test('every int64 is read with the digits it was written with', () => {

@@ -1,5 +1,5 @@
-import { LIMIT_MAX, LIMIT_MIN } from '../../domain/page.ts';
-import { PET_STATUSES, type PetStatus } from '../../domain/pet.ts';
+import { LIMIT_MAX, LIMIT_MIN } from '../../src/domain/page.ts';
+import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectError, expectPets, expectThat, isRefused } from '../expect.ts';
 import { NotCheckable } from '../verdict.ts';

@@ -1,4 +1,4 @@
-import { INT64_MAX, INT64_MIN } from '../../domain/int64.ts';
+import { INT64_MAX, INT64_MIN } from '../../src/domain/int64.ts';
 import type { Clause } from '../clause.ts';
 import { expectAdded } from '../expect.ts';
 import { newPetText, type ServiceUnderCheck } from '../service-under-check.ts';

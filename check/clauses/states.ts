@@ -1,4 +1,4 @@
-import { PET_STATUSES, type PetStatus } from '../../domain/pet.ts';
+import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectAdded, expectError, expectThat } from '../expect.ts';
 import { newPetText } from '../service-under-check.ts';

@@ -1,4 +1,4 @@
-import { PET_STATUSES } from '../domain/pet.ts';
+import { PET_STATUSES } from '../src/domain/pet.ts';
 
 /** An animal as any service may show it: `status` is not required by the specification. */
 export interface SeenPet {

@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../../domain/page.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../../src/domain/page.ts';
 import type { Clause } from '../clause.ts';
 import { expectPets, expectThat, isRefused } from '../expect.ts';
 import { newPetText, type ServiceUnderCheck } from '../service-under-check.ts';

@@ -1,6 +1,6 @@
-import { INT64_MAX } from '../../domain/int64.ts';
-import { LIMIT_MAX } from '../../domain/page.ts';
-import { PET_STATUSES } from '../../domain/pet.ts';
+import { INT64_MAX } from '../../src/domain/int64.ts';
+import { LIMIT_MAX } from '../../src/domain/page.ts';
+import { PET_STATUSES } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectError, expectErrorBody, expectThat } from '../expect.ts';
 import { OPERATIONS } from '../operations.ts';
