@@ -2,7 +2,7 @@ import type { Exchange } from './client.ts';
 import type { ServiceUnderCheck } from './service-under-check.ts';
 import type { Verdict } from './verdict.ts';
 
-/** The sections of the specification that promise anything, in its order. */
+/** The sections of the specification that state a promise, in its order. */
 export const SECTIONS = [
   'Introduction',
   'What the service does',
@@ -27,15 +27,15 @@ interface Sentence {
 /** A sentence that can be observed at one address. */
 export interface ServiceClause extends Sentence {
   kind: 'service';
-  /** Whether it sends POST at all; such clauses run only when that is allowed. */
+  /** Whether the clause sends POST; such clauses run only with --write. */
   writes: boolean;
-  /** Runs when all others have run, because it judges what they saw. */
+  /** Runs after all others, because it judges the exchanges they made. */
   afterwards?: true;
   /** Returns when the sentence is kept, otherwise throws Broken or NotCheckable. */
   check: (service: ServiceUnderCheck) => Promise<void> | void;
 }
 
-/** What one address showed, ready to be compared with another. */
+/** What was observed at one address, to be compared with another. */
 export interface Observation {
   base: string;
   exchanges: readonly Exchange[];

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { ANSWER_BYTES_MAX, Client, REQUESTS_MAX, type Question } from './client.ts';
-import { NoAnswer, NotCheckable } from './verdict.ts';
+import { RESPONSE_BYTES_MAX, Client, REQUESTS_MAX, type PetRequest } from './client.ts';
+import { NoResponse, NotCheckable } from './verdict.ts';
 
 const KEY = 'key';
-const LIST: Question = { operation: 'listPets', path: '/pets', credential: 'key' };
+const LIST: PetRequest = { operation: 'listPets', path: '/pets', credential: 'key' };
 
 async function withServer(handle: RequestListener, use: (base: string) => Promise<void>) {
   const server = createServer(handle);
@@ -19,51 +19,51 @@ async function withServer(handle: RequestListener, use: (base: string) => Promis
   }
 }
 
-const pour: RequestListener = (_request, response) => {
+const sendForever: RequestListener = (_request, response) => {
   const more = () => {
-    while (response.write(' '.repeat(ANSWER_BYTES_MAX / 16)));
+    while (response.write(' '.repeat(RESPONSE_BYTES_MAX / 16)));
     response.once('drain', more);
   };
   more();
 };
 
-const answerFull: RequestListener = (_request, response) => {
-  response.end('[]'.padEnd(ANSWER_BYTES_MAX));
+const sendFull: RequestListener = (_request, response) => {
+  response.end('[]'.padEnd(RESPONSE_BYTES_MAX));
 };
 
-const answerLatin1: RequestListener = (_request, response) => {
+const sendLatin1: RequestListener = (_request, response) => {
   response.end(Buffer.from([0x22, 0xff, 0x22]));
 };
 
-test('a request that is not answered in time is given up', async () => {
+test('a request without a response in time fails with NoResponse', async () => {
   await withServer(
     () => {},
     async (base) => {
       const client = new Client(base, KEY, 50);
       await assert.rejects(client.send(LIST), (error) => {
-        assert.ok(error instanceof NoAnswer);
-        assert.equal(error.evidence.answer, 'no answer within 0.05 seconds');
+        assert.ok(error instanceof NoResponse);
+        assert.equal(error.evidence.response, 'no response within 0.05 seconds');
         return true;
       });
     },
   );
 });
 
-test('an answer that never ends is left after 1 MiB', async () => {
-  await withServer(pour, async (base) => {
+test('a response that never ends is cancelled after 1 MiB', async () => {
+  await withServer(sendForever, async (base) => {
     await assert.rejects(new Client(base, KEY).send(LIST), NotCheckable);
   });
 });
 
-test('an answer of exactly 1 MiB is read', async () => {
-  await withServer(answerFull, async (base) => {
+test('a response of exactly 1 MiB is read', async () => {
+  await withServer(sendFull, async (base) => {
     const { text, body } = await new Client(base, KEY).send(LIST);
-    assert.equal(text.length, ANSWER_BYTES_MAX);
+    assert.equal(text.length, RESPONSE_BYTES_MAX);
     assert.deepEqual(body, []);
   });
 });
 
-test('a redirect is an answer: the key goes nowhere else', async () => {
+test('a redirect is not followed: the key goes to no other address', async () => {
   const paths: (string | undefined)[] = [];
   const redirect: RequestListener = ({ url }, response) => {
     paths.push(url);
@@ -75,7 +75,7 @@ test('a redirect is an answer: the key goes nowhere else', async () => {
   });
 });
 
-test('a run sends no more than its number of requests', async () => {
+test('a run sends at most REQUESTS_MAX requests', async () => {
   let requests = 0;
   const count: RequestListener = (_request, response) => {
     requests += 1;
@@ -90,7 +90,7 @@ test('a run sends no more than its number of requests', async () => {
 });
 
 test('a body that is not UTF-8 is not JSON', async () => {
-  await withServer(answerLatin1, async (base) => {
+  await withServer(sendLatin1, async (base) => {
     assert.equal((await new Client(base, KEY).send(LIST)).body, undefined);
   });
 });

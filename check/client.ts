@@ -1,25 +1,25 @@
 import { isUtf8 } from 'node:buffer';
+import { parseJson } from '../sdk/src/json.ts';
 import { CREDENTIALS, type Credential } from './credentials.ts';
-import { parseExactJson } from './exact-json.ts';
-import { NoAnswer, NotCheckable, type Evidence } from './verdict.ts';
+import { NoResponse, NotCheckable, type Evidence } from './verdict.ts';
 
 export const REQUESTS_MAX = 300;
-export const ANSWER_BYTES_MAX = 1024 * 1024;
+export const RESPONSE_BYTES_MAX = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
 const RUN_TIMEOUT_MS = 300_000;
 
 export type Operation = 'listPets' | 'createPet' | 'getPet';
 
-export interface Question {
+export interface PetRequest {
   operation: Operation;
   /** Path and query below the base address. */
   path: string;
   credential: Credential;
-  /** The body of a create; an empty text is no body. */
+  /** The body of a create; an empty string means no body. */
   body?: string;
 }
 
-/** One request and its answer, as every clause sees it. */
+/** One request and its response, as every clause sees it. */
 export interface Exchange extends Evidence {
   operation: Operation;
   credential: Credential;
@@ -27,11 +27,11 @@ export interface Exchange extends Evidence {
   contentType: string | undefined;
   headerNames: string[];
   text: string;
-  /** The body, its integers exact; undefined where it is not JSON. */
+  /** The body with exact integers; undefined when it is not JSON. */
   body: unknown;
 }
 
-/** Speaks HTTP within bounds, and keeps every exchange for the clauses that judge all of them. */
+/** Sends a bounded number of requests, and keeps every exchange for the clauses that judge them all. */
 export class Client {
   readonly exchanges: Exchange[] = [];
   readonly #base: string;
@@ -46,7 +46,7 @@ export class Client {
     this.#timeoutMs = timeoutMs;
   }
 
-  async send(question: Question): Promise<Exchange> {
+  async send(petRequest: PetRequest): Promise<Exchange> {
     const remainingMs = Math.floor(this.#endsAt - performance.now());
     if (this.#requests >= REQUESTS_MAX || remainingMs <= 0) {
       throw new NotCheckable(
@@ -54,34 +54,35 @@ export class Client {
       );
     }
     this.#requests += 1;
-    const request = describeRequest(question);
+    const request = describeRequest(petRequest);
     const timeout = AbortSignal.timeout(Math.min(this.#timeoutMs, remainingMs));
     try {
-      const response = await fetch(this.#base + question.path, {
-        ...this.#optionsOf(question),
-        // A redirect is an answer like any other, and the key must not follow it elsewhere.
+      const response = await fetch(this.#base + petRequest.path, {
+        ...this.#optionsOf(petRequest),
+        // A redirect is a response like any other, and the key must not be sent to another address.
         redirect: 'manual',
         signal: timeout,
       });
       const bytes = await readBytes(response);
-      const exchange = newExchange(question, request, response, bytes);
+      const exchange = newExchange(petRequest, request, response, bytes);
       this.exchanges.push(exchange);
       return exchange;
     } catch (error) {
       if (error instanceof NotCheckable) throw error;
-      throw new NoAnswer(request, this.#reasonOf(error));
+      throw new NoResponse(request, this.#reasonOf(error));
     }
   }
 
   #reasonOf(error: unknown): string {
-    if (!(error instanceof Error)) return 'no answer: the connection failed';
-    if (error.name === 'TimeoutError') return `no answer within ${this.#timeoutMs / 1000} seconds`;
+    if (!(error instanceof Error)) return 'no response: the connection failed';
+    if (error.name === 'TimeoutError')
+      return `no response within ${this.#timeoutMs / 1000} seconds`;
     const cause = error.cause instanceof Error ? error.cause : error;
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
-    return `no answer: ${code ?? cause.message}`;
+    return `no response: ${code ?? cause.message}`;
   }
 
-  #optionsOf({ operation, credential, body }: Question): RequestInit {
+  #optionsOf({ operation, credential, body }: PetRequest): RequestInit {
     const authorization = CREDENTIALS[credential].header(this.#key);
     const headers: Record<string, string> = { accept: 'application/json' };
     if (authorization !== undefined) headers['authorization'] = authorization;
@@ -92,7 +93,7 @@ export class Client {
 }
 
 function newExchange(
-  { operation, credential }: Question,
+  { operation, credential }: PetRequest,
   request: string,
   response: Response,
   bytes: Buffer,
@@ -103,7 +104,7 @@ function newExchange(
     operation,
     credential,
     request,
-    answer: `${response.status}, ${contentType ?? 'no Content-Type'}, ${text === '' ? 'no body' : text}`,
+    response: `${response.status}, ${contentType ?? 'no Content-Type'}, ${text === '' ? 'no body' : text}`,
     status: response.status,
     contentType,
     headerNames: [...response.headers.keys()],
@@ -112,15 +113,15 @@ function newExchange(
   };
 }
 
-function describeRequest({ operation, path, credential, body }: Question): string {
-  if (operation !== 'createPet') return `GET ${path} ${CREDENTIALS[credential].words}`;
+function describeRequest({ operation, path, credential, body }: PetRequest): string {
+  if (operation !== 'createPet') return `GET ${path} ${CREDENTIALS[credential].description}`;
   const sent = body === undefined || body === '' ? 'without a body' : `and the body ${body}`;
-  return `POST ${path} ${CREDENTIALS[credential].words} ${sent}`;
+  return `POST ${path} ${CREDENTIALS[credential].description} ${sent}`;
 }
 
 function parseBody(text: string): unknown {
   try {
-    return parseExactJson(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
@@ -131,9 +132,9 @@ async function readBytes(response: Response): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the rest of the answer.
-    if (bytes > ANSWER_BYTES_MAX) {
-      throw new NotCheckable(`an answer was longer than ${ANSWER_BYTES_MAX} bytes`);
+    // Leaving the loop cancels the rest of the response.
+    if (bytes > RESPONSE_BYTES_MAX) {
+      throw new NotCheckable(`a response was longer than ${RESPONSE_BYTES_MAX} bytes`);
     }
     chunks.push(chunk);
   }

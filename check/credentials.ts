@@ -1,31 +1,31 @@
-/** The ways in which a request may show, or fail to show, the key. */
+/** The forms in which a request carries the key, or fails to carry it. */
 export type Credential = 'key' | 'none' | 'wrong key' | 'Basic' | 'bare key' | 'no token';
 
-interface Shown {
-  /** For people to read: the key itself is never in it. */
-  words: string;
-  /** The Authorization header; undefined where there is none. */
+interface CredentialForm {
+  /** For people to read; it never contains the key. */
+  description: string;
+  /** The Authorization header; undefined when none is sent. */
   header: (key: string) => string | undefined;
 }
 
-export const CREDENTIALS: Record<Credential, Shown> = {
-  key: { words: 'with the key', header: (key) => `Bearer ${key}` },
-  none: { words: 'without an Authorization header', header: () => undefined },
+export const CREDENTIALS: Record<Credential, CredentialForm> = {
+  key: { description: 'with the key', header: (key) => `Bearer ${key}` },
+  none: { description: 'without an Authorization header', header: () => undefined },
   'wrong key': {
-    words: 'with a key that differs in its last character',
+    description: 'with a key that differs in its last character',
     header: (key) => `Bearer ${wrongKey(key)}`,
   },
   Basic: {
-    words: 'with the key in Basic authentication',
+    description: 'with the key in Basic authentication',
     header: (key) => `Basic ${basicToken(key)}`,
   },
-  'bare key': { words: 'with the key but without the word Bearer', header: (key) => key },
-  'no token': { words: 'with the word Bearer but without a key', header: () => 'Bearer' },
+  'bare key': { description: 'with the key but without the word Bearer', header: (key) => key },
+  'no token': { description: 'with the word Bearer but without a key', header: () => 'Bearer' },
 };
 
 /**
- * Everything that must not be shown should a service repeat it: the key, and what it can be guessed
- * from. The longest come first, so that none is left half covered.
+ * The texts to hide when a service repeats them: the key, and every form from which it could be guessed.
+ * The longest come first, so that replacing a shorter one never leaves part of a longer one visible.
  */
 export function secretsOf(key: string): string[] {
   const plain = [key, wrongKey(key), basicToken(key)];
@@ -37,7 +37,7 @@ export function secretsOf(key: string): string[] {
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
 }
 
-/** A near miss finds a service that compares only the beginning. */
+/** Differs only in its last character: that detects a service that compares only the beginning. */
 function wrongKey(key: string): string {
   return key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
 }

@@ -32,13 +32,13 @@ export function expectPet(exchange: Exchange, status: 200 | 201): SeenPet {
   return exchange.body as SeenPet;
 }
 
-/** An animal was added with these values; what else it has is left to the clauses about that. */
+/** An animal was added with these values; its other fields are judged by other clauses. */
 export function expectAdded(exchange: Exchange, values: Partial<SeenPet>): void {
   const { status, body } = exchange;
-  const words = Object.entries(values).map(([field, value]) => `${field} ${show(value)}`);
+  const parts = Object.entries(values).map(([field, value]) => `${field} ${show(value)}`);
   const isAsSent =
     isRecord(body) && Object.entries(values).every(([field, value]) => body[field] === value);
-  expectThat(status === 201 && isAsSent, exchange, `201 with ${words.join(', ')}`);
+  expectThat(status === 201 && isAsSent, exchange, `201 with ${parts.join(', ')}`);
 }
 
 export function expectError(exchange: Exchange, status: 400 | 401 | 404): void {
@@ -51,7 +51,7 @@ export function expectErrorBody(exchange: Exchange): void {
   expectThat(fault === undefined, exchange, `an Error body; ${fault}`);
 }
 
-/** A request outside its bounds may be refused: that is the fault of the client, hence 4xx. */
+/** A request outside its bounds may be refused. That is an error of the client, therefore 4xx. */
 export function isRefused(exchange: Exchange): boolean {
   if (exchange.status < 400 || exchange.status > 499) return false;
   expectErrorBody(exchange);

@@ -3,8 +3,8 @@ import type { Exchange } from './client.ts';
 import { isRecord } from './shapes.ts';
 
 /**
- * Headers that belong to a connection, or that a proxy before the service adds: two addresses may
- * differ in them and still have one interface.
+ * Headers of the connection, or of a proxy in front of the service: two addresses that differ only in
+ * these still have the same interface.
  */
 const TRANSPORT_HEADERS = new Set([
   'age',
@@ -23,21 +23,21 @@ const TRANSPORT_HEADERS = new Set([
 
 const DEPTH_MAX = 4;
 
-/** What can be seen of an interface in one kind of answer, such as `listPets 200`. */
-interface AnswerKind {
+/** What one kind of response, such as `listPets 200`, shows of an interface. */
+interface ResponseKind {
   headers: Set<string>;
   /** Lines such as `[].id: integer`. */
   shape: Set<string>;
 }
 
 /**
- * How two addresses differ, one sentence each: in what they keep of the specification, and in the
- * headers and bodies of the kinds of answer that both of them gave.
+ * How two addresses differ, one sentence per difference: in the clauses they keep, and in the headers and
+ * bodies of the kinds of response that both of them sent.
  */
 export function differencesOf(one: Observation, other: Observation): string[] {
   const first = kindsOf(one.exchanges);
   const second = kindsOf(other.exchanges);
-  const answers = [...first].flatMap(([kind, { headers, shape }]) => {
+  const responses = [...first].flatMap(([kind, { headers, shape }]) => {
     const match = second.get(kind);
     if (match === undefined) return [];
     return [
@@ -45,10 +45,10 @@ export function differencesOf(one: Observation, other: Observation): string[] {
       ...differing(...comparable(shape, match.shape), `${kind}: in the body, `),
     ];
   });
-  return [...verdictDifferencesOf(one, other, ''), ...answers];
+  return [...verdictDifferencesOf(one, other, ''), ...responses];
 }
 
-/** What is kept here and broken there; where a clause could not be told, nothing follows. */
+/** Clauses kept at one address and broken at the other; a clause not checkable at one is left out. */
 export function verdictDifferencesOf(
   one: Observation,
   other: Observation,
@@ -69,7 +69,7 @@ function differing(one: Set<string>, other: Set<string>, what: string): string[]
   ];
 }
 
-/** Of a list that was always empty at one address, the elements cannot be compared. */
+/** The elements of a list cannot be compared when it was always empty at one address. */
 function comparable(one: Set<string>, other: Set<string>): [Set<string>, Set<string>] {
   if (hasElements(one) && hasElements(other)) return [one, other];
   return [withoutElements(one), withoutElements(other)];
@@ -83,8 +83,8 @@ function withoutElements(shape: Set<string>): Set<string> {
   return new Set(shape.values().filter((line) => !line.startsWith('[]')));
 }
 
-function kindsOf(exchanges: readonly Exchange[]): Map<string, AnswerKind> {
-  const kinds = new Map<string, AnswerKind>();
+function kindsOf(exchanges: readonly Exchange[]): Map<string, ResponseKind> {
+  const kinds = new Map<string, ResponseKind>();
   for (const { operation, status, headerNames, body } of exchanges) {
     const kind = kinds.getOrInsertComputed(`${operation} ${status}`, () => ({
       headers: new Set(),

@@ -4,13 +4,13 @@ import type { Outcome, Result } from './run.ts';
 import type { Subject } from './service-under-check.ts';
 import type { Verdict } from './verdict.ts';
 
-/** The outcome of a check as programs read it; fields are only ever added. */
+/** The outcome of a check for programs. Fields are never renamed or removed. */
 export interface Report {
   specification: string;
   addresses: string[];
   write: boolean;
   clauses: ReportedClause[];
-  /** How the second address differs from the first; empty where there is only one. */
+  /** How the second address differs from the first; empty when there is only one. */
   differences: string[];
   totals: { kept: number; broken: number; notCheckable: number };
 }
@@ -24,10 +24,10 @@ export interface ReportedClause {
 }
 
 export interface ReportedResult {
-  /** Null where the verdict is about all addresses. */
+  /** Null when the verdict is about all addresses. */
   address: string | null;
   verdict: Verdict['kind'];
-  /** With `broken`: what was asked, what came back, and what the specification says. */
+  /** With `broken`: the request, the response, and what the specification states. */
   request?: string;
   answer?: string;
   expected?: string;
@@ -72,19 +72,25 @@ function reportedResult(
   { base, verdict }: Result,
   clean: (text: string) => string,
 ): ReportedResult {
-  const { kind, ...details } = verdict;
-  const cleaned = Object.entries(details).map(([field, text]) => [field, clean(text)]);
-  return { address: base ?? null, verdict: kind, ...Object.fromEntries(cleaned) };
+  const result = { address: base ?? null, verdict: verdict.kind };
+  if (verdict.kind === 'kept') return result;
+  if (verdict.kind === 'not-checkable') return { ...result, why: clean(verdict.why) };
+  return {
+    ...result,
+    request: clean(verdict.request),
+    answer: clean(verdict.response),
+    expected: clean(verdict.expected),
+  };
 }
 
 /**
- * Makes text that a service sent fit to be shown: no key should it repeat one, no control character
- * that would steer a terminal, and not without end.
+ * Makes text from a service safe to print: a key in it is hidden, control characters are escaped, and
+ * the length is bounded.
  */
 function cleaner(secrets: readonly string[]): (text: string) => string {
   return (text) => {
-    const covered = secrets.reduce((rest, secret) => rest.replaceAll(secret, '(the key)'), text);
-    const plain = covered
+    const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, '(the key)'), text);
+    const plain = hidden
       .replaceAll(/[\r\n\t]+ */g, ' ')
       .replaceAll(
         /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

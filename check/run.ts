@@ -17,18 +17,18 @@ export interface Outcome {
 }
 
 export interface Result {
-  /** The address that was judged; undefined where the verdict is about both. */
+  /** The address that was judged; undefined when the verdict is about both. */
   base: string | undefined;
   verdict: Verdict;
 }
 
-/** Thrown when an address gives no answer to the very first request. */
+/** Thrown when an address gives no response to the first request. */
 export class Unreachable extends Error {}
 
-/** Checks one address, or two and then compares them. */
+/** Checks one address; or checks two and compares them. */
 export async function checkAddresses(subjects: readonly Subject[]): Promise<Outcome> {
   const services = subjects.map((subject) => new ServiceUnderCheck(subject));
-  for (const service of services) await knock(service);
+  for (const service of services) await requireReachable(service);
   const observations: Observation[] = [];
   for (const service of services) observations.push(await observe(service));
 
@@ -41,12 +41,12 @@ export async function checkAddresses(subjects: readonly Subject[]): Promise<Outc
   return { findings, differences: isPair ? differencesOf(production, staging) : [] };
 }
 
-async function knock(service: ServiceUnderCheck): Promise<void> {
+async function requireReachable(service: ServiceUnderCheck): Promise<void> {
   const verdict = await verdictOf(async () => {
-    await service.knock();
+    await service.probe();
   });
   if (verdict.kind === 'broken') {
-    throw new Unreachable(`${service.subject.base} cannot be reached (${verdict.answer})`);
+    throw new Unreachable(`${service.subject.base} cannot be reached (${verdict.response})`);
   }
 }
 
@@ -62,7 +62,7 @@ async function observe(service: ServiceUnderCheck): Promise<Observation> {
   return { base: service.subject.base, exchanges: service.client.exchanges, verdicts };
 }
 
-/** Clauses that add animals come first, so that the others have something to see. */
+/** Clauses that add animals come first, so that the others find animals to judge. */
 function inOrderOfRunning(): ServiceClause[] {
   const clauses = CLAUSES.filter((clause) => clause.kind === 'service');
   const early = clauses.filter(({ afterwards }) => afterwards !== true);

@@ -1,7 +1,7 @@
-import { LIMIT_MAX } from '../src/domain/page.ts';
 import { Client, type Exchange } from './client.ts';
 import type { Credential } from './credentials.ts';
 import { faultOfPet, type SeenPet } from './shapes.ts';
+import { LIMIT_MAX } from './specification.ts';
 import { NotCheckable } from './verdict.ts';
 
 export interface Subject {
@@ -10,20 +10,20 @@ export interface Subject {
   key: string;
   mayWrite: boolean;
   now: Date;
-  /** Tells the animals of this run from those of any other. */
+  /** Distinguishes the animals of this run from those of any other. */
   run: string;
-  /** A category that no animal has: it marks animals that must not be stored. */
+  /** A category that no animal has: it identifies animals that must not be stored. */
   unwantedCategoryId: bigint;
 }
 
-export const EMPTY_CATALOGUE = 'the catalogue shows no animals to tell by; --write adds some';
+export const EMPTY_CATALOGUE = 'the catalogue shows no animals to judge by; --write adds some';
 const DEFAULT_CATEGORY_ID = 1n;
 
-/** The service at one address: the three operations, and what this run knows of its catalogue. */
+/** The service at one address: its three operations, and what this run knows about its catalogue. */
 export class ServiceUnderCheck {
   readonly subject: Subject;
   readonly client: Client;
-  /** What was answered with 201, in the order of creation. */
+  /** The animals of all 201 responses, in the order of creation. */
   readonly created: SeenPet[] = [];
   #keyIsRefused = false;
   #categoryId: bigint | undefined;
@@ -33,8 +33,8 @@ export class ServiceUnderCheck {
     this.client = new Client(subject.base, subject.key);
   }
 
-  /** Asks whether the key opens the door; a service that cannot be reached throws NoAnswer. */
-  async knock(): Promise<Exchange> {
+  /** Finds out whether the key is accepted; throws NoResponse when the service cannot be reached. */
+  async probe(): Promise<Exchange> {
     const exchange = await this.client.send({
       operation: 'listPets',
       path: '/pets?limit=1',
@@ -45,21 +45,21 @@ export class ServiceUnderCheck {
   }
 
   list(query: string, credential: Credential = 'key'): Promise<Exchange> {
-    return this.#ask(credential, () =>
+    return this.#sendWith(credential, () =>
       this.client.send({ operation: 'listPets', path: `/pets${query}`, credential }),
     );
   }
 
   get(id: bigint, credential: Credential = 'key'): Promise<Exchange> {
-    return this.#ask(credential, () =>
+    return this.#sendWith(credential, () =>
       this.client.send({ operation: 'getPet', path: `/pets/${id}`, credential }),
     );
   }
 
   async create(body: string, credential: Credential = 'key'): Promise<Exchange> {
-    // The runner asks for none without leave; this keeps a clause that forgot to say so from writing.
+    // The runner skips writing clauses; this stops a clause that was not marked as writing.
     if (!this.subject.mayWrite) throw new NotCheckable('it needs --write');
-    const exchange = await this.#ask(credential, () =>
+    const exchange = await this.#sendWith(credential, () =>
       this.client.send({ operation: 'createPet', path: '/pets', credential, body }),
     );
     if (exchange.status === 201 && faultOfPet(exchange.body) === undefined) {
@@ -69,8 +69,8 @@ export class ServiceUnderCheck {
   }
 
   /**
-   * As many animals as one request can show, for clauses about something else than the list: where the
-   * list is broken its own clauses say so, and the others cannot be told.
+   * As many animals as one list returns, for clauses that are not about the list: when the list is broken,
+   * its own clauses report that, and the others cannot be judged.
    */
   async catalogue(filter = ''): Promise<SeenPet[]> {
     const { status, body } = await this.list(`?limit=${LIMIT_MAX}${filter}`);
@@ -79,13 +79,13 @@ export class ServiceUnderCheck {
     throw new NotCheckable('it needs the list of animals, which is broken: see listPets.200');
   }
 
-  /** The animals that can be seen, at least as many as a clause needs to tell anything. */
+  /** The animals that one list returns: at least as many as a clause needs. */
   async catalogueOf(countMin: number): Promise<SeenPet[]> {
     const pets = await this.catalogue();
     if (pets.length === 0) throw new NotCheckable(EMPTY_CATALOGUE);
     if (pets.length < countMin) {
       throw new NotCheckable(
-        `the catalogue shows ${pets.length} animals and ${countMin} are needed to tell`,
+        `the catalogue shows ${pets.length} animals; this clause needs ${countMin}`,
       );
     }
     return pets;
@@ -95,7 +95,7 @@ export class ServiceUnderCheck {
     return `petstore check ${this.subject.run} ${what}`;
   }
 
-  /** A category that the service is known to accept, where there is an animal to learn it from. */
+  /** The category of an existing animal, which the service accepts; without animals, a default. */
   async categoryId(): Promise<bigint> {
     this.#categoryId ??= (await this.anyAnimal())?.categoryId ?? DEFAULT_CATEGORY_ID;
     return this.#categoryId;
@@ -110,23 +110,23 @@ export class ServiceUnderCheck {
     }
   }
 
-  async #ask(credential: Credential, send: () => Promise<Exchange>): Promise<Exchange> {
+  async #sendWith(credential: Credential, send: () => Promise<Exchange>): Promise<Exchange> {
     if (credential !== 'key') return refuseThrottled(await send());
     if (this.#keyIsRefused) throw new NotCheckable('the service refuses the key');
     const exchange = refuseThrottled(await send());
-    // How keys are scoped is not shown in the specification, so a narrow key is no fault.
+    // The specification does not show how keys are scoped, so a key that may not do this is no fault.
     if (exchange.status === 403) throw new NotCheckable('the key may not do this (403)');
     return exchange;
   }
 }
 
-/** Throttling is not shown in the specification, so it is no fault either. */
+/** The specification does not show throttling, so it is no fault either. */
 function refuseThrottled(exchange: Exchange): Exchange {
   if (exchange.status === 429) throw new NotCheckable('the service throttles the check (429)');
   return exchange;
 }
 
-/** The text of a NewPet, every digit as it is. */
+/** A NewPet as JSON, with every digit of its category. */
 export function newPetText(pet: { name: string; categoryId: bigint; status?: string }): string {
   const status = pet.status === undefined ? '' : `,"status":${JSON.stringify(pet.status)}`;
   return `{"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId}${status}}`;

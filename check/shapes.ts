@@ -1,6 +1,7 @@
-import { PET_STATUSES } from '../src/domain/pet.ts';
+import { isInt64 } from '../sdk/src/json.ts';
+import { PET_STATUSES } from './specification.ts';
 
-/** An animal as any service may show it: `status` is not required by the specification. */
+/** An animal as any service may return it: the specification does not require `status`. */
 export interface SeenPet {
   id: bigint;
   name: string;
@@ -10,13 +11,12 @@ export interface SeenPet {
 
 interface Field {
   name: string;
-  /** What the specification says of it, in words. */
+  /** What the specification states about the field, in words. */
   rule: string;
   holds: (value: unknown) => boolean;
 }
 
 const isText = (value: unknown) => typeof value === 'string';
-const isInt64 = (value: unknown) => typeof value === 'bigint';
 
 export const PET_FIELDS = {
   id: { name: 'id', rule: 'an int64 written as a JSON number', holds: isInt64 },
@@ -39,10 +39,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is wrong with one field of an object, or undefined where nothing is. */
+/** What is wrong with one field of an object; undefined when nothing is. */
 export function faultOfField(value: unknown, field: Field): string | undefined {
   if (!isRecord(value)) return `${show(value)} is not an object`;
-  // A field that every object inherits is not one that the service sent.
+  // An inherited property, such as `constructor`, was not sent by the service.
   const given = Object.hasOwn(value, field.name) ? value[field.name] : undefined;
   return field.holds(given) ? undefined : `${field.name} must be ${field.rule}, not ${show(given)}`;
 }
@@ -61,7 +61,7 @@ function firstFault(value: unknown, fields: Field[]): string | undefined {
     .find((fault): fault is string => fault !== undefined);
 }
 
-/** A value in words. It is not cut here: half a key would no longer be recognised as one. */
+/** A value in words. It is not shortened here: the report could not recognise half a key and hide it. */
 export function show(value: unknown): string {
   if (value === undefined) return 'missing';
   if (typeof value === 'bigint') return String(value);

@@ -1,37 +1,37 @@
 /** What the check found about one clause at one address. */
 export type Verdict =
   | { kind: 'kept' }
-  | { kind: 'broken'; request: string; answer: string; expected: string }
+  | { kind: 'broken'; request: string; response: string; expected: string }
   | { kind: 'not-checkable'; why: string };
 
-/** The request and the answer that a clause was judged by, in words. */
+/** The request and the response by which a clause was judged, in words. */
 export interface Evidence {
   request: string;
-  answer: string;
+  response: string;
 }
 
-/** Thrown by a clause when the service does something else than the specification says. */
+/** Thrown by a clause when the service does not do what the specification states. */
 export class Broken extends Error {
   readonly evidence: Evidence;
   readonly expected: string;
 
-  constructor({ request, answer }: Evidence, expected: string) {
-    super(`${request} was answered with ${answer}; expected: ${expected}`);
+  constructor({ request, response }: Evidence, expected: string) {
+    super(`${request}: the response was ${response}; expected: ${expected}`);
     this.name = 'Broken';
-    this.evidence = { request, answer };
+    this.evidence = { request, response };
     this.expected = expected;
   }
 }
 
-/** Thrown when a request got no answer at all. */
-export class NoAnswer extends Broken {
+/** Thrown when a request got no response at all. */
+export class NoResponse extends Broken {
   constructor(request: string, reason: string) {
-    super({ request, answer: reason }, 'an answer');
-    this.name = 'NoAnswer';
+    super({ request, response: reason }, 'a response');
+    this.name = 'NoResponse';
   }
 }
 
-/** Thrown by a clause when nothing can be told about it from outside, here and now. */
+/** Thrown by a clause that cannot be judged from outside at this time. */
 export class NotCheckable extends Error {
   constructor(why: string) {
     super(why);
@@ -39,7 +39,7 @@ export class NotCheckable extends Error {
   }
 }
 
-/** A clause that returns is kept. Any other fault is one of the check itself and must be seen. */
+/** A clause that returns is kept. Any other error is a fault of the check itself and is thrown on. */
 export async function verdictOf(check: () => Promise<void> | void): Promise<Verdict> {
   try {
     await check();

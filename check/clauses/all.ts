@@ -14,7 +14,7 @@ import { STAGING_ADDRESS, STAGING_AUTHENTICATION, STAGING_PREFIX } from './stagi
 import { STATES } from './states.ts';
 import { VERSIONING } from './versioning.ts';
 
-/** Every sentence of the specification that promises anything, in its order. */
+/** Every sentence of the specification that states a promise, in its order. */
 export const CLAUSES: readonly Clause[] = [
   ...INTRODUCTION,
   ...STAGING_ADDRESS,

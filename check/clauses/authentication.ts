@@ -1,17 +1,17 @@
 import type { Clause } from '../clause.ts';
 import type { Credential } from '../credentials.ts';
 import { expectError, expectThat } from '../expect.ts';
-import { OPERATIONS, type AskedOperation } from '../operations.ts';
+import { OPERATIONS, type CheckedOperation } from '../operations.ts';
 
 const section = 'Authentication';
 
 export const AUTHENTICATION: Clause[] = [
-  ...OPERATIONS.map((asked) =>
+  ...OPERATIONS.map((checked) =>
     refusal(
-      asked,
+      checked,
       'Basic',
-      `Authentication.1.${asked.operation}`,
-      `${asked.title} requires HTTP bearer authentication: Basic is not enough.`,
+      `Authentication.1.${checked.operation}`,
+      `${checked.title} requires HTTP bearer authentication: Basic is not enough.`,
     ),
   ),
   {
@@ -21,31 +21,31 @@ export const AUTHENTICATION: Clause[] = [
     sentence: 'The client sends the API key as a bearer token in the Authorization header.',
     writes: false,
     check: async (service) => {
-      // Knocks again, because a refused key keeps every other clause from being asked with it.
-      const exchange = await service.knock();
+      // A new probe, because after a refused key no other request is sent with it.
+      const exchange = await service.probe();
       expectThat(exchange.status !== 401, exchange, 'anything but 401, if the key is a valid one');
     },
   },
-  ...OPERATIONS.map((asked) =>
+  ...OPERATIONS.map((checked) =>
     refusal(
-      asked,
+      checked,
       'bare key',
-      `Authentication.2.${asked.operation}`,
-      `${asked.title} takes the key in the form "Bearer <API_KEY>": not without the word Bearer.`,
+      `Authentication.2.${checked.operation}`,
+      `${checked.title} takes the key in the form "Bearer <API_KEY>": not without the word Bearer.`,
     ),
   ),
-  ...OPERATIONS.map((asked) =>
+  ...OPERATIONS.map((checked) =>
     refusal(
-      asked,
+      checked,
       'no token',
-      `Authentication.3.${asked.operation}`,
-      `${asked.title}: 401, Error, when the header holds the word Bearer and no key.`,
+      `Authentication.3.${checked.operation}`,
+      `${checked.title}: 401, Error, when the header holds the word Bearer and no key.`,
     ),
   ),
 ];
 
 function refusal(
-  { writes, ask }: AskedOperation,
+  { writes, send }: CheckedOperation,
   credential: Credential,
   id: string,
   sentence: string,
@@ -56,6 +56,6 @@ function refusal(
     section,
     sentence,
     writes,
-    check: async (service) => expectError(await ask(service, credential), 401),
+    check: async (service) => expectError(await send(service, credential), 401),
   };
 }

@@ -43,9 +43,9 @@ function fieldOfEveryError(field: keyof typeof ERROR_FIELDS, sentence: string): 
   };
 }
 
-/** Every error answer of this run, in whichever clause it came up. */
+/** Every error response of this run, whichever clause caused it. */
 export function errorsOf({ client }: ServiceUnderCheck): Exchange[] {
   const errors = client.exchanges.filter(({ status }) => status >= 400);
-  if (errors.length === 0) throw new NotCheckable('the service answered no request with an error');
+  if (errors.length === 0) throw new NotCheckable('the service sent no error response');
   return errors;
 }

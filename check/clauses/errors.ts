@@ -1,12 +1,10 @@
-import { INT64_MAX } from '../../src/domain/int64.ts';
-import { LIMIT_MAX } from '../../src/domain/page.ts';
-import { PET_STATUSES } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectError, expectErrorBody, expectThat } from '../expect.ts';
 import { OPERATIONS } from '../operations.ts';
-import { needGetPet } from '../removal.ts';
+import { requireGetPet } from '../removal.ts';
 import type { ServiceUnderCheck } from '../service-under-check.ts';
 import { isRecord, type SeenPet } from '../shapes.ts';
+import { INT64_MAX, LIMIT_MAX, PET_STATUSES } from '../specification.ts';
 import { Broken, NotCheckable } from '../verdict.ts';
 import { errorsOf } from './error-body.ts';
 import { INVALID_BODIES } from './invalid-bodies.ts';
@@ -45,18 +43,18 @@ export const ERRORS: Clause[] = [
     kind: 'service',
     id: 'Errors.nothing-added',
     section,
-    sentence: 'A request to add an animal that was answered with an error has added none.',
+    sentence: 'A request to add an animal that got an error response has added none.',
     writes: true,
     afterwards: true,
     check: nothingAdded,
   },
-  ...OPERATIONS.map(({ operation, title, writes, ask }): Clause => ({
+  ...OPERATIONS.map(({ operation, title, writes, send }): Clause => ({
     kind: 'service',
     id: `Errors.401.${operation}`,
     section,
     sentence: `401, all operations: ${title} with an invalid API key.`,
     writes,
-    check: async (service) => expectError(await ask(service, 'wrong key'), 401),
+    check: async (service) => expectError(await send(service, 'wrong key'), 401),
   })),
   {
     kind: 'service',
@@ -65,13 +63,13 @@ export const ERRORS: Clause[] = [
     sentence: '404, GET /pets/{petId}: no animal with that identifier.',
     writes: false,
     check: async (service) => {
-      needGetPet(service.subject.now);
+      requireGetPet(service.subject.now);
       for (const id of [INT64_MAX - 1n, INT64_MAX / 2n]) expectError(await service.get(id), 404);
     },
   },
 ];
 
-/** Animals that must not be there carry a name or a category by which they would be found. */
+/** Animals that must not be stored have a name or a category by which this finds them. */
 async function nothingAdded(service: ServiceUnderCheck): Promise<void> {
   const { unwantedCategoryId } = service.subject;
   const unwantedName = service.nameOf('unwanted');
@@ -85,12 +83,12 @@ async function nothingAdded(service: ServiceUnderCheck): Promise<void> {
     const unwanted = pets.find(isUnwanted);
     if (unwanted !== undefined) {
       const request = `GET /pets?limit=${LIMIT_MAX}${filter} with the key`;
-      const answer = `a list with the animal ${unwanted.id}, "${unwanted.name}"`;
-      throw new Broken({ request, answer }, 'a list without it, because it was refused');
+      const response = `a list with the animal ${unwanted.id}, "${unwanted.name}"`;
+      throw new Broken({ request, response }, 'a list without it, because it was refused');
     }
     for (const { id } of pets) seen.add(id);
   }
-  // Where even the animals that were added cannot be seen, nothing follows from not seeing others.
+  // When the list does not even show the animals that were added, the absence of others proves nothing.
   if (created.size === 0 || !created.isSubsetOf(seen)) {
     throw new NotCheckable('the list does not show all animals that this check has added');
   }

@@ -1,8 +1,7 @@
-import { INT64_MAX, INT64_MIN } from '../../src/domain/int64.ts';
-import { LIMIT_MAX } from '../../src/domain/page.ts';
 import type { Clause } from '../clause.ts';
 import { expectError, expectPet, expectPets, expectThat } from '../expect.ts';
-import { needGetPet } from '../removal.ts';
+import { requireGetPet } from '../removal.ts';
+import { INT64_MAX, INT64_MIN, LIMIT_MAX } from '../specification.ts';
 import { NotCheckable } from '../verdict.ts';
 
 const section = 'Endpoints';
@@ -15,7 +14,7 @@ export const GET_PET: Clause[] = [
     sentence: 'GET /pets/{petId}: 200, Pet, when the animal is found; the same as in the list.',
     writes: false,
     check: async (service) => {
-      needGetPet(service.subject.now);
+      requireGetPet(service.subject.now);
       const [listed] = await service.catalogueOf(1);
       if (listed === undefined) return;
       const exchange = await service.get(listed.id);
@@ -36,7 +35,7 @@ export const GET_PET: Clause[] = [
     sentence: 'GET /pets/{petId}, petId: int64. The smallest is an identifier like any other.',
     writes: false,
     check: async (service) => {
-      needGetPet(service.subject.now);
+      requireGetPet(service.subject.now);
       expectError(await service.get(INT64_MIN), 404);
     },
   },
@@ -47,7 +46,7 @@ export const GET_PET: Clause[] = [
     sentence: 'GET /pets/{petId}: 401, Error, when the API key is missing.',
     writes: false,
     check: async (service) => {
-      needGetPet(service.subject.now);
+      requireGetPet(service.subject.now);
       const pet = await service.anyAnimal();
       expectError(await service.get(pet?.id ?? 1n, 'none'), 401);
     },
@@ -59,7 +58,7 @@ export const GET_PET: Clause[] = [
     sentence: 'GET /pets/{petId}: 404, Error, when the requested animal cannot be found.',
     writes: false,
     check: async (service) => {
-      needGetPet(service.subject.now);
+      requireGetPet(service.subject.now);
       expectError(await service.get(INT64_MAX), 404);
     },
   },
@@ -68,7 +67,7 @@ export const GET_PET: Clause[] = [
     id: 'getPet.deprecated',
     section,
     sentence: 'GET /pets/{petId} is marked deprecated.',
-    why: 'how an answer would show the mark is not shown',
+    why: 'how a response would show that is not shown',
   },
   {
     kind: 'service',

@@ -16,7 +16,7 @@ export const INTRODUCTION: Clause[] = [
       if (new URL(subject.base).pathname.endsWith('/v1')) return;
       const { origin } = new URL(subject.base);
       throw new Broken(
-        { request: 'none', answer: `the base address given is ${subject.base}` },
+        { request: 'none', response: `the base address given is ${subject.base}` },
         `a base address that ends in /v1, such as ${origin}/v1`,
       );
     },
@@ -43,9 +43,10 @@ export const INTRODUCTION: Clause[] = [
     writes: false,
     afterwards: true,
     check: ({ client }) => {
-      const answers = client.exchanges.filter(({ text }) => text !== '');
-      if (answers.length === 0) throw new NotCheckable('no answer with a body could be read');
-      for (const exchange of answers) {
+      const responses = client.exchanges.filter(({ text }) => text !== '');
+      if (responses.length === 0)
+        throw new NotCheckable('no response had a body that could be read');
+      for (const exchange of responses) {
         const { contentType = '', body } = exchange;
         expectThat(JSON_TYPE.test(contentType), exchange, 'Content-Type: application/json');
         expectThat(body !== undefined, exchange, 'a body that is JSON in UTF-8');

@@ -1,7 +1,7 @@
 import type { Clause } from '../clause.ts';
 import { expectError } from '../expect.ts';
 
-/** Bodies that must be refused. `NAME` and `CATEGORY` stand for the marks of unwanted animals. */
+/** Bodies that must be refused. `NAME` and `CATEGORY` stand for values by which a stored animal would be found. */
 interface InvalidBody {
   id: string;
   what: string;
@@ -59,8 +59,8 @@ export const INVALID_BODIES: Clause[] = TABLE.map(({ id, what, bodies }) => ({
     const name = JSON.stringify(service.nameOf(`unwanted: body ${what}`));
     const categoryId = String(service.subject.unwantedCategoryId);
     for (const body of bodies) {
-      const marked = body.replaceAll('NAME', name).replaceAll('CATEGORY', categoryId);
-      expectError(await service.create(marked), 400);
+      const filled = body.replaceAll('NAME', name).replaceAll('CATEGORY', categoryId);
+      expectError(await service.create(filled), 400);
     }
   },
 }));

@@ -1,7 +1,7 @@
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../../src/domain/page.ts';
 import type { Clause } from '../clause.ts';
 import { expectPets, expectThat, isRefused } from '../expect.ts';
 import { newPetText, type ServiceUnderCheck } from '../service-under-check.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../specification.ts';
 
 const section = 'Limits';
 
@@ -18,8 +18,8 @@ export const LIMITS: Clause[] = [
     sentence: 'limit default on GET /pets: 20. Without limit the list is that of limit=20.',
     writes: false,
     check: async (service) => {
-      await stock(service, LIMIT_DEFAULT + 1);
-      // Others may add animals meanwhile, so the answer in question stands between two of limit=20.
+      await ensureAnimals(service, LIMIT_DEFAULT + 1);
+      // Other clients may add animals meanwhile, so this list is compared with one before and one after it.
       const before = expectPets(await service.list(`?limit=${LIMIT_DEFAULT}`)).length;
       const exchange = await service.list('');
       const { length } = expectPets(exchange);
@@ -32,7 +32,7 @@ export const LIMITS: Clause[] = [
   },
 ];
 
-/** The bounds are stated, but not what happens outside them: an error, or a list that keeps them. */
+/** The specification states the bounds, not what happens outside them: an error, or a list within them. */
 function outsideBounds(id: string, sentence: string, limits: string[]): Clause {
   return {
     kind: 'service',
@@ -54,8 +54,8 @@ function outsideBounds(id: string, sentence: string, limits: string[]): Clause {
   };
 }
 
-/** Adds animals, where that is allowed, until the list can show as many as a clause needs. */
-async function stock(service: ServiceUnderCheck, count: number): Promise<void> {
+/** Adds animals, if that is allowed, until the list can show as many as a clause needs. */
+async function ensureAnimals(service: ServiceUnderCheck, count: number): Promise<void> {
   const missing = count - (await service.catalogue()).length;
   if (!service.subject.mayWrite) return;
   const categoryId = await service.categoryId();

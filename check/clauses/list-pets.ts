@@ -1,7 +1,6 @@
-import { LIMIT_MAX, LIMIT_MIN } from '../../src/domain/page.ts';
-import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectError, expectPets, expectThat, isRefused } from '../expect.ts';
+import { LIMIT_MAX, LIMIT_MIN, PET_STATUSES, type PetStatus } from '../specification.ts';
 import { NotCheckable } from '../verdict.ts';
 
 const section = 'Endpoints';

@@ -1,12 +1,12 @@
-import { INT64_MAX, INT64_MIN } from '../../src/domain/int64.ts';
 import type { Clause } from '../clause.ts';
 import { expectAdded } from '../expect.ts';
 import { newPetText, type ServiceUnderCheck } from '../service-under-check.ts';
+import { INT64_MAX, INT64_MIN } from '../specification.ts';
 import { NotCheckable } from '../verdict.ts';
 
 const section = 'Resources and their fields';
 
-/** Large for a category, and yet within every integer type that a service may use. */
+/** Unlikely as a category, and within 32 bits, which every service can hold. */
 const UNLIKELY_CATEGORY_ID = 2_000_000_011n;
 
 export const NEW_PET: Clause[] = [
@@ -22,7 +22,7 @@ export const NEW_PET: Clause[] = [
       const body = newPetText({ name: plain, categoryId, status: 'sold' });
       expectAdded(await service.create(body), { name: plain });
 
-      // Constraints on characters are not shown, so these may be refused, but not changed.
+      // The specification shows no constraints on characters: these may be refused, but not changed.
       const special = service.nameOf('name "Mrs. O\'Möhre" \\ 猫 🐾  ');
       const specialBody = newPetText({ name: special, categoryId, status: 'sold' });
       const exchange = await service.create(specialBody);
@@ -75,7 +75,7 @@ function extremeCategory(id: string, categoryId: bigint, which: string): Clause 
   };
 }
 
-/** Tells a service that looks categories up, which it may, from one that cannot hold an int64. */
+/** Distinguishes a service that accepts only known categories, which it may, from one without int64. */
 async function acceptsAnyCategory(service: ServiceUnderCheck): Promise<boolean> {
   const name = service.nameOf('unlikely category');
   const exchange = await service.create(

@@ -1,9 +1,8 @@
-import { LIMIT_MAX } from '../../src/domain/page.ts';
-import { PET_STATUSES } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectPet, expectThat } from '../expect.ts';
-import { needGetPet } from '../removal.ts';
+import { requireGetPet } from '../removal.ts';
 import { newPetText } from '../service-under-check.ts';
+import { LIMIT_MAX, PET_STATUSES } from '../specification.ts';
 import { Broken } from '../verdict.ts';
 
 const section = 'What the service does';
@@ -38,12 +37,12 @@ export const OVERVIEW: Clause[] = [
         if (pets.length >= LIMIT_MAX) continue;
         const evidence = {
           request: `GET /pets?limit=${LIMIT_MAX}${filter} with the key`,
-          answer: `${pets.length} animals without it`,
+          response: `${pets.length} animals without it`,
         };
         throw new Broken(evidence, `a list that holds the animal ${added.id} just added`);
       }
-      // More animals match than one request can show: what is kept can still be fetched.
-      needGetPet(service.subject.now);
+      // More animals match than one list can show: the animal can still be fetched by its id.
+      requireGetPet(service.subject.now);
       expectPet(await service.get(added.id), 200);
     },
   },
@@ -54,9 +53,9 @@ export const OVERVIEW: Clause[] = [
     sentence: 'A client can fetch one animal by its identifier.',
     writes: false,
     check: async (service) => {
-      needGetPet(service.subject.now);
+      requireGetPet(service.subject.now);
       const pets = await service.catalogueOf(1);
-      // The two ends of the list, because a service might always answer with one of them.
+      // Both ends of the list, because a service might always return one of them.
       for (const pet of [pets[0], pets.at(-1)]) {
         if (pet === undefined) continue;
         const exchange = await service.get(pet.id);

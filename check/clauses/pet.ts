@@ -25,7 +25,7 @@ export const PET: Clause[] = [
         expectThat(!created.has(ids[0]), exchange, 'an id that no animal had before');
         created.add(ids[0]);
       }
-      needAnimals(client.exchanges);
+      requireAnimals(client.exchanges);
     },
   },
   {
@@ -60,7 +60,7 @@ export const PET: Clause[] = [
   },
 ];
 
-/** One field of every animal seen in this run, in whichever answer. */
+/** One field of every animal in every response of this run. */
 export function fieldOfEveryPet(field: keyof typeof PET_FIELDS, sentence: string): Clause {
   return {
     kind: 'service',
@@ -76,12 +76,12 @@ export function fieldOfEveryPet(field: keyof typeof PET_FIELDS, sentence: string
           expectThat(fault === undefined, exchange, fault ?? '');
         }
       }
-      needAnimals(client.exchanges);
+      requireAnimals(client.exchanges);
     },
   };
 }
 
-function needAnimals(exchanges: readonly Exchange[]): void {
+function requireAnimals(exchanges: readonly Exchange[]): void {
   if (exchanges.every((exchange) => animalsOf(exchange).length === 0)) {
     throw new NotCheckable(EMPTY_CATALOGUE);
   }

@@ -10,7 +10,7 @@ export const STAGING_ADDRESS: Clause[] = [
     sentence: '{staging_base_url} also ends in /v1.',
     check: (_production, { base }) => {
       if (!new URL(base).pathname.endsWith('/v1')) {
-        throw new Broken({ request: 'none', answer: base }, 'an address that ends in /v1');
+        throw new Broken({ request: 'none', response: base }, 'an address that ends in /v1');
       }
     },
   },
@@ -40,7 +40,7 @@ export const STAGING_PREFIX: PairClause = {
   check: ({ base: one }, { base: other }) => {
     const prefix = lastSegment(one);
     if (prefix !== lastSegment(other)) {
-      throw new Broken({ request: 'none', answer: other }, `an address that ends in ${prefix}`);
+      throw new Broken({ request: 'none', response: other }, `an address that ends in ${prefix}`);
     }
   },
 };
@@ -48,8 +48,8 @@ export const STAGING_PREFIX: PairClause = {
 function expectNone(differences: string[]): void {
   const [first, ...others] = differences;
   if (first === undefined) return;
-  const answer = others.length === 0 ? first : `${first}; and ${others.length} more, see below`;
-  throw new Broken({ request: 'the same requests to both addresses', answer }, 'no difference');
+  const response = others.length === 0 ? first : `${first}; and ${others.length} more, see below`;
+  throw new Broken({ request: 'the same requests to both addresses', response }, 'no difference');
 }
 
 function lastSegment(base: string): string {

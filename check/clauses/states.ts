@@ -1,7 +1,7 @@
-import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
 import type { Clause } from '../clause.ts';
 import { expectAdded, expectError, expectThat } from '../expect.ts';
 import { newPetText } from '../service-under-check.ts';
+import { PET_STATUSES, type PetStatus } from '../specification.ts';
 import { fieldOfEveryPet } from './pet.ts';
 
 const section = 'States and transitions';

@@ -1,6 +1,6 @@
 import type { Clause } from '../clause.ts';
 import { expectErrorBody, expectThat } from '../expect.ts';
-import { needRemovedGetPet } from '../removal.ts';
+import { requireRemovedGetPet } from '../removal.ts';
 
 const section = 'Versioning';
 
@@ -10,7 +10,7 @@ export const VERSIONING: Clause[] = [
     id: 'version',
     section,
     sentence: 'The interface version is 1.0.0.',
-    why: 'no answer is said to show it; the path prefix /v1 is checked under Introduction',
+    why: 'the specification names no response that shows it; the path prefix /v1 is checked under Introduction',
   },
   {
     kind: 'service',
@@ -19,10 +19,10 @@ export const VERSIONING: Clause[] = [
     sentence: 'GET /pets/{petId} is removed on 5 December 2030.',
     writes: false,
     check: async (service) => {
-      needRemovedGetPet(service.subject.now);
+      requireRemovedGetPet(service.subject.now);
       const [pet] = await service.catalogueOf(1);
       const exchange = await service.get(pet?.id ?? 1n);
-      expectThat(exchange.status >= 400, exchange, 'an error: the operation is to be gone');
+      expectThat(exchange.status >= 400, exchange, 'an error, because the operation was removed');
       expectErrorBody(exchange);
     },
   },

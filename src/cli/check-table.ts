@@ -1,8 +1,15 @@
 import { styleText } from 'node:util';
-import { summaryOf, type Report, type ReportedClause, type ReportedResult } from './report.ts';
-import type { Verdict } from './verdict.ts';
+import {
+  summaryOf,
+  type Report,
+  type ReportedClause,
+  type ReportedResult,
+} from '../../check/report.ts';
 
-const MARKS: Record<Verdict['kind'], { mark: string; colour: 'green' | 'red' | 'yellow' }> = {
+const MARKS: Record<
+  ReportedResult['verdict'],
+  { mark: string; colour: 'green' | 'red' | 'yellow' }
+> = {
   kept: { mark: '✓', colour: 'green' },
   broken: { mark: '✗', colour: 'red' },
   'not-checkable': { mark: '–', colour: 'yellow' },
@@ -11,8 +18,8 @@ const MARKS: Record<Verdict['kind'], { mark: string; colour: 'green' | 'red' | '
 type Style = 'green' | 'red' | 'yellow' | 'bold' | 'dim';
 type Paint = (style: Style, text: string) => string;
 
-/** The outcome of a check as people read it: one line a clause, by sections of the specification. */
-export function renderTable(report: Report, options: { colours: boolean }): string {
+/** The outcome of a check for people: one line per clause, by sections of the specification. */
+export function checkTable(report: Report, options: { colours: boolean }): string {
   const paint: Paint = (style, text) =>
     options.colours ? styleText(style, text, { validateStream: false }) : text;
   const lines = [`${report.addresses.join(' and ')} against the ${report.specification}`];
@@ -32,7 +39,7 @@ function linesOf(
   paint: Paint,
 ): string[] {
   const marks = results.map(({ verdict }) => paint(MARKS[verdict].colour, MARKS[verdict].mark));
-  // With two addresses a verdict about both stands in the first of two columns.
+  // There is one column per address; a verdict about both addresses is in the first.
   const padding = '  '.repeat(addresses.length - results.length);
   return [
     `  ${marks.join(' ')}${padding} ${sentence} ${paint('dim', id)}`,
@@ -45,7 +52,7 @@ function detailsOf(result: ReportedResult, isOneOfTwo: boolean, paint: Paint): s
   const details = {
     address: isOneOfTwo ? result.address : undefined,
     request: result.request,
-    answer: result.answer,
+    response: result.answer,
     expected: result.expected,
     'not checked': result.why,
   };

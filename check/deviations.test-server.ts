@@ -1,10 +1,10 @@
 /**
- * The ways in which the reference server can be wrong, one at a time, and the clauses that must notice.
- * Together they break every clause there is: a clause that nothing breaks proves nothing.
+ * The faults that the reference service can have, one at a time, and the clauses that must detect each.
+ * Together they break every clause: a clause that no fault breaks proves nothing.
  */
 export const FAULTS = {
   'mounted below /v2': ['base-address.v1'],
-  'says text/html': ['bodies.responses'],
+  'sends text/html': ['bodies.responses'],
   'sends errors that are not JSON': ['bodies.responses', 'Errors.body'],
   'keeps escapes in names': ['bodies.requests'],
   'refuses every filter': ['service.list', 'PetStatus.filter'],
@@ -45,7 +45,7 @@ export const FAULTS = {
   ],
   'finds nothing by filter': ['listPets.status.sold', 'getPet.replacement'],
   'loses the filter beside a limit of 1': ['listPets.limit-and-status'],
-  'answers 200 to a create': ['createPet.201'],
+  'responds 200 to a create': ['createPet.201'],
   'accepts an empty body': ['createPet.body'],
   'accepts anything': [
     'createPet.400',
@@ -58,9 +58,9 @@ export const FAULTS = {
     'Errors.400.object',
     'Errors.400.json',
   ],
-  'answers 422 for 400': ['createPet.400', 'createPet.body', 'Errors.400.name.missing'],
+  'responds 422 for 400': ['createPet.400', 'createPet.body', 'Errors.400.name.missing'],
   'stores what it refuses': ['Errors.nothing-added'],
-  'asks for no key': [
+  'requires no key': [
     'listPets.401',
     'createPet.401',
     'getPet.401',
@@ -68,7 +68,7 @@ export const FAULTS = {
     'Authentication.3.createPet',
     'Authentication.3.getPet',
   ],
-  'answers 403 for 401': ['listPets.401', 'Errors.401.listPets'],
+  'responds 403 for 401': ['listPets.401', 'Errors.401.listPets'],
   'accepts Basic': [
     'Authentication.1.listPets',
     'Authentication.1.createPet',
@@ -85,8 +85,8 @@ export const FAULTS = {
     'Errors.401.createPet',
     'Errors.401.getPet',
   ],
-  'answers 400 to a negative id': ['getPet.petId'],
-  'answers 200 to an unknown id': ['getPet.404', 'Errors.404'],
+  'responds 400 to a negative id': ['getPet.petId'],
+  'responds 200 to an unknown id': ['getPet.404', 'Errors.404'],
   'lists 10 by default': ['limit.default'],
   'lists 50 by default': ['limit.default'],
   'closes the connection on a get': ['getPet.200', 'getPet.404'],
@@ -95,13 +95,11 @@ export const FAULTS = {
 
 export type Fault = keyof typeof FAULTS;
 
-/**
- * What a service may do because the specification does not say otherwise: none of this breaks a clause.
- */
+/** What a service may do because the specification does not forbid it: none of this breaks a clause. */
 export const LIBERTIES = [
   'lists the oldest first',
   'clamps the limit',
-  'knows of nothing with another status',
+  'finds nothing for an unknown status',
   'takes names in ASCII only',
   'looks categories up',
   'refuses an id',
@@ -109,8 +107,10 @@ export const LIBERTIES = [
   'adds a field to animals',
   'sends a header of its own',
   'throttles',
-  'gives a key that may only read',
+  'has given a key that may only read',
   'has removed getPet',
 ] as const;
 
-export type Liberty = (typeof LIBERTIES)[number];
+type Liberty = (typeof LIBERTIES)[number];
+
+export type Deviation = Fault | Liberty;

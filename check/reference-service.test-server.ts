@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { INT64_MAX, INT64_MIN } from '../src/domain/int64.ts';
-import { parseExactJson } from './exact-json.ts';
-import type { Fault, Liberty } from './ways.test-server.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isInt64, parseJson } from '../sdk/src/json.ts';
+import type { Deviation } from './deviations.test-server.ts';
+import { INT64_MAX, INT64_MIN, PET_STATUSES } from './specification.ts';
 
 export const KEY = 'reference/key+0123456789"Z';
 
@@ -12,48 +13,47 @@ export interface Animal {
   status: string;
 }
 
-export interface ShopOptions {
-  /** What is different from the plain right service. */
-  way?: Fault | Liberty | undefined;
-  /** How many animals there are from the start. */
+export interface ReferenceServiceOptions {
+  /** What differs from the service that is right and does nothing more. */
+  deviation?: Deviation | undefined;
+  /** How many animals there are at the start. */
   animals?: number;
 }
 
-const STATUSES = ['available', 'pending', 'sold'];
 const NO_STATUS = '';
 
 class HttpError extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super(`The request was answered with ${status}.`);
+    super(`The response is ${status}.`);
     this.status = status;
   }
 }
 
 /**
- * A service that is right by the specification and nothing more, or different in exactly one way: wrong
- * by a fault, or right by a liberty that the specification leaves. It exists to test the check.
+ * A service that does what the specification states and nothing more, or deviates from that in exactly one
+ * thing: a fault, or a liberty that the specification leaves. It exists to test the check.
  */
-export class Shop {
+class ReferenceService {
   readonly animals: Animal[] = [];
   readonly prefix: string;
-  readonly #options: ShopOptions;
+  readonly #options: ReferenceServiceOptions;
   #lastId = 2n ** 60n;
   #requests = 0;
 
-  constructor(options: ShopOptions) {
+  constructor(options: ReferenceServiceOptions) {
     this.#options = options;
     this.prefix = this.#is('mounted below /v2') ? '/v2' : '/v1';
     for (let count = 0; count < (options.animals ?? 0); count += 1) {
       this.#lastId += 1n;
-      const status = STATUSES[count % 3] ?? '';
+      const status = PET_STATUSES[count % 3] ?? '';
       this.animals.push({ id: this.#lastId, name: `Animal ${count}`, categoryId: 7n, status });
     }
   }
 
-  #is(way: Fault | Liberty): boolean {
-    return this.#options.way === way;
+  #is(deviation: Deviation): boolean {
+    return this.#options.deviation === deviation;
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -70,14 +70,14 @@ export class Shop {
   }
 
   #authenticate(header = ''): void {
-    if (this.#is('asks for no key')) return;
+    if (this.#is('requires no key')) return;
     const basic = `Basic ${Buffer.from(`petstore:${KEY}`).toString('base64')}`;
     if (this.#is('accepts Basic') && header === basic) return;
     if (this.#is('accepts the bare key') && header === KEY) return;
     const start = `Bearer ${KEY.slice(0, -1)}`;
     if (this.#is('compares only the beginning of keys') && header.startsWith(start)) return;
     const isRight = header === `Bearer ${KEY}` && !this.#is('refuses Bearer');
-    if (!isRight) throw new HttpError(this.#is('answers 403 for 401') ? 403 : 401);
+    if (!isRight) throw new HttpError(this.#is('responds 403 for 401') ? 403 : 401);
   }
 
   #route({ method, url = '/' }: IncomingMessage, text: string, response: ServerResponse): void {
@@ -98,7 +98,9 @@ export class Shop {
     // The specification states no order; new animals come first unless a liberty says otherwise.
     let animals = this.#is('lists the oldest first') ? this.animals : this.animals.toReversed();
     if (status !== null && !this.#is('ignores the filter')) {
-      const isKnown = STATUSES.includes(status) || this.#is('knows of nothing with another status');
+      const isKnown =
+        PET_STATUSES.some((each) => each === status) ||
+        this.#is('finds nothing for an unknown status');
       if (!isKnown) throw new HttpError(400);
       const isLost = this.#is('loses the filter beside a limit of 1') && limit === 1;
       animals = animals.filter((animal) => (animal.status === status) !== isLost);
@@ -128,9 +130,9 @@ export class Shop {
       response.destroy();
       return;
     }
-    if (id < 0n && this.#is('answers 400 to a negative id')) throw new HttpError(400);
+    if (id < 0n && this.#is('responds 400 to a negative id')) throw new HttpError(400);
     const isFirst =
-      this.#is('fetches the first animal always') || this.#is('answers 200 to an unknown id');
+      this.#is('fetches the first animal always') || this.#is('responds 200 to an unknown id');
     const found = this.animals.find((animal) => animal.id === id);
     const animal = isFirst ? this.animals[0] : found;
     if (animal === undefined) throw new HttpError(404);
@@ -138,21 +140,21 @@ export class Shop {
   }
 
   #create(text: string, response: ServerResponse): void {
-    if (this.#is('gives a key that may only read')) throw new HttpError(403);
+    if (this.#is('has given a key that may only read')) throw new HttpError(403);
     const animal = this.#store(this.#parse(text));
     const body = this.#show(animal, 'create');
-    this.#send(response, this.#is('answers 200 to a create') ? 200 : 201, body);
+    this.#send(response, this.#is('responds 200 to a create') ? 200 : 201, body);
   }
 
   #parse(text: string): Partial<Animal> {
     if (this.#is('accepts an empty body') && text === '') return {};
     const read = this.#is('keeps escapes in names') ? text.replaceAll('\\u', '\\\\u') : text;
     try {
-      return this.#validate(parseExactJson(read));
+      return this.#validate(parseJson(read));
     } catch {
       if (this.#is('accepts anything')) return {};
       if (this.#is('stores what it refuses')) this.#storeRefused(text);
-      throw new HttpError(this.#is('answers 422 for 400') ? 422 : 400);
+      throw new HttpError(this.#is('responds 422 for 400') ? 422 : 400);
     }
   }
 
@@ -165,7 +167,7 @@ export class Shop {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Error('body');
     const { id, name, categoryId, status } = body as Record<string, unknown>;
     if (typeof name !== 'string') throw new Error('name');
-    if (typeof categoryId !== 'bigint') throw new Error('categoryId');
+    if (!isInt64(categoryId)) throw new Error('categoryId');
     const isExtreme = categoryId === INT64_MAX || categoryId === INT64_MIN;
     if (isExtreme && this.#is('refuses large categories')) throw new Error('categoryId');
     if (categoryId !== 7n && this.#is('looks categories up')) throw new Error('categoryId');
@@ -173,7 +175,7 @@ export class Shop {
     if (id !== undefined && this.#is('refuses an id')) throw new Error('id');
     if (status === undefined && this.#is('requires a status')) throw new Error('status');
     const fallback = this.#is('gives no status where none was sent') ? NO_STATUS : 'available';
-    const known = status === undefined ? fallback : STATUSES.find((each) => each === status);
+    const known = status === undefined ? fallback : PET_STATUSES.find((each) => each === status);
     if (known === undefined && !this.#is('accepts any status')) throw new Error('status');
     const chosen = typeof id === 'bigint' && this.#is('takes the id of the client') ? { id } : {};
     return { name, categoryId, status: known ?? 'available', ...chosen };
@@ -213,7 +215,7 @@ export class Shop {
   #sendError(response: ServerResponse, status: number): void {
     const parts = [
       '"code":"refused"',
-      `"message":"Answered with ${status}."`,
+      `"message":"Refused with ${status}."`,
       `"status":${this.#is('sends another status in errors') ? 400 + ((status + 1) % 100) : status}`,
     ];
     if (this.#is('sends errors without code')) parts.splice(0, 1);
@@ -225,8 +227,38 @@ export class Shop {
   }
 
   #send(response: ServerResponse, status: number, body: string): void {
-    const type = this.#is('says text/html') ? 'text/html' : 'application/json; charset=utf-8';
+    const type = this.#is('sends text/html') ? 'text/html' : 'application/json; charset=utf-8';
     if (this.#is('sends a header of its own')) response.setHeader('x-own', '1');
     response.writeHead(status, { 'content-type': type }).end(body);
   }
+}
+
+export interface OpenReferenceService {
+  base: string;
+  /** The method of every request received. */
+  methods: string[];
+  close: () => Promise<void>;
+}
+
+/** Opens a service that keeps its animals in memory, on a free port of this machine. */
+export async function openReferenceService(
+  options: ReferenceServiceOptions,
+): Promise<OpenReferenceService> {
+  const service = new ReferenceService(options);
+  const methods: string[] = [];
+  const server = createServer((request, response) => {
+    methods.push(request.method ?? '');
+    void service.handle(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    base: `http://127.0.0.1:${port}${service.prefix}`,
+    methods,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }
