@@ -18,6 +18,7 @@ export const FAULTS = {
   'refuses large categories': ['NewPet.categoryId.largest', 'NewPet.categoryId.smallest'],
   'requires a status': ['NewPet.status'],
   'sends ids as strings': ['Pet.id', 'createPet.201', 'listPets.200'],
+  'sends ids outside int64': ['Pet.id', 'createPet.201', 'listPets.200'],
   'gives an id twice': ['Pet.id.unique'],
   'lists an animal twice': ['Pet.id.unique'],
   'takes the id of the client': ['Pet.id.assigned'],

@@ -200,8 +200,9 @@ class ReferenceService {
   }
 
   #show({ id, name, categoryId, status }: Animal, where: 'list' | 'get' | 'create'): string {
+    const shownId = this.#is('sends ids outside int64') ? id + 2n ** 63n : id;
     const parts = [
-      `"id":${this.#is('sends ids as strings') ? `"${id}"` : id}`,
+      `"id":${this.#is('sends ids as strings') ? `"${id}"` : shownId}`,
       `"name":${JSON.stringify(where === 'get' && this.#is('fetches under another name') ? 'Other' : name)}`,
       `"categoryId":${this.#is('sends categories as strings') ? `"${categoryId}"` : categoryId}`,
       `"status":"${this.#is('shows another status') ? 'lost' : status}"`,
