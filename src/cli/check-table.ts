@@ -1,10 +1,10 @@
-import { styleText } from 'node:util';
 import {
   summaryOf,
   type Report,
   type ReportedClause,
   type ReportedResult,
 } from '../../check/report.ts';
+import type { Paint } from './terminal.ts';
 
 const MARKS: Record<
   ReportedResult['verdict'],
@@ -15,13 +15,8 @@ const MARKS: Record<
   'not-checkable': { mark: '–', colour: 'yellow' },
 };
 
-type Style = 'green' | 'red' | 'yellow' | 'bold' | 'dim';
-type Paint = (style: Style, text: string) => string;
-
 /** The outcome of a check for people: one line per clause, by sections of the specification. */
-export function checkTable(report: Report, options: { colours: boolean }): string {
-  const paint: Paint = (style, text) =>
-    options.colours ? styleText(style, text, { validateStream: false }) : text;
+export function checkTable(report: Report, paint: Paint): string {
   const lines = [`${report.addresses.join(' and ')} against the ${report.specification}`];
   for (const [section, clauses] of Map.groupBy(report.clauses, (clause) => clause.section)) {
     lines.push('', paint('bold', section));

@@ -6,6 +6,7 @@ import type { Subject } from '../../check/service-under-check.ts';
 import { firstSentence, UsageError } from '../config.ts';
 import { checkTable } from './check-table.ts';
 import type { Io } from './command.ts';
+import { newPaint } from './terminal.ts';
 
 /**
  * Checks any service against the specification, from outside. The exit code is 0 when no clause is broken,
@@ -15,9 +16,8 @@ export async function check(args: string[], io: Io): Promise<number> {
   const { subjects, asJson } = parseCommand(args, io);
   try {
     const report = newReport(subjects, await checkAddresses(subjects));
-    const colours = io.stdout.isTTY === true && !io.env['NO_COLOR'];
     io.stdout.write(
-      asJson ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, { colours }),
+      asJson ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, newPaint(io)),
     );
     return report.totals.broken > 0 ? 1 : 0;
   } catch (error) {
