@@ -1,3 +1,5 @@
+import { writeNewPet } from '../sdk/src/json.ts';
+import type { NewPet } from '../sdk/src/types.ts';
 import { Client, type Exchange } from './client.ts';
 import type { Credential } from './credentials.ts';
 import { faultOfPet, type SeenPet } from './shapes.ts';
@@ -126,8 +128,7 @@ function refuseThrottled(exchange: Exchange): Exchange {
   return exchange;
 }
 
-/** A NewPet as JSON, with every digit of its category. */
+/** A NewPet as exact JSON; its status may be one that a service must refuse. */
 export function newPetText(pet: { name: string; categoryId: bigint; status?: string }): string {
-  const status = pet.status === undefined ? '' : `,"status":${JSON.stringify(pet.status)}`;
-  return `{"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId}${status}}`;
+  return writeNewPet(pet as NewPet);
 }
