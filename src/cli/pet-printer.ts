@@ -1,3 +1,4 @@
+import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type Pet } from '../domain/pet.ts';
 import type { Io, Output } from './command.ts';
 import { newPaint, newTable, printable } from './terminal.ts';
@@ -5,14 +6,10 @@ import { newPaint, newTable, printable } from './terminal.ts';
 /** Prints some animals; called once for each page of a list. */
 export type PetPrinter = (pets: Pet[]) => void;
 
-/** By hand, because JSON.stringify cannot write a bigint. Escaped control characters are still exact JSON. */
+/** Prints one line per animal. JSON whose control characters are escaped is still exact. */
 export function newJsonPrinter(stdout: Output): PetPrinter {
   return (found) => {
-    for (const { id, name, categoryId, status } of found) {
-      stdout.write(
-        `{"id":${id},"name":${printable(JSON.stringify(name))},"categoryId":${categoryId},"status":"${status}"}\n`,
-      );
-    }
+    for (const pet of found) stdout.write(`${printable(petJson(pet))}\n`);
   };
 }
 
