@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
+import type { Progress } from '../src/cli/terminal.ts';
 import type { Stores } from './animals.ts';
 import { Contender, type Recipe } from './contender.ts';
 import type { Cores } from './cores.ts';
 import type { Generator, Load, LoadResult } from './generator.ts';
-import type { Progress } from './progress.ts';
 
 /** What every measurement works with. */
 export interface Bench {

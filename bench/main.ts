@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Progress } from '../src/cli/terminal.ts';
 import { newSecret } from '../src/domain/api-key.ts';
 import { Stores } from './animals.ts';
 import type { Bench, Measurement, Row } from './bench.ts';
@@ -18,7 +19,6 @@ import { measurePostgres } from './measurements/postgres.ts';
 import { measureCursors, measureGet, measureList } from './measurements/reads.ts';
 import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
 import { measureWorkers } from './measurements/workers.ts';
-import { Progress } from './progress.ts';
 import { benchmarksPage, tableForTerminal } from './report.ts';
 
 const MEASUREMENTS: Measurement[] = [

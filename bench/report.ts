@@ -1,3 +1,4 @@
+import { renderTable } from '../src/cli/terminal.ts';
 import type { Row } from './bench.ts';
 
 const NOT_MEASURED = 'not measured';
@@ -12,16 +13,7 @@ export function tableForTerminal(rows: readonly Row[], machine: readonly string[
     ['', 'MUST SHOW', 'SHOWS: median (lowest – highest)', '', 'FIGURES'],
     ...rows.map((row) => [row.what, row.target, row.shown ?? NOT_MEASURED, verdict(row), row.note]),
   ];
-  const widths = cells[0]?.map((_, column) =>
-    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
-  );
-  const lines = cells.map((line) =>
-    line
-      .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${[...lines, '', ...machine].join('\n')}\n`;
+  return `${renderTable(cells)}\n${machine.join('\n')}\n`;
 }
 
 function verdict({ isMet }: Row): string {

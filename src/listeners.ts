@@ -1,9 +1,7 @@
 import { SETTINGS, UsageError, type Config, type SettingName } from './config.ts';
-import type { Handle } from './http/app.ts';
 import { errorResponse } from './http/error-response.ts';
-import type { HttpRequest, HttpResponse } from './http/message.ts';
-import { healthPages, Pages, type Page } from './http/pages.ts';
-import { requestIdOf } from './http/request-id.ts';
+import { requestIdOf, type HttpRequest, type HttpResponse } from './http/message.ts';
+import { healthPages, PublicPages, type Page } from './http/public-pages.ts';
 import { parseTarget } from './http/router.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
 import type { Exposition } from './ops/exposition.ts';
@@ -34,15 +32,15 @@ export async function openAdmin(
     const headers = ['Content-Type', found.contentType];
     return { status: 200, headers, body: await found.text() };
   };
-  const pages = new Pages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
+  const pages = new PublicPages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
     const { host } = request.headers;
     if (host !== undefined && !LOOPBACK_HOST.test(host)) {
       return errorResponse('malformed_request', 'The Host must be 127.0.0.1, [::1] or localhost.');
     }
-    return pages.answer(request, parseTarget(request.target).path);
+    return pages.respond(request, parseTarget(request.target).path);
   };
-  const handle: Handle = async (request) => {
+  const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const { headers, ...answer } = await respond(request).catch((fault: unknown) => {
       log.error({ err: fault }, 'the admin page failed');
       return errorResponse('internal_error', 'The service has failed; the log has the cause.');
@@ -52,7 +50,12 @@ export async function openAdmin(
       headers: [...headers, 'X-Request-Id', requestIdOf(request.headers, newRequestId)],
     };
   };
-  const parts = { createHandle: () => handle, host: LOOPBACK, port: adminPort, newRequestId };
+  const parts = {
+    createHandler: () => ({ handle }),
+    host: LOOPBACK,
+    port: adminPort,
+    newRequestId,
+  };
   const server = await listen('admin-port', parts).catch((error: unknown) => {
     if (isAdminPortGiven || !(error instanceof UsageError)) throw error;
     return undefined;

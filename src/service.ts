@@ -10,10 +10,10 @@ import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
 import { jsonResponse, type HttpResponse } from './http/message.ts';
-import { METRIC_SERIES } from './http/metric-series.ts';
-import { PageCache } from './http/page-cache.ts';
-import { healthPages, Pages } from './http/pages.ts';
-import type { RateLimit } from './http/rate-limit.ts';
+import { METRIC_SERIES } from './http/operations.ts';
+import { healthPages, PublicPages } from './http/public-pages.ts';
+import { createRateLimit } from './http/rate-limit.ts';
+import { ResponseCache } from './http/response-cache.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { listen, LOOPBACK, openAdmin } from './listeners.ts';
@@ -76,26 +76,25 @@ export async function startService(config: Config, around: Surroundings): Promis
   await keys.open();
   opened.defer(() => keys.close());
 
-  const countRequest = config.rateLimit && (await loadRateLimit(config.rateLimit, around));
+  const countRequest = config.rateLimit && createRateLimit(config.rateLimit, around);
 
   await around.beforeListening?.();
   const server = await listen('port', {
-    createHandle: (port) => {
+    createHandler: (port) => {
       const baseUrl = baseUrlOf(config, port);
-      const app = new App({
+      return new App({
         store,
         authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
         countRequest,
-        cors: new Cors(config.corsOrigins),
+        cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
         pages: publicPages(config, baseUrl, isReady),
-        cache: new PageCache(() => store.version()),
+        cache: new ResponseCache(store),
         clock,
         baseUrl,
         metrics,
         log,
         newRequestId,
       });
-      return (request) => app.handle(request);
     },
     host: config.host,
     port: config.port,
@@ -118,11 +117,15 @@ export async function startService(config: Config, around: Surroundings): Promis
   };
 }
 
-function publicPages(config: Config, baseUrl: string, isReady: () => Promise<boolean>): Pages {
+function publicPages(
+  config: Config,
+  baseUrl: string,
+  isReady: () => Promise<boolean>,
+): PublicPages {
   const servers = { ...DEFAULT_SERVERS, [config.environment]: baseUrl };
   let document: HttpResponse | undefined;
   const openApi = () => (document ??= jsonResponse(200, JSON.stringify(openApiDocument(servers))));
-  return new Pages(
+  return new PublicPages(
     new Map([...consolePages(), ['/openapi.json', openApi], ...healthPages(isReady)]),
   );
 }
@@ -131,11 +134,6 @@ function publicPages(config: Config, baseUrl: string, isReady: () => Promise<boo
 async function loadExposition(metrics: Metrics): Promise<Exposition> {
   const { openExposition } = await import('./ops/exposition.ts');
   return openExposition(metrics);
-}
-
-async function loadRateLimit(limit: RateLimit, around: Surroundings) {
-  const { createRateLimit } = await import('./http/rate-limit.ts');
-  return createRateLimit(limit, around);
 }
 
 async function addFirstKey(

@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SETTINGS } from '../src/config.ts';
-import { ERROR_MEANING, ERROR_STATUS } from '../src/domain/errors.ts';
+import { ERRORS } from '../src/domain/errors.ts';
 import { run } from './test-process.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = globSync(['*.md', 'docs/*.md', 'sdk/*.md'], { cwd: root });
-const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts'], {
+const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts', 'check/**/*.ts'], {
   cwd: root,
   exclude: ['**/node_modules/**'],
 }).filter((file) => /test|contract/.test(file));
@@ -21,10 +21,10 @@ test('every code of the program is in docs/errors.md with its status, and no oth
   const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| ([^|]+) \|/gm)].map(
     ([, code = '', status = '', meaning = '']) => ({ code, status: Number(status), meaning }),
   );
-  const known = Object.entries(ERROR_STATUS).map(([code, status]) => ({
+  const known = Object.entries(ERRORS).map(([code, { status, meaning }]) => ({
     code,
     status,
-    meaning: ERROR_MEANING[code as keyof typeof ERROR_MEANING],
+    meaning,
   }));
   assert.deepEqual(rows, known);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ERROR_STATUS } from '../src/domain/errors.ts';
+import { ERRORS, type ErrorCode } from '../src/domain/errors.ts';
 import { malformedRequests } from './malformed-requests.ts';
 import { exchange, parseAnswers, type RawAnswer } from './raw-socket.ts';
 import { sqliteStorage, startTestService, type TestService } from './test-service.ts';
@@ -28,7 +28,7 @@ describe('Bytes on a raw socket', () => {
   });
 
   for (const [why, bytes, code = 'malformed_request'] of malformedRequests) {
-    test(`${why} is ${ERROR_STATUS[code]} ${code}, the connection closes, and the next request works`, async () => {
+    test(`${why} is ${ERRORS[code].status} ${code}, the connection closes, and the next request works`, async () => {
       for (const end of [false, true]) {
         const answers = parseAnswers(await exchange(port, [withKey(bytes)], { end }));
         assert.deepEqual(answers.map(codeOf), [code], end ? 'half-closed' : 'left open');
@@ -178,6 +178,6 @@ function codeOf({ status, head, body }: RawAnswer): string {
   const error = JSON.parse(body) as Record<string, unknown>;
   assert.deepEqual(Object.keys(error), ['code', 'message', 'status']);
   assert.equal(error['status'], status);
-  assert.equal(ERROR_STATUS[error['code'] as keyof typeof ERROR_STATUS], status);
+  assert.equal(ERRORS[error['code'] as ErrorCode].status, status);
   return String(error['code']);
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api-key.ts';
-import { openLog } from '../src/ops/log.ts';
+import { openLog, type LogLevel } from '../src/ops/log.ts';
 import { startService, storeFile } from '../src/service.ts';
 import { openStore } from '../src/storage/open.ts';
 
@@ -57,7 +57,7 @@ export interface TestService {
 /** Starts the service as production does, on a free port. */
 export async function startTestService(
   storage: TestStorage,
-  options: { flags?: string[]; now?: Date } = {},
+  options: { flags?: string[]; now?: Date; logLevel?: LogLevel } = {},
 ): Promise<TestService> {
   const database = await storage.newDatabase();
   const flags = [...database.flags, '--port', '0', '--admin-port', 'off', ...(options.flags ?? [])];
@@ -70,7 +70,7 @@ export async function startTestService(
     randomBytes,
     newRequestId: randomUUID,
     isWorker: false,
-    log: openLog('debug', { write: (line) => logLines.push(line) }),
+    log: openLog(options.logLevel ?? 'debug', { write: (line) => logLines.push(line) }),
   });
   const key = service.firstKey ?? '';
   const openAside = () => openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });

@@ -14,7 +14,8 @@ const REPLACED_MS_MAX = 60_000;
 
 /** The processes that the primary has started. */
 function workersOf({ pid }: Running): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+  const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+  return pids.map(Number);
 }
 
 async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {

@@ -4,9 +4,9 @@
 //   node drills/fleet/main.ts [--animals 100000]
 
 import { parseArgs } from 'node:util';
-import { Progress } from '../../bench/progress.ts';
+import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { drillFleet } from './fleet.ts';
-import { conclude, parseCount, table } from './report.ts';
+import { conclude, parseCount } from './report.ts';
 
 const PROCESSES = 4;
 const SHOWN_EVERY = 10_000;
@@ -26,7 +26,7 @@ const report = await drillFleet({
 });
 progress.clear();
 process.stdout.write(
-  table([
+  renderTable([
     ['processes', PROCESSES],
     ['animals acknowledged', report.acknowledged],
     ['in seconds', report.loadSeconds.toFixed(1)],

@@ -1,12 +1,6 @@
 const VIOLATIONS_SHOWN_MAX = 20;
-const NAME_WIDTH = 34;
 
-/** Two columns, for people and for programs that cut at the wide gap. */
-export function table(rows: readonly (readonly [name: string, value: string | number])[]): string {
-  return rows.map(([name, value]) => `${name.padEnd(NAME_WIDTH)}${String(value)}\n`).join('');
-}
-
-/** Says on standard output what was violated, and answers the exit code. */
+/** Prints the violations and returns the exit code. */
 export function conclude(violations: readonly string[]): number {
   for (const violation of violations.slice(0, VIOLATIONS_SHOWN_MAX)) {
     process.stdout.write(`VIOLATION ${violation}\n`);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { randomBytes } from 'node:crypto';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
-import { ERROR_STATUS, Refusal } from '../../src/domain/errors.ts';
+import { ERRORS, Refusal, type ErrorCode } from '../../src/domain/errors.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import type { Pet } from '../../src/domain/pet.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -115,7 +115,7 @@ function petOf({ id, categoryId, ...rest }: WirePet): Pet {
 async function answerOf(response: Response, expected: number): Promise<unknown> {
   const body: unknown = await response.json();
   if (response.status === expected) return body;
-  const { code } = body as { code: keyof typeof ERROR_STATUS };
-  if (response.status !== ERROR_STATUS.unavailable) throw new Error(`${response.status} ${code}`);
+  const { code } = body as { code: ErrorCode };
+  if (response.status !== ERRORS.unavailable.status) throw new Error(`${response.status} ${code}`);
   throw new Refusal(code, 'over HTTP');
 }

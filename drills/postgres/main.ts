@@ -3,6 +3,7 @@
 //   node drills/postgres/main.ts [--rounds 20] [--freeze-seconds 10] [--queries 1000000]
 
 import { parseArgs } from 'node:util';
+import { newTable } from '../../src/cli/terminal.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { drillCommits } from './commits.ts';
 import { openHttpDoor, openStoreDoor, type OpenDoor } from './door.ts';
@@ -22,6 +23,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const freezeMs = Number(values['freeze-seconds']) * 1_000;
 const queries = Number(values.queries);
+const render = newTable([{ widthMin: 32 }, { widthMin: 32 }]);
 
 const violations = [
   ...(await commits('store', openStoreDoor)),
@@ -114,10 +116,5 @@ async function markers(): Promise<string[]> {
 }
 
 function line(...cells: (string | number)[]): void {
-  process.stdout.write(
-    `${cells
-      .map((cell) => String(cell).padEnd(34))
-      .join('')
-      .trimEnd()}\n`,
-  );
+  process.stdout.write(render([cells]));
 }

@@ -4,9 +4,9 @@
 //   node drills/proxies/main.ts [--requests 2000] [--silences 61,62,63,64,65,66]
 
 import { parseArgs } from 'node:util';
-import { Progress } from '../../bench/progress.ts';
+import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { isInstalled, PROXY_PROGRAMS } from '../../test/proxies.ts';
-import { conclude, parseCount, table } from '../fleet/report.ts';
+import { conclude, parseCount } from '../fleet/report.ts';
 import { drillProxy } from './proxies.ts';
 
 const { values } = parseArgs({
@@ -28,7 +28,7 @@ for (const kind of PROXY_PROGRAMS) {
   const report = await drillProxy(kind, { requests, silences });
   progress.clear();
   process.stdout.write(
-    table([
+    renderTable([
       ['proxy', kind.name],
       ['requests', requests],
       ['requests that failed', report.failed],

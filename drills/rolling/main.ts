@@ -8,9 +8,9 @@
 // The store is the embedded one, or with --database a PostgreSQL that is started for the drill.
 
 import { parseArgs } from 'node:util';
-import { Progress } from '../../bench/progress.ts';
+import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
-import { conclude, parseCount, table } from '../fleet/report.ts';
+import { conclude, parseCount } from '../fleet/report.ts';
 import { drillInterruptedStart } from './interrupted-start.ts';
 import { drillKilledWorker } from './killed-worker.ts';
 import { drillRolling } from './rolling.ts';
@@ -58,7 +58,7 @@ async function load(): Promise<string[]> {
   progress.clear();
   const failed = [...report.failures.values()].reduce((sum, count) => sum + count, 0);
   process.stdout.write(
-    table([
+    renderTable([
       ['store', postgres === undefined ? 'SQLite' : 'PostgreSQL'],
       ['workers', WORKERS],
       ['lists answered with 200', report.lists],
@@ -83,7 +83,7 @@ async function kill(): Promise<string[]> {
   });
   progress.clear();
   process.stdout.write(
-    table([
+    renderTable([
       ['workers', WORKERS],
       ['restarts with a killed worker', restarts],
       ['workers after each', report.workers.join(', ')],
@@ -101,7 +101,7 @@ async function start(): Promise<string[]> {
   });
   progress.clear();
   process.stdout.write(
-    table([
+    renderTable([
       ['workers', WORKERS],
       ['SIGTERM during or after a start', report.moments + 1],
       ['while some workers served', report.whileStarting],

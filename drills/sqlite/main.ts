@@ -5,8 +5,8 @@
 //   node drills/sqlite/main.ts [--rounds 20] [--workers 1]
 
 import { parseArgs } from 'node:util';
-import { Progress } from '../../bench/progress.ts';
-import { conclude, parseCount, table } from '../fleet/report.ts';
+import { Progress, renderTable } from '../../src/cli/terminal.ts';
+import { conclude, parseCount } from '../fleet/report.ts';
 import { drillReplacedFile } from './replaced-file.ts';
 
 const { values } = parseArgs({
@@ -26,7 +26,7 @@ const report = await drillReplacedFile({
 });
 progress.clear();
 process.stdout.write(
-  table([
+  renderTable([
     ['rounds', report.rounds],
     ['workers', workers],
     ['creates acknowledged', report.acknowledged],

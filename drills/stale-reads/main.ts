@@ -4,8 +4,8 @@
 //   node drills/stale-reads/main.ts [--reads 2000]
 
 import { parseArgs } from 'node:util';
-import { Progress } from '../../bench/progress.ts';
-import { conclude, parseCount, table } from '../fleet/report.ts';
+import { Progress, renderTable } from '../../src/cli/terminal.ts';
+import { conclude, parseCount } from '../fleet/report.ts';
 import { drillStaleReads } from './stale-reads.ts';
 
 const { values } = parseArgs({ options: { reads: { type: 'string', default: '2000' } } });
@@ -17,7 +17,7 @@ const report = await drillStaleReads({
 });
 progress.clear();
 process.stdout.write(
-  table([
+  renderTable([
     ['creates acknowledged', report.creates],
     ['reads after a create', report.reads],
   ]),

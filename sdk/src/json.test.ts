@@ -15,11 +15,16 @@ for (const [name, parse] of [
     }
   });
 
+  test(`reading through ${name} takes 1.0 and 1e2 as the integers they are`, () => {
+    const text = '[1.0,-2.50e1,1e2,9223372036854775807.0,0e99,1.5,1.00000000000000000001,1e30]';
+    assert.deepEqual(parse(text), [1n, -25n, 100n, 2n ** 63n - 1n, 0, 1.5, 1, 1e30]);
+  });
+
   test(`reading through ${name} leaves texts, keys and other numbers as they are`, () => {
-    const text = String.raw`{"1":"1","a":[1.5,1e3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
+    const text = String.raw`{"1":"1","a":[1.5,1e-3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
     assert.deepEqual(parse(text), {
       1: '1',
-      a: [1.5, 1000, -0.25],
+      a: [1.5, 0.001, -0.25],
       'b " 2:3': '\\',
       '#': '#4',
       "'": `' ": 5`,

@@ -2,25 +2,28 @@ import type { NewPet, Pet } from './types.ts';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
-/** Reads JSON with every integer as an exact bigint: JavaScript's own numbers round above 2^53. */
+/** Reads JSON with every integer as an exact bigint: numbers round above 2^53. */
 export function parseJson(text: string): unknown {
-  return SOURCE_IS_GIVEN ? (JSON.parse(text, withSource) as unknown) : parseJsonByTokens(text);
+  return SOURCE_IS_GIVEN ? JSON.parse(text, withSource) : parseJsonByTokens(text);
 }
 
 function withSource(_key: string, value: unknown, context?: { source?: string }): unknown {
   return typeof value === 'number' ? exactNumber(context?.source ?? '') : value;
 }
 
+// `1.0` and `1e2` are integers too.
+const INTEGER = /^(-?\d+)(?:\.((?:0*[1-9])*)0*)?(?:e\+?(\d+))?$/i;
+
 const SOURCE_IS_GIVEN = typeof JSON.parse('1', withSource) === 'bigint';
 
 const TOKEN = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|-?\d[\d.eE+-]*/g;
 
 /**
- * The same where JSON.parse hides the digits (Safari before 18.4, Firefox before 135): numbers become
- * texts marked with #, texts are marked with ', and the reviver undoes both.
+ * For engines without `source` (Safari before 18.4, Firefox before 135): marks numbers with # and strings
+ * with ', then removes the marks.
  */
 export function parseJsonByTokens(text: string): unknown {
-  JSON.parse(text); // Throws for what is not JSON, so that the tokens below can be trusted.
+  JSON.parse(text); // Refuses what is not JSON: TOKEN assumes that it is.
   const marked = text.replace(TOKEN, (token: string, string?: string, colon?: string) => {
     if (colon !== undefined) return token;
     return string === undefined ? `"#${token}"` : `"'${string}"`;
@@ -32,28 +35,31 @@ export function parseJsonByTokens(text: string): unknown {
 }
 
 function exactNumber(source: string): bigint | number {
-  return /^-?\d+$/.test(source) ? BigInt(source) : Number(source);
+  const [, whole, fraction = '', exponent = 0] = INTEGER.exec(source) ?? [];
+  const zeros = Number(exponent) - fraction.length;
+  if (whole === undefined || zeros < 0 || zeros > 18) return Number(source);
+  return BigInt(whole + fraction + '0'.repeat(zeros));
 }
 
-/** Refuses a number that may have been rounded before it got here. */
+/** Refuses a number that may already be rounded. */
 export function toInt64(value: number | bigint, name: string): bigint {
   if (isInt64(value)) return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   throw new TypeError(`${name} must be a safe integer or an int64 as a bigint, not ${value}.`);
 }
 
-function isInt64(value: unknown): value is bigint {
+export function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
 }
 
-/** Written by hand, because JSON.stringify knows no bigint. The service judges the values. */
+/** By hand: JSON.stringify cannot write a bigint. The service judges the values. */
 export function writeNewPet({ name, categoryId, status }: NewPet): string {
   if (typeof name !== 'string') throw new TypeError('name must be a string.');
   const rest = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
   return `{"name":${JSON.stringify(name)},"categoryId":${toInt64(categoryId, 'categoryId')}${rest}}`;
 }
 
-/** Takes the fields of a Pet and leaves others, so that the interface can grow. */
+/** Ignores other fields, so that the interface can grow. */
 export function readPet(json: unknown): Pet {
   const { id, name, categoryId, status: text } = Object(json) as Record<keyof Pet, unknown>;
   const status = PET_STATUSES.find((known) => known === text);

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { KEY, openReferenceServer } from '../check/reference.test-server.ts';
-import type { Report } from '../check/report.ts';
-import { checkAddresses } from '../check/run.ts';
-import type { ShopOptions } from '../check/shop.test-server.ts';
+import {
+  KEY,
+  openReferenceService,
+  type ReferenceServiceOptions,
+} from '../../check/reference-service.test-server.ts';
+import type { Report } from '../../check/report.ts';
+import { checkAddresses } from '../../check/run.ts';
 import { UsageError } from '../config.ts';
 import { sqliteStorage, startTestService } from '../../test/test-service.ts';
 import { check } from './check.ts';
@@ -21,7 +24,7 @@ async function run(
   return { code, ...shown };
 }
 
-/** For services that are no shop at all. */
+/** For servers that do not implement the interface. */
 async function withServer<T>(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   use: (base: string) => Promise<T>,
@@ -36,8 +39,11 @@ async function withServer<T>(
   }
 }
 
-async function withShop<T>(shop: ShopOptions, use: (base: string) => Promise<T>): Promise<T> {
-  const { base, close } = await openReferenceServer(shop);
+async function withReferenceService<T>(
+  options: ReferenceServiceOptions,
+  use: (base: string) => Promise<T>,
+): Promise<T> {
+  const { base, close } = await openReferenceService(options);
   try {
     return await use(base);
   } finally {
@@ -56,7 +62,7 @@ function steerTerminal(_request: IncomingMessage, response: ServerResponse): voi
 }
 
 test('a right service is shown section by section, with a summary at the end and exit code 0', async () => {
-  const { code, out, err } = await withShop({ animals: 25 }, (base) =>
+  const { code, out, err } = await withReferenceService({ animals: 25 }, (base) =>
     run([base, '--key', KEY, '--write']),
   );
   assert.equal(code, 0);
@@ -67,7 +73,7 @@ test('a right service is shown section by section, with a summary at the end and
   assert.ok(!out.includes('✗'));
 });
 
-test('our own service keeps every clause, and staging has the interface of production', async () => {
+test('this service keeps every clause, and staging has the interface of production', async () => {
   const production = await startTestService(sqliteStorage);
   const staging = await startTestService(sqliteStorage, { flags: ['--env', 'staging'] });
   try {
@@ -86,7 +92,7 @@ test('our own service keeps every clause, and staging has the interface of produ
   }
 });
 
-test('our own service has removed getPet after 5 December 2030', async () => {
+test('this service has removed getPet after 5 December 2030', async () => {
   const now = new Date('2031-01-01T00:00:00Z');
   const service = await startTestService(sqliteStorage, { now });
   const { baseUrl: base, key } = service;
@@ -104,9 +110,10 @@ test('our own service has removed getPet after 5 December 2030', async () => {
   }
 });
 
-test('a broken clause shows request, answer and expectation, and gives exit code 1', async () => {
-  const { code, out } = await withShop({ animals: 5, way: 'answers 403 for 401' }, (base) =>
-    run([base, '--key', KEY]),
+test('a broken clause shows request, response and expectation, and gives exit code 1', async () => {
+  const { code, out } = await withReferenceService(
+    { animals: 5, deviation: 'responds 403 for 401' },
+    (base) => run([base, '--key', KEY]),
   );
   assert.equal(code, 1);
   assert.ok(
@@ -114,7 +121,7 @@ test('a broken clause shows request, answer and expectation, and gives exit code
       [
         '  ✗ GET /pets: 401, Error, when the API key is missing. listPets.401',
         '      request: GET /pets without an Authorization header',
-        '      answer: 403, application/json; charset=utf-8, {"code":"refused","message":"Answered with 403.","status":403}',
+        '      response: 403, application/json; charset=utf-8, {"code":"refused","message":"Refused with 403.","status":403}',
         '      expected: 401 with an Error body',
       ].join('\n'),
     ),
@@ -123,8 +130,9 @@ test('a broken clause shows request, answer and expectation, and gives exit code
 });
 
 test('--json prints one document with the same fields for every clause', async () => {
-  const { code, out } = await withShop({ animals: 25, way: 'trims names' }, (base) =>
-    run([base, '--key', KEY, '--write', '--json']),
+  const { code, out } = await withReferenceService(
+    { animals: 25, deviation: 'trims names' },
+    (base) => run([base, '--key', KEY, '--write', '--json']),
   );
   assert.equal(code, 1);
   const report = JSON.parse(out) as Report;
@@ -151,7 +159,7 @@ test('--json prints one document with the same fields for every clause', async (
   assert.equal(broken, 1);
 });
 
-test('the key is never shown, also where a service repeats it in every form it saw', async () => {
+test('the key is never shown, even when a service repeats it in every form it received', async () => {
   // All but the last character would be enough to guess it.
   const guessable = KEY.slice(0, -2);
   const basic = Buffer.from(`petstore:${KEY}`).toString('base64');
@@ -167,14 +175,14 @@ test('the key is never shown, also where a service repeats it in every form it s
   });
 });
 
-test('what a service sends cannot steer the terminal', async () => {
+test('control characters that a service sends do not reach the terminal', async () => {
   const { out } = await withServer(steerTerminal, (base) => run([base, '--key', KEY]));
   assert.ok(out.includes(String.raw`\u{1b}[2J\u{202e}evil`));
   assert.ok(!out.includes('\u001B') && !out.includes('\u202E'));
 });
 
 test('colours are for terminals, and NO_COLOR turns them off', async () => {
-  await withShop({ animals: 1 }, async (base) => {
+  await withReferenceService({ animals: 1 }, async (base) => {
     const args = [base, '--key', KEY];
     assert.ok((await run(args, { isTTY: true })).out.includes('\u001B[32m✓'));
     const plain = await run(args, { isTTY: true, env: { NO_COLOR: '1' } });
@@ -184,7 +192,7 @@ test('colours are for terminals, and NO_COLOR turns them off', async () => {
 });
 
 test('keys may come from the environment, one for each address', async () => {
-  await withShop({ animals: 3 }, async (base) => {
+  await withReferenceService({ animals: 3 }, async (base) => {
     const env = { PETSTORE_API_KEY: KEY, PETSTORE_API_KEY_2: KEY };
     const { code, out } = await run([base, `${base}/`, '--json'], { env });
     assert.equal(code, 0);
@@ -194,9 +202,9 @@ test('keys may come from the environment, one for each address', async () => {
   });
 });
 
-test('two addresses stand in two columns, and their differences below', async () => {
-  await withShop({ animals: 30 }, (one) =>
-    withShop({ animals: 30, way: 'lists 10 by default' }, async (other) => {
+test('two addresses are two columns, with their differences below', async () => {
+  await withReferenceService({ animals: 30 }, (one) =>
+    withReferenceService({ animals: 30, deviation: 'lists 10 by default' }, async (other) => {
       const { code, out } = await run([one, other, '--key', KEY, '--key2', KEY]);
       assert.equal(code, 1);
       assert.match(out, /\n {2}✓ ✗ limit default on GET \/pets: 20\./);
@@ -210,20 +218,22 @@ test('two addresses stand in two columns, and their differences below', async ()
 });
 
 test('a key that the service refuses breaks one clause and makes the others not checkable', async () => {
-  const { code, out } = await withShop({ animals: 3 }, (base) => run([base, '--key', 'other']));
+  const { code, out } = await withReferenceService({ animals: 3 }, (base) =>
+    run([base, '--key', 'other']),
+  );
   assert.equal(code, 1);
   assert.match(out, /expected: anything but 401, if the key is a valid one/);
   assert.match(out, /\n\d+ kept, 1 broken, \d+ not checkable\n$/);
 });
 
 test('an address where nothing listens gives one line and exit code 2', async () => {
-  const base = await withShop({}, (address) => Promise.resolve(address));
+  const base = await withReferenceService({}, (address) => Promise.resolve(address));
   const { code, out, err } = await run([base, '--key', KEY]);
   assert.equal(code, 2);
   assert.equal(out, '');
   assert.equal(
     err,
-    `petstore: ${base} cannot be reached (no answer: ECONNREFUSED): start the service there, or give the address it has.\n`,
+    `petstore: ${base} cannot be reached (no response: ECONNREFUSED): start the service there, or give the address it has.\n`,
   );
 });
 

@@ -1,23 +1,23 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { newReport } from '../check/report.ts';
-import { checkAddresses, Unreachable } from '../check/run.ts';
-import type { Subject } from '../check/service-under-check.ts';
-import { renderTable } from '../check/table.ts';
+import { newReport } from '../../check/report.ts';
+import { checkAddresses, Unreachable } from '../../check/run.ts';
+import type { Subject } from '../../check/service-under-check.ts';
 import { firstSentence, UsageError } from '../config.ts';
+import { checkTable } from './check-table.ts';
 import type { Io } from './command.ts';
+import { newPaint } from './terminal.ts';
 
 /**
- * Checks a service against the specification, from outside. Answers the exit code: 0 when nothing is
- * broken, 1 when something is, 2 when an address cannot be reached at all.
+ * Checks any service against the specification, from outside. The exit code is 0 when no clause is broken,
+ * 1 when one is, and 2 when an address cannot be reached.
  */
 export async function check(args: string[], io: Io): Promise<number> {
   const { subjects, asJson } = parseCommand(args, io);
   try {
     const report = newReport(subjects, await checkAddresses(subjects));
-    const colours = io.stdout.isTTY === true && !io.env['NO_COLOR'];
     io.stdout.write(
-      asJson ? `${JSON.stringify(report, null, 2)}\n` : renderTable(report, { colours }),
+      asJson ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, newPaint(io)),
     );
     return report.totals.broken > 0 ? 1 : 0;
   } catch (error) {

@@ -8,13 +8,10 @@ import {
   KINDS,
   type CopySource,
   type CopyTarget,
-  type OnProgress,
   type Tallies,
 } from '../storage/copy.ts';
-import type { Io, Output } from './command.ts';
-
-const BAR_WIDTH = 30;
-const BAR_INTERVAL_MS = 100;
+import type { Io } from './command.ts';
+import { Progress, renderTable } from './terminal.ts';
 
 /** One end of a copy: a file (`sqlite:PATH`) or a database (`postgres://…`). */
 interface End {
@@ -31,14 +28,18 @@ export async function copy(args: string[], io: Io): Promise<number> {
   if (source.name === target.name) {
     throw new UsageError('--from and --to name the same catalogue: they must be two.');
   }
-  const bar = newBar(io.stderr);
+  const progress = new Progress(io.stderr);
   const reader = await source.openSource();
   try {
     const writer = await target.openTarget();
     try {
-      const options = { sourceName: source.name, onProgress: bar.show };
-      const found = await copyCatalogue(reader, writer, options);
-      bar.clear();
+      const found = await copyCatalogue(reader, writer, {
+        sourceName: source.name,
+        onProgress(count, total) {
+          progress.showBar({ count, share: total === 0 ? 1 : Math.min(1, count / total) });
+        },
+      });
+      progress.clear();
       io.stdout.write(comparison(found));
       return 0;
     } finally {
@@ -46,7 +47,7 @@ export async function copy(args: string[], io: Io): Promise<number> {
     }
   } catch (error) {
     if (error instanceof StoreUnusable) throw error;
-    bar.clear();
+    progress.clear();
     io.stderr.write(`petstore: ${target.name}: ${reasonOf(error)}.\n`);
     return 1;
   } finally {
@@ -97,24 +98,6 @@ async function parseEnd(flag: string, text: string): Promise<End> {
   );
 }
 
-/** A bar for a person who watches; silent where nobody does. */
-function newBar(output: Output): { show: OnProgress; clear: () => void } {
-  if (output.isTTY !== true) return { show: () => undefined, clear: () => undefined };
-  let shownAt = 0;
-  return {
-    show(done, total) {
-      const now = performance.now();
-      if (done < total && now - shownAt < BAR_INTERVAL_MS) return;
-      shownAt = now;
-      const part = total === 0 ? 1 : Math.min(1, done / total);
-      const filled = Math.round(part * BAR_WIDTH);
-      const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
-      output.write(`\r${bar} ${Math.floor(part * 100)} % of ${total} animals`);
-    },
-    clear: () => output.write('\r\u001b[2K'),
-  };
-}
-
 function comparison({ source, target }: { source: Tallies; target: Tallies }): string {
   const rows = KINDS.map((kind) => [
     kind,
@@ -123,19 +106,9 @@ function comparison({ source, target }: { source: Tallies; target: Tallies }): s
     source[kind].checksum,
     target[kind].checksum,
   ]);
-  const table = [
+  return renderTable([
     ['', 'SOURCE', 'TARGET', 'SHA-256 OF THE SOURCE', 'SHA-256 OF THE TARGET'],
     ...rows,
     ['last id', String(source.lastId), String(target.lastId)],
-  ];
-  const widths = [0, 1, 2, 3, 4].map((column) =>
-    Math.max(...table.map((row) => row[column]?.length ?? 0)),
-  );
-  const lines = table.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${lines.join('\n')}\n`;
+  ]);
 }

@@ -4,7 +4,7 @@ import { firstSentence, UsageError } from '../config.ts';
 import type { Io, Output } from './command.ts';
 import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
 import { choosePetFormat, headerOf, writePet } from './pet-format.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { Progress } from './terminal.ts';
 
 const OPTIONS = {
   ...STORE_OPTIONS,
@@ -22,7 +22,7 @@ export async function exportPets(args: string[], io: Io): Promise<number> {
   const { format: asked, ...flags } = parse(args);
   const format = choosePetFormat(asked, undefined);
   const { store } = await openConfiguredStore(flags, io.env, { mustExist: true });
-  const bar = new ProgressBar(io.stderr, () => performance.now());
+  const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   try {
     await output.write(headerOf(format));
@@ -33,10 +33,10 @@ export async function exportPets(args: string[], io: Io): Promise<number> {
       await output.write(pets.map((pet) => writePet(pet, format)).join(''));
       afterId = pets.at(-1)?.id ?? afterId;
       count += pets.length;
-      bar.show({ count, share: undefined });
+      progress.showBar({ count, share: undefined });
       if (pets.length < PAGE_ANIMALS) break;
     }
-    bar.clear();
+    progress.clear();
     return 0;
   } finally {
     await store.close();

@@ -1,7 +1,7 @@
 import type { ImportProgress } from '../domain/store.ts';
 import type { Output } from './command.ts';
 import type { LineFault } from './pet-reader.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { Progress } from './terminal.ts';
 
 /** Bad lines that are shown one by one; the rest is only counted. */
 const FAULTS_SHOWN_MAX = 1_000;
@@ -9,7 +9,7 @@ const FAULTS_SHOWN_MAX = 1_000;
 /** Tells a person how an import goes. What ends it answers the exit code. */
 export class ImportReport {
   readonly #output: Output;
-  readonly #bar: ProgressBar;
+  readonly #progress: Progress;
   readonly #isFile: boolean;
   readonly #startedMs = performance.now();
   #faultCount = 0;
@@ -17,12 +17,12 @@ export class ImportReport {
   constructor(output: Output, { isFile }: { isFile: boolean }) {
     this.#output = output;
     this.#isFile = isFile;
-    this.#bar = new ProgressBar(output, () => performance.now());
+    this.#progress = new Progress(output);
   }
 
   progress({ imported, position }: ImportProgress, sizeBytes: number | undefined): void {
     const share = sizeBytes === undefined ? undefined : position / sizeBytes;
-    this.#bar.show({ count: imported, share });
+    this.#progress.showBar({ count: imported, share });
   }
 
   faults(faults: readonly LineFault[]): void {
@@ -73,7 +73,7 @@ export class ImportReport {
   }
 
   #say(words: string): void {
-    this.#bar.clear();
+    this.#progress.clear();
     this.#output.write(`${words}\n`);
   }
 }

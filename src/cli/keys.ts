@@ -13,7 +13,7 @@ import {
 import type { Store } from '../domain/store.ts';
 import type { Io } from './command.ts';
 import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
-import { printable } from './pet-printer.ts';
+import { printable, renderTable } from './terminal.ts';
 
 const DEFAULT_OVERLAP = '24h';
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -102,13 +102,7 @@ async function list({ store, io }: KeysCall): Promise<number> {
       moment(key.lastUsedAt),
     ]),
   ];
-  const widths = rows[0]?.map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  for (const row of rows) {
-    const cells = row.map((cell, column) => cell.padEnd(widths?.[column] ?? 0));
-    io.stdout.write(`${cells.join('  ').trimEnd()}\n`);
-  }
+  io.stdout.write(renderTable(rows));
   return 0;
 }
 

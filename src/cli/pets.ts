@@ -5,7 +5,8 @@ import { INT64_MAX, INT64_MIN, parseInt64 } from '../domain/int64.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../domain/pet.ts';
 import type { Io } from './command.ts';
-import { newJsonPrinter, newTablePrinter, printable, type PetPrinter } from './pet-printer.ts';
+import { newJsonPrinter, newTablePrinter, type PetPrinter } from './pet-printer.ts';
+import { printable } from './terminal.ts';
 
 const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
 

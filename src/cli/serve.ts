@@ -1,7 +1,8 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { loadConfig, type Config } from '../config.ts';
-import { METRIC_SERIES } from '../http/metric-series.ts';
+import { METRIC_SERIES } from '../http/operations.ts';
+import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { openAdmin } from '../listeners.ts';
 import { openLog } from '../ops/log.ts';
 import { makeFirstKey, startService, type Surroundings } from '../service.ts';
@@ -70,7 +71,6 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     pool.replaceAll();
   });
   const firstKey = await makeFirstKey(config, around);
-  const { openSharedRateLimits } = await import('../http/rate-limit.ts');
   const { WorkersExposition } = await import('../ops/worker-metrics.ts');
   openSharedRateLimits(config.rateLimit, around.clock);
   const exposition = new WorkersExposition(METRIC_SERIES);

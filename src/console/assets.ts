@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { answerConditionally, type Representation } from '../http/conditional.ts';
-import type { Page } from '../http/pages.ts';
+import { respondConditionally, type Representation } from '../http/conditional.ts';
+import type { Page } from '../http/public-pages.ts';
 
 const ETAG_LENGTH = 22;
 
@@ -33,7 +33,7 @@ export function assetPage(asset: Asset): Page {
       loading = undefined;
       throw fault;
     });
-    return answerConditionally(request, await loading);
+    return respondConditionally(request, await loading);
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Page } from '../http/pages.ts';
+import type { Page } from '../http/public-pages.ts';
 import { assetPage, tighten, toJavaScript, type Asset } from './assets.ts';
 
 /** The tree; an asset's address is /assets/ and its path in it, so that imports work as they stand. */

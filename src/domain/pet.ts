@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/schema';
-import { Refusal } from './errors.ts';
+import { Refusal, shownNames } from './errors.ts';
 import { Int64 } from './int64.ts';
-import { unknownNames } from './unknown-names.ts';
 
 // Plain JSON Schema, from which TypeBox makes the types and the checks, and openapi.ts the document.
 
@@ -120,7 +119,7 @@ function refuseFaults(missing: Field[], invalid: Field[], unknown: string[]): vo
     ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
     ...invalid.map((field) => `${field} ${RULES[field]}.`),
     ...(unknown.length > 0
-      ? [`Unknown fields: ${unknownNames(unknown)}; a NewPet has name, categoryId and status.`]
+      ? [`Unknown fields: ${shownNames(unknown)}; a NewPet has name, categoryId and status.`]
       : []),
   ];
   if (faults.length === 0) return;

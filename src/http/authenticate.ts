@@ -8,44 +8,41 @@ import {
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { KeyRing } from './key-ring.ts';
-import { whenThere, type Later } from './later.ts';
 
-/** One scheme, one token. A repeated header arrives joined by a comma and so is neither. */
+/** One scheme and one token. A repeated header arrives joined by a comma, which does not match. */
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
 const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 
 const KNOWN_HEADERS_MAX = 1_000;
 
-export type Authenticate = (authorization: string | undefined) => Later<ApiKey>;
+export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
 
-/** Makes the check that stands before every operation: whose key is this, and is it good now? */
+/** Creates the check that every operation begins with: whose key is this, and may it be used now? */
 export function createAuthenticate(parts: {
   environment: Environment;
   keys: Pick<KeyRing, 'find' | 'noteUse'>;
   clock: Clock;
 }): Authenticate {
   const { environment, keys, clock } = parts;
-  // A client sends the same header with every request; parsing and hashing it once is enough. Only
-  // headers of keys that exist get in, so that nobody can fill it.
+  // A client sends the same header with every request, so the hash is cached. Only headers of keys that
+  // exist are cached, so that nobody can fill the cache.
   const hashes = new Map<string | undefined, string>();
 
-  return function authenticate(authorization) {
+  return async function authenticate(authorization) {
     const known = hashes.get(authorization);
     const hash = known ?? hashApiKey(secretIn(authorization, environment));
-    return whenThere(keys.find(hash), (found) => {
-      const key = goodKey(found, clock);
-      if (known === undefined) {
-        if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
-        hashes.set(authorization, hash);
-      }
-      keys.noteUse(key);
-      return key;
-    });
+    const key = requireUsableKey(await keys.find(hash), clock);
+    if (known === undefined) {
+      if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
+      hashes.set(authorization, hash);
+    }
+    keys.noteUse(key);
+    return key;
   };
 }
 
-function goodKey(key: ApiKey | undefined, clock: Clock): ApiKey {
-  // Most keys have no end, and need no look at the clock.
+function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
+  // Most keys have no expiry, and the clock need not be read for them.
   if (key !== undefined && key.revokedAt === undefined && key.expiresAt === undefined) return key;
   const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());
   if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
@@ -55,7 +52,7 @@ function goodKey(key: ApiKey | undefined, clock: Clock): ApiKey {
   return key;
 }
 
-/** The key in the header. A malformed one is refused here, without asking the store. */
+/** The key in the header. A malformed one is refused here, without a query. */
 function secretIn(authorization: string | undefined, environment: Environment): string {
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
     throw new Refusal('missing_api_key', `An API key is required. ${HOW}`);

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
 import { parseJson } from '../domain/json.ts';
 import { JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
@@ -41,5 +42,59 @@ function isJson(contentType: string): boolean {
   return (parameters[1] ?? '').split(';').every((parameter) => {
     const [name = '', value = ''] = parameter.split('=');
     return name.trim().toLowerCase() !== 'charset' || /^\s*"?utf-?8"?\s*$/i.test(value);
+  });
+}
+
+/** Emitted on a request, with a Refusal, when the rest of its body will not come or cannot be read. */
+export const BODY_FAULT = Symbol('body fault');
+
+/**
+ * Receives a whole body. Sends `100 Continue` only now, to a client that waits for it. Bytes beyond the limit
+ * are read and dropped, so that a client that is still sending receives the response.
+ */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bytesMax, expectsContinue }: { bytesMax: number; expectsContinue: boolean },
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = () =>
+      reject(new Refusal('body_too_large', `The body is over ${bytesMax} bytes.`));
+    const cutShort = () =>
+      reject(new Refusal('malformed_request', 'The body ended before it was complete.'));
+    if (request.readableEnded) {
+      resolve(Buffer.alloc(0));
+      return;
+    }
+    // The request was aborted during the checks, before there was a listener.
+    if (request.destroyed) {
+      cutShort();
+      return;
+    }
+    if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
+      // The client may or may not send the body now, so it is unknown where the next request begins.
+      if (expectsContinue) response.shouldKeepAlive = false;
+      tooLarge();
+      return;
+    }
+    if (expectsContinue) response.writeContinue();
+
+    const chunks: Buffer[] = [];
+    let received = 0;
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received <= bytesMax) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks.length = 0;
+      request.removeAllListeners('data').resume();
+      tooLarge();
+    });
+    request.once('end', () =>
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+    );
+    request.once('error', cutShort);
+    request.once(BODY_FAULT, reject);
   });
 }

@@ -3,7 +3,7 @@ import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts'
 
 const ETAG_LENGTH = 22;
 
-/** A 200 that a client may keep and ask about again. The ETag covers the Link, which can change alone. */
+/** A 200 that a client may cache and revalidate. The ETag covers the Link, which can change alone. */
 export interface Representation {
   etag: string;
   response: HttpResponse;
@@ -22,7 +22,7 @@ export function newRepresentation(body: string, link?: string): Representation {
   };
 }
 
-export function answerConditionally(
+export function respondConditionally(
   request: HttpRequest,
   { etag, response, notModified }: Representation,
 ): HttpResponse {

@@ -1,16 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { Connections } from './connections.ts';
 import { rawErrorResponse } from './error-response.ts';
-import { BODY_FAULT } from './read-body.ts';
+import { BODY_FAULT } from './body.ts';
 
 /** How long after an error the rest of what the client sends is read and dropped. */
 const LINGER_MS = 1_000;
 /** What node:http keeps for one parsed request, rounded up. */
 const HELD_REQUEST_BYTES = 8 * 1024;
-/** The system hands over at most this much of a connection at a time; held requests may refer to all of it. */
+/** One read from a socket returns at most this much, and held requests may keep all of it in memory. */
 const READ_BYTES_MAX = 64 * 1024;
+
+const CONNECTION = Symbol('connection');
+
+interface ConnectedSocket extends Duplex {
+  [CONNECTION]?: Connection;
+}
+
+/** The connection that a socket belongs to. */
+export function connectionOf(socket: Duplex): Connection | undefined {
+  return (socket as ConnectedSocket)[CONNECTION];
+}
 
 /**
  * One connection and the order of what happens on it. One request is handled at a time. Those that follow are
@@ -37,6 +49,7 @@ export class Connection {
   constructor(socket: Socket, all: Connections) {
     this.#socket = socket;
     this.#all = all;
+    (socket as ConnectedSocket)[CONNECTION] = this;
     // node:http resumes the socket after every request that it has parsed.
     socket.on('resume', () => this.updateReading());
     socket.once('close', () => {
@@ -75,16 +88,16 @@ export class Connection {
     });
   }
 
-  /** Whether the body of the newest request is still being received: a fault of the bytes is then a fault of it. */
+  /** Whether the body of the newest request is still being received. A malformed byte is then part of it. */
   get isReceivingBody(): boolean {
     return this.#newest !== undefined && !this.#newest.req.complete;
   }
 
-  /** Refuses the newest request, whose body is not readable, in its turn. */
+  /** Refuses the newest request, whose body cannot be read, after the responses before it. */
   refuseBody(code: ErrorCode, message: string): void {
     this.#isFinal = true;
     if (this.#newest === undefined || this.#newest.headersSent) {
-      // The request has had its response before the rest of its body.
+      // The response was sent before the rest of the body came.
       this.#closeAfterLinger();
       return;
     }
@@ -100,11 +113,11 @@ export class Connection {
     if (!response.req.complete && !response.req.readableEnded) this.#closeAfterBody(response.req);
   }
 
-  /** Called after a response was written: where the client has not taken all of it yet, that is bounded. */
+  /** Called after a response was written. Limits the time and the memory of a client that does not read it. */
   sent(response: ServerResponse): void {
     if (this.#socket.writableLength === 0) return;
     this.#updateBacklog();
-    // This timeout sees every byte that leaves; without one for so long, node:http closes the socket.
+    // This timeout is restarted by every byte that is sent. When it expires, node:http closes the socket.
     this.#socket.setTimeout(this.#all.quietMsMax);
     response.once('close', () => {
       this.#socket.setTimeout(0);
@@ -112,7 +125,7 @@ export class Connection {
     });
   }
 
-  /** Stops or resumes reading, as what is held here and by all connections demands. */
+  /** Pauses reading while requests are held here, or while all connections together hold too much. */
   updateReading(): void {
     const isToBePaused = this.#held.length > 0 || this.#all.isReadingPaused;
     if (isToBePaused !== this.#socket.isPaused()) {
@@ -167,7 +180,7 @@ export class Connection {
     this.#held.shift()?.();
     if (this.#held.length > 0) this.#waitForCurrent();
     else this.updateReading();
-    // Having finished a response, it is now the last to be closed for want of memory.
+    // It has finished a response, so it is now the last to be closed for want of memory.
     this.#all.removeBacklog(this);
     this.#updateBacklog();
   }
@@ -179,7 +192,7 @@ export class Connection {
     setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
   }
 
-  /** The same for a request whose body is still coming: its own timeout bounds it. node:http closes by `destroySoon`. */
+  /** The same while a body is being received. The timeout of the request limits it. node:http calls `destroySoon`. */
   #closeAfterBody(request: IncomingMessage): void {
     const socket = this.#socket;
     socket.destroySoon = () => {

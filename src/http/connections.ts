@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { Connection } from './connection.ts';
 
 /** How much memory clients that do not read their responses may occupy, all connections together. */
@@ -15,8 +14,8 @@ const QUIET_CHECKS = 13;
  * without finishing a response is closed, so that clients that read are the last to be affected.
  */
 export class Connections {
-  readonly #bySocket = new Map<Duplex, Connection>();
-  /** What each connection occupies, those that finished a response most recently last. */
+  readonly #all = new Set<Connection>();
+  /** Bytes by connection. The connection that finished a response most recently is the last. */
   readonly #backlog = new Map<Connection, number>();
   readonly #quietCheck: NodeJS.Timeout;
   readonly quietMsMax: number;
@@ -27,7 +26,7 @@ export class Connections {
     this.quietMsMax = quietMsMax;
     const checkMs = quietMsMax / QUIET_CHECKS;
     this.#quietCheck = setInterval(() => {
-      for (const connection of this.#bySocket.values()) connection.closeIfQuiet(checkMs);
+      for (const connection of this.#all) connection.closeIfQuiet(checkMs);
     }, checkMs).unref();
   }
 
@@ -37,15 +36,11 @@ export class Connections {
 
   add(socket: Socket): void {
     const connection = new Connection(socket, this);
-    this.#bySocket.set(socket, connection);
+    this.#all.add(connection);
     socket.once('close', () => {
-      this.#bySocket.delete(socket);
+      this.#all.delete(connection);
       this.removeBacklog(connection);
     });
-  }
-
-  get(socket: Duplex): Connection | undefined {
-    return this.#bySocket.get(socket);
   }
 
   close(): void {
@@ -76,10 +71,10 @@ export class Connections {
   #pauseReading(): void {
     if (this.#isReadingPaused) return;
     this.#isReadingPaused = true;
-    for (const connection of this.#bySocket.values()) connection.updateReading();
+    for (const connection of this.#all) connection.updateReading();
     const resume = () => {
       this.#isReadingPaused = false;
-      for (const connection of this.#bySocket.values()) connection.updateReading();
+      for (const connection of this.#all) connection.updateReading();
     };
     // The first comes before the `close` events of this turn, the second after them.
     setImmediate(() => setImmediate(resume));

@@ -1,4 +1,4 @@
-import { emptyResponse, type HttpRequest, type HttpResponse } from './message.ts';
+import type { HttpRequest } from './message.ts';
 
 const EXPOSED =
   'Link, ETag, Location, Deprecation, Sunset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotency-Replayed, Preference-Applied';
@@ -6,7 +6,7 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-None-Match, Prefer, X-Request-Id, traceparent';
 const PREFLIGHT_SECONDS = 600;
 
-/** What browsers of other origins are told. Without configured origins, nothing at all. */
+/** What browsers of the configured origins are told. */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
@@ -14,9 +14,8 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** For every answer: caches must know that the answer depends on who asks. */
+  /** For every response: caches must know that the response depends on the origin. */
   headers(request: HttpRequest): string[] {
-    if (this.#origins.size === 0) return [];
     const { origin } = request.headers;
     if (origin === undefined || !this.#origins.has(origin)) return ['Vary', 'Origin'];
     return [
@@ -29,15 +28,11 @@ export class Cors {
     ];
   }
 
-  /** Answers OPTIONS, which needs no key; a preflight of a configured origin hears what it may send. */
-  answerOptions(request: HttpRequest, methods: readonly string[]): HttpResponse {
-    const allow = methods.join(', ');
-    const { origin } = request.headers;
-    const isPreflight =
-      origin !== undefined &&
-      this.#origins.has(origin) &&
-      request.headers['access-control-request-method'] !== undefined;
-    const preflight = [
+  /** For the response to OPTIONS: a preflight of a configured origin is told what it may send. */
+  preflightHeaders({ headers }: HttpRequest, allow: string): string[] {
+    const isKnown = headers.origin !== undefined && this.#origins.has(headers.origin);
+    if (!isKnown || headers['access-control-request-method'] === undefined) return [];
+    return [
       'Access-Control-Allow-Methods',
       allow,
       'Access-Control-Allow-Headers',
@@ -45,6 +40,5 @@ export class Cors {
       'Access-Control-Max-Age',
       String(PREFLIGHT_SECONDS),
     ];
-    return emptyResponse(204, ['Allow', allow, ...(isPreflight ? preflight : [])]);
   }
 }

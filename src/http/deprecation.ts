@@ -1,7 +1,7 @@
 import { errorResponse } from './error-response.ts';
 import type { HttpResponse } from './message.ts';
 
-/** An operation on its way out: since when, until when, and what to use instead. */
+/** Since when an operation is deprecated, when it is removed, and what to use instead. */
 export interface Deprecation {
   since: Date;
   removedAt: Date;
@@ -9,7 +9,7 @@ export interface Deprecation {
   successorPath: string;
 }
 
-/** The dates of the specification; the deprecation dates from the interface's first version. */
+/** The specification gives the date of removal. The deprecation began with interface version 1.0.0. */
 export const GET_PET_DEPRECATION: Deprecation = {
   since: new Date('2026-11-14T00:00:00Z'),
   removedAt: new Date('2030-12-05T00:00:00Z'),
@@ -18,8 +18,12 @@ export const GET_PET_DEPRECATION: Deprecation = {
 
 export const DEPRECATIONS_PAGE = '/docs/deprecations';
 
-/** On every answer of the operation: RFC 9745, RFC 8594 and two links. */
-export function deprecationHeaders(deprecation: Deprecation, baseUrl: string): string[] {
+/** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
+export function deprecationHeaders(
+  deprecation: Deprecation | undefined,
+  baseUrl: string,
+): readonly string[] {
+  if (deprecation === undefined) return [];
   const site = baseUrl.replace(/\/v1$/, '');
   return [
     'Deprecation',

@@ -2,9 +2,8 @@ import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
-import type { Later } from './later.ts';
 
-/** A revoked key stops working everywhere within this time, or nothing works. */
+/** A revoked key is refused everywhere within this time. Older keys in memory are not used at all. */
 const STALENESS_MAX_MS = 5_000;
 const REFRESH_INTERVAL_MS = 2_000;
 const USE_RECORD_INTERVAL_MS = 30_000;
@@ -18,7 +17,7 @@ const LOOK_UPS_IN_FLIGHT_MAX = 2;
 /** Requests that may wait for the next refresh at once. */
 const WAITING_MAX = 1_000;
 
-/** A failed round shows in the age of the ring, and the next round tries again. */
+/** A failed round is not reported: the keys grow older, and the next round tries again. */
 function every(intervalMs: number, work: () => Promise<void>): NodeJS.Timeout {
   return setInterval(() => void work().catch(() => undefined), intervalMs).unref();
 }
@@ -31,8 +30,8 @@ interface LookUp {
 }
 
 /**
- * The keys in memory, so that checking one needs no query. They are read again every two seconds; where
- * that fails for longer than a revocation may take, the ring refuses to vouch for any key.
+ * The keys in memory, so that checking one needs no query. They are read again every two seconds. If that
+ * fails for longer than a revocation may take, no key is accepted.
  *
  * An unknown key may have been made a moment ago by another process, so it is looked up: once between two
  * refreshes, and only while the limits above allow it. Otherwise it waits for the next refresh.
@@ -44,7 +43,7 @@ export class KeyRing {
   #keys = new Map<string, ApiKey>();
   #freshAtMs = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
-  /** By hash: the look-ups that no refresh has made superfluous yet. */
+  /** By hash: the look-ups that are newer than the last refresh. */
   readonly #lookUps = new Map<string, LookUp>();
   #lookUpsInFlight = 0;
   #waiting: (() => void)[] = [];
@@ -69,7 +68,8 @@ export class KeyRing {
     await this.#recordUse().catch(() => undefined);
   }
 
-  find(hash: string): Later<ApiKey | undefined> {
+  /** A known key at once, any other after a look-up. */
+  find(hash: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const isStale = this.#clock.elapsedMs() - this.#freshAtMs > STALENESS_MAX_MS;
     return (isStale ? undefined : this.#keys.get(hash)) ?? this.#ask(hash, isStale);
   }
@@ -109,7 +109,7 @@ export class KeyRing {
     }
   }
 
-  /** Of two reads that overlap either may be the newer one, but a key once revoked stays revoked. */
+  /** If two reads overlap, either may be the newer one. A key that one of them found revoked stays revoked. */
   #learn(key: ApiKey): ApiKey {
     const known = this.#keys.get(key.hash);
     if (known?.revokedAt !== undefined) return known;
@@ -132,7 +132,7 @@ export class KeyRing {
     if (!this.#usedSinceRecord.has(key.id)) this.#usedSinceRecord.set(key.id, this.#clock.now());
   }
 
-  /** Those who need fresh keys at the same moment share one reading. */
+  /** Requests that need fresh keys at the same moment share one query. */
   #refresh(): Promise<void> {
     this.#refreshing ??= this.#readKeys().finally(() => {
       this.#refreshing = undefined;

@@ -1,9 +1,15 @@
+/**
+ * What is used of node:http. Importing it would also load its WebSocket client: 13 MiB, and 50 ms of every
+ * start, for something that the service does not use.
+ */
+export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+
 /** A request as the core sees it: no socket, so that a test can make one. */
 export interface HttpRequest {
   method: string;
-  /** The request target as sent, in origin form: path and query. */
+  /** The request target as it was sent: path and query, or the absolute form. */
   target: string;
-  /** By lower-case name. Values of a repeated header are joined by ", ", as RFC 9110 has it. */
+  /** By lower-case name. Values of a repeated header are joined by ", " (RFC 9110). */
   headers: Readonly<Record<string, string | undefined>>;
   /** Reads the whole body, or refuses with `body_too_large`. */
   readBody: (bytesMax: number) => Promise<Buffer>;
@@ -14,8 +20,13 @@ export interface HttpResponse {
   /** Name, value, name, value, …: the form in which node:http takes them without copying. */
   headers: readonly string[];
   body: string | Uint8Array;
-  /** For a body of ASCII alone, which then leaves as it stands in memory. */
+  /** For a body of ASCII alone, which node:http then sends without encoding it again. */
   encoding?: 'latin1' | undefined;
+}
+
+/** Makes the response to a request; it never throws. */
+export interface Handler {
+  handle(request: HttpRequest): Promise<HttpResponse>;
 }
 
 export const JSON_MEDIA_TYPE = 'application/json';
@@ -36,4 +47,12 @@ export function jsonResponse(
 
 export function emptyResponse(status: number, headers: readonly string[] = []): HttpResponse {
   return { status, headers, body: '' };
+}
+
+const REQUEST_ID = /^[\w.-]{1,128}$/;
+
+/** The id that names a request in its response and in the log: the caller's own where it is well-formed. */
+export function requestIdOf(headers: HttpRequest['headers'], newRequestId: () => string): string {
+  const given = headers['x-request-id'];
+  return given !== undefined && REQUEST_ID.test(given) ? given : newRequestId();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ERROR_STATUS } from '../domain/errors.ts';
+import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { openApiDocument } from './openapi.ts';
 
 interface Described {
@@ -66,14 +66,14 @@ test('every error answer has the Error body with an example of each of its codes
         const json = content?.['application/json'];
         assert.deepEqual(json?.schema, { $ref: '#/components/schemas/Error' });
         for (const code of Object.keys(json?.examples ?? {})) {
-          assert.equal(String(ERROR_STATUS[code as keyof typeof ERROR_STATUS]), status);
+          assert.equal(String(ERRORS[code as ErrorCode].status), status);
           shown.add(code);
         }
       }
     }
   }
   // These two are answers of no operation: the path or the method is not one.
-  const expected = Object.keys(ERROR_STATUS).filter(
+  const expected = Object.keys(ERRORS).filter(
     (code) => code !== 'route_not_found' && code !== 'method_not_allowed',
   );
   assert.deepEqual([...shown].toSorted(), expected.toSorted());

@@ -1,13 +1,13 @@
 import type { Scope } from '../domain/api-key.ts';
-import type { ErrorCode } from '../domain/errors.ts';
+import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../domain/idempotency.ts';
 import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { GET_PET_DEPRECATION, type Deprecation } from './deprecation.ts';
-import type { Later } from './later.ts';
 import type { HttpResponse } from './message.ts';
-import { createPet, getPet, listPets, type OperationCall } from './pets.ts';
+import type { RequestContext } from './app.ts';
+import { createPet, getPet, listPets, type PetsParts } from './pets.ts';
 
 export interface Parameter {
   name: string;
@@ -39,7 +39,7 @@ export interface Operation {
   /** Beside those that every operation can give. */
   errors: readonly ErrorCode[];
   deprecation?: Deprecation;
-  perform: (call: OperationCall) => Later<HttpResponse>;
+  handler: (context: RequestContext, parts: PetsParts) => Promise<HttpResponse>;
 }
 
 const prefer: Parameter = {
@@ -109,7 +109,7 @@ export const operations: readonly Operation[] = [
       },
     },
     errors: ['invalid_parameter', 'unknown_parameter', 'invalid_cursor'],
-    perform: listPets,
+    handler: listPets,
   },
   {
     id: 'createPet',
@@ -149,7 +149,7 @@ export const operations: readonly Operation[] = [
       'unsupported_media_type',
       'idempotency_key_reused',
     ],
-    perform: createPet,
+    handler: createPet,
   },
   {
     id: 'getPet',
@@ -183,6 +183,31 @@ export const operations: readonly Operation[] = [
     },
     errors: ['pet_not_found', 'operation_removed', 'unknown_parameter'],
     deprecation: GET_PET_DEPRECATION,
-    perform: getPet,
+    handler: getPet,
   },
+];
+
+/** What a request of any operation can be refused with, beside the errors of its own. */
+const ERRORS_OF_ALL: readonly ErrorCode[] = [
+  'missing_api_key',
+  'insufficient_scope',
+  'rate_limited',
+  'request_timeout',
+  'internal_error',
+  'unavailable',
+];
+/** The statuses of requests that belong to no operation: pages, health, OPTIONS and refusals. */
+const STATUSES_OF_OTHER = [200, 204, 304, 401, 404, 405, 500, 503];
+
+/**
+ * Every operation with every status it can have. A counter that begins when its first event happens begins
+ * at 1, and `increase()` of Prometheus misses that event.
+ */
+export const METRIC_SERIES: readonly (readonly [operation: string, status: number])[] = [
+  ...operations.flatMap(({ id, answers, errors }) => {
+    const refused = [...errors, ...ERRORS_OF_ALL].map((code) => ERRORS[code].status);
+    const statuses = new Set([...Object.keys(answers).map(Number), ...refused]);
+    return [...statuses].map((status) => [id, status] as const);
+  }),
+  ...STATUSES_OF_OTHER.map((status) => ['other', status] as const),
 ];

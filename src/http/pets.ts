@@ -1,59 +1,47 @@
-import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, parseIdempotencyKey } from '../domain/idempotency.ts';
 import { parseInt64 } from '../domain/int64.ts';
+import { petJson } from '../domain/json.ts';
 import { LIMIT_DEFAULT, newCursor, parsePageRequest, type PageRequest } from '../domain/page.ts';
 import { newPet, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
+import type { RequestContext } from './app.ts';
 import { readJsonBody } from './body.ts';
-import { GET_PET_DEPRECATION, isRemoved } from './deprecation.ts';
-import { answerConditionally, newRepresentation, type Representation } from './conditional.ts';
-import { petJson } from '../domain/json.ts';
-import { whenThere, type Later } from './later.ts';
-import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
-import type { PageCache } from './page-cache.ts';
+import { newRepresentation, respondConditionally, type Representation } from './conditional.ts';
+import { GET_PET_DEPRECATION } from './deprecation.ts';
+import { jsonResponse, type HttpResponse } from './message.ts';
+import type { ResponseCache } from './response-cache.ts';
+import { parseQuery } from './router.ts';
+
+/** The parts of the service that the operations use. */
+export interface PetsParts {
+  store: Store;
+  cache: ResponseCache;
+  clock: Clock;
+  metrics: Metrics;
+  /** How clients reach the service, ending in /v1. */
+  baseUrl: string;
+}
 
 const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 
-/** What an operation is given: the request, already let in, and the parts of the service it may use. */
-export interface OperationCall {
-  request: HttpRequest;
-  caller: ApiKey;
-  /** Reads the query parameters the operation knows; called where a 400 has its turn. */
-  readQuery: () => Readonly<Record<string, string>>;
-  /** The text in the place of the path parameter; empty where the path has none. */
-  pathParameter: string;
-  /** The caller asked for `Prefer: handling=strict`. */
-  isStrict: boolean;
-  store: Store;
-  cache: PageCache;
-  clock: Clock;
-  baseUrl: string;
-  metrics: Metrics;
+export async function listPets(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+  const page = await parts.cache.get(cacheKey(context), () => representPage(context, parts));
+  return respondConditionally(context.request, page);
 }
 
-export function listPets(call: OperationCall): Later<HttpResponse> {
-  const representation = keptOrMade(call, () => representPage(call));
-  return whenThere(representation, (found) => answerConditionally(call.request, found));
+/** The same target gets the same response; only a strict caller may be refused where others are not. */
+function cacheKey({ request, isStrict }: RequestContext): string {
+  return isStrict ? `${request.target} strict` : request.target;
 }
 
-/** The same target asks for the same thing; only a strict caller may be refused where others are not. */
-function keptOrMade(
-  { cache, request, isStrict }: OperationCall,
-  make: () => Promise<Representation>,
-): Later<Representation> {
-  const key = isStrict ? `${request.target} strict` : request.target;
-  return cache.get(key, make);
-}
-
-async function representPage({
-  readQuery,
-  store,
-  baseUrl,
-}: OperationCall): Promise<Representation> {
-  const { limit, status, cursor } = readQuery();
+async function representPage(
+  context: RequestContext,
+  { store, baseUrl }: PetsParts,
+): Promise<Representation> {
+  const { limit, status, cursor } = parseQuery(context);
   const page = parsePageRequest({ limit, status, cursor });
   // One animal more than the page holds tells that another page follows.
   const found = await store.listPetJson({ ...page, count: page.limit + 1 });
@@ -77,48 +65,46 @@ function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {
   return `${baseUrl}/pets${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
 }
 
-export async function createPet(call: OperationCall): Promise<HttpResponse> {
-  const { request, store, clock, baseUrl } = call;
-  const body = await readJsonBody(request);
-  call.readQuery();
-  const pet = newPet(body, { refuseUnknown: call.isStrict });
-  const creation = await store.createPet(pet, claimOf(call, pet));
+export async function createPet(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+  const { store, clock, metrics, baseUrl } = parts;
+  const body = await readJsonBody(context.request);
+  parseQuery(context);
+  const pet = newPet(body, { refuseUnknown: context.isStrict });
+  const creation = await store.createPet(pet, claimOf(context, pet, clock.now()));
   if (creation.kind === 'claim_conflict') {
     throw new Refusal(
       'idempotency_key_reused',
       'This Idempotency-Key was used for another animal; use a new key for a new animal.',
     );
   }
-  if (creation.kind === 'created') call.metrics.petsCreated += 1;
+  if (creation.kind === 'created') metrics.petsCreated += 1;
+  // The new animal has an address only as long as getPet exists.
+  const hasAddress = clock.now() < GET_PET_DEPRECATION.removedAt;
   return jsonResponse(201, petJson(creation.pet), [
     'Cache-Control',
     'no-store',
-    // A new animal can be pointed at only as long as it can be fetched.
-    ...(isRemoved(GET_PET_DEPRECATION, clock.now())
-      ? []
-      : ['Location', `${baseUrl}/pets/${creation.pet.id}`]),
+    ...(hasAddress ? ['Location', `${baseUrl}/pets/${creation.pet.id}`] : []),
     ...(creation.kind === 'replayed' ? ['Idempotency-Replayed', 'true'] : []),
   ]);
 }
 
-function claimOf({ request, caller, clock }: OperationCall, pet: NewPet) {
+function claimOf({ request, keyId }: RequestContext, pet: NewPet, now: Date) {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
-  const scope = { apiKeyId: caller.id, now: clock.now() };
-  return newIdempotencyClaim(parseIdempotencyKey(key), pet, scope);
+  return newIdempotencyClaim(parseIdempotencyKey(key), pet, { apiKeyId: keyId, now });
 }
 
-export function getPet(call: OperationCall): Later<HttpResponse> {
-  const representation = keptOrMade(call, () => representPet(call));
-  return whenThere(representation, (found) => answerConditionally(call.request, found));
+export async function getPet(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+  const pet = await parts.cache.get(cacheKey(context), () => representPet(context, parts));
+  return respondConditionally(context.request, pet);
 }
 
-async function representPet({
-  readQuery,
-  pathParameter,
-  store,
-}: OperationCall): Promise<Representation> {
-  readQuery();
+async function representPet(
+  context: RequestContext,
+  { store }: PetsParts,
+): Promise<Representation> {
+  parseQuery(context);
+  const { pathParameter } = context;
   const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
   const pet = id === undefined ? undefined : await store.findPet(id);
   if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');

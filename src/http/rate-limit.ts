@@ -2,7 +2,6 @@ import cluster from 'node:cluster';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import { errorResponse } from './error-response.ts';
-import { whenThere, type Later } from './later.ts';
 import type { HttpResponse } from './message.ts';
 
 export interface RateLimit {
@@ -10,11 +9,15 @@ export interface RateLimit {
   windowSeconds: number;
 }
 
-export interface RateVerdict {
-  /** `RateLimit` and `RateLimit-Policy`, for every response to this key. */
-  headers: string[];
-  refusal: HttpResponse | undefined;
+/** How far a key is through its limit, this request included. */
+export interface RateUsage {
+  limit: RateLimit;
+  /** The requests left in the window; below 0 where there are none. */
+  left: number;
+  secondsLeft: number;
 }
+
+export type CountRequest = (keyId: string) => RateUsage | Promise<RateUsage>;
 
 /** The primary counts in microseconds; one that takes this long is stopped or overloaded. */
 const COUNT_TIMEOUT_MS = 5_000;
@@ -30,39 +33,46 @@ interface Usage {
 type CountUsage<Result> = (keyId: string) => Result;
 
 /** A message from a worker to the primary, and its reply: one usage per key, in the same order. */
-interface CountRequest {
+interface CountMessage {
   countUsage: string[];
 }
 interface CountReply {
   usages: Usage[];
 }
 
-/** Counts the requests of each key, and says what the headers and perhaps the refusal are. */
+/** Counts the requests of each key. Workers count together, in the primary: the limit is that of the key. */
 export function createRateLimit(
   limit: RateLimit,
   { isWorker, clock }: { isWorker: boolean; clock: Clock },
-): (keyId: string) => Later<RateVerdict> {
-  const { requests, windowSeconds } = limit;
-  // Workers count together, in the primary: the limit is that of the key, not of the process.
-  const countUsage = isWorker ? countInPrimary() : countHere(limit, clock);
-  return (keyId) =>
-    whenThere<Usage, RateVerdict>(countUsage(keyId), ({ used, leftMs }) => {
-      const secondsLeft = Math.ceil(leftMs / 1000);
-      const headers = [
-        'RateLimit-Policy',
-        `"default";q=${requests};w=${windowSeconds}`,
-        'RateLimit',
-        `"default";r=${Math.max(0, requests - used)};t=${secondsLeft}`,
-      ];
-      return { headers, refusal: used > requests ? rateLimited(secondsLeft) : undefined };
-    });
+): CountRequest {
+  const usageOf = ({ used, leftMs }: Usage): RateUsage => ({
+    limit,
+    left: limit.requests - used,
+    secondsLeft: Math.ceil(leftMs / 1000),
+  });
+  if (!isWorker) {
+    const countUsage = countHere(limit, clock);
+    return (keyId) => usageOf(countUsage(keyId));
+  }
+  const countUsage = countInPrimary();
+  return async (keyId) => usageOf(await countUsage(keyId));
+}
+
+/** For every response to a key (IETF draft 11). */
+export function rateLimitHeaders({ limit, left, secondsLeft }: RateUsage): string[] {
+  return [
+    'RateLimit-Policy',
+    `"default";q=${limit.requests};w=${limit.windowSeconds}`,
+    'RateLimit',
+    `"default";r=${Math.max(0, left)};t=${secondsLeft}`,
+  ];
 }
 
 /** In the primary: keeps the counts of all its workers. */
 export function openSharedRateLimits(limit: RateLimit | undefined, clock: Clock): void {
   if (limit === undefined) return;
   const countUsage = countHere(limit, clock);
-  cluster.on('message', (worker, message: Partial<CountRequest> | null) => {
+  cluster.on('message', (worker, message: Partial<CountMessage> | null) => {
     if (message?.countUsage === undefined) return;
     const reply: CountReply = { usages: message.countUsage.map(countUsage) };
     // Without a callback, a worker that has died in the meantime would end the primary.
@@ -106,7 +116,7 @@ function countInPrimary(): CountUsage<Promise<Usage>> {
     if (asked.length > 0 || waiting.size === 0) return;
     asked = [...waiting];
     waiting.clear();
-    const request: CountRequest = { countUsage: asked.map(({ keyId }) => keyId) };
+    const request: CountMessage = { countUsage: asked.map(({ keyId }) => keyId) };
     // Where the primary is gone, no reply comes and the worker is about to end.
     process.send?.(request, undefined, undefined, () => undefined);
   }
@@ -138,7 +148,7 @@ function countInPrimary(): CountUsage<Promise<Usage>> {
     });
 }
 
-function rateLimited(secondsLeft: number): HttpResponse {
+export function rateLimited({ secondsLeft }: RateUsage): HttpResponse {
   return errorResponse(
     'rate_limited',
     `This API key has used up its requests; try again in ${secondsLeft} seconds.`,

@@ -17,39 +17,37 @@ function openRequestLog(t: TestContext, level: LogLevel = 'info') {
     method: 'GET',
     target: '/v1/pets',
     headers: {},
-    turn: undefined,
     readBody: async () => Buffer.alloc(0),
   };
   return {
     lines,
     add: (outcome: Partial<Outcome>): void => {
       count += 1;
-      const passage = {
-        startedMs: 0,
+      const context = {
+        request,
         requestId: `request-${count}`,
+        startedMs: 0,
+        isStrict: false,
+        query: '',
+        pathParameter: '',
         operation: listPets,
         keyId: 'key_a',
         headers: [],
       };
-      requestLog.add(request, passage, {
-        status: 200,
-        durationMs: 1,
-        fault: undefined,
-        ...outcome,
-      });
+      requestLog.add(context, { status: 200, durationMs: 1, error: undefined, ...outcome });
     },
   };
 }
 
 function unavailable(): Partial<Outcome> {
-  const fault = new Refusal('unavailable', 'Try again.', { cause: new Error('the disk is gone') });
-  return { status: 503, fault };
+  const error = new Refusal('unavailable', 'Try again.', { cause: new Error('the disk is gone') });
+  return { status: 503, error };
 }
 
 test('of refused requests of one kind the first has a line with its id and cause, and the others are counted', (t) => {
   const { lines, add } = openRequestLog(t);
   for (let index = 0; index < 1_000; index += 1) add(unavailable());
-  add({ status: 503, fault: new Refusal('overloaded', 'Too many.') });
+  add({ status: 503, error: new Refusal('overloaded', 'Too many.') });
   assert.deepEqual(
     lines.map(({ requestId, status, msg }) => [requestId, status, msg]),
     [
@@ -90,7 +88,7 @@ test('slow requests of one kind are counted in the same way', (t) => {
 
 test('a request that failed for a reason nobody foresaw always has its own line', (t) => {
   const { lines, add } = openRequestLog(t);
-  for (let index = 0; index < 3; index += 1) add({ status: 500, fault: new Error('a defect') });
+  for (let index = 0; index < 3; index += 1) add({ status: 500, error: new Error('a defect') });
   assert.deepEqual(
     lines.map(({ requestId }) => requestId),
     ['request-1', 'request-2', 'request-3'],

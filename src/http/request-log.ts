@@ -1,33 +1,22 @@
 import { Refusal } from '../domain/errors.ts';
 import type { Log } from '../ops/log.ts';
-import type { HttpRequest } from './message.ts';
-import type { Operation } from './operations.ts';
-
-/** What becomes known about a request on its way through; the answer and the log line need it. */
-export interface Passage {
-  startedMs: number;
-  requestId: string;
-  operation: Operation | undefined;
-  keyId: string | undefined;
-  /** Headers for whatever answer it will be. */
-  headers: string[];
-}
+import type { RequestContext } from './app.ts';
 
 export interface Outcome {
   status: number;
   durationMs: number;
-  fault: unknown;
+  error: unknown;
 }
 
-const SLOW_REQUEST_MS = 1_000;
+export const SLOW_REQUEST_MS = 1_000;
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
 /** After a failed or slow request has its line, others of its kind are counted for this long. */
 const COUNTED_MS = 10_000;
 
 /**
- * Writes one line for a failed or slow request, and for any other only at level debug: one line per request
- * costs a third of the throughput. Never a key, a body or an Authorization header.
+ * Writes the line of a failed or slow request, and at level debug of any other. Never a key, a body or an
+ * Authorization header.
  *
  * Refused and slow requests can be provoked in any number. Only the first of each kind has a line with its
  * id and cause; those that follow it are counted, and the count is written at the end of the interval.
@@ -40,30 +29,30 @@ export class RequestLog {
     this.#log = log;
   }
 
-  add(request: HttpRequest, passage: Passage, { status, durationMs, fault }: Outcome): void {
+  add(context: RequestContext, { status, durationMs, error }: Outcome): void {
+    const { request, requestId, keyId } = context;
     const hasFailed = status >= 500;
     const isSlow = durationMs >= SLOW_REQUEST_MS;
     const isDebug = this.#log.isLevelEnabled('debug');
-    if (!hasFailed && !isSlow && !isDebug) return;
     const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
     const message = hasFailed ? 'request failed' : isSlow ? 'request was slow' : 'request';
-    const operation = passage.operation?.id;
-    // A fault of another type is a defect of the service, and each one has its cause in the log.
-    const isForeseen = fault === undefined || fault instanceof Refusal;
+    const operation = context.operation?.id;
+    // An error of another type is a defect of the service, and each one has its cause in the log.
+    const isForeseen = error === undefined || error instanceof Refusal;
     if (isForeseen && !isDebug) {
-      const kind = { operation, status, code: fault?.code };
+      const kind = { operation, status, code: error?.code };
       if (this.#isRepeated(kind, level, message)) return;
     }
     this.#log[level](
       {
-        requestId: passage.requestId,
+        requestId,
         traceId: TRACE_PARENT.exec(request.headers['traceparent'] ?? '')?.[1],
-        keyId: passage.keyId,
+        keyId: keyId || undefined,
         method: request.method,
         operation,
         status,
         durationMs: Math.round(durationMs * 1000) / 1000,
-        err: hasFailed ? causeOf(fault) : undefined,
+        err: hasFailed ? causeOf(error) : undefined,
       },
       message,
     );
@@ -83,6 +72,6 @@ export class RequestLog {
   }
 }
 
-function causeOf(fault: unknown): unknown {
-  return fault instanceof Refusal ? (fault.cause ?? fault.message) : fault;
+function causeOf(error: unknown): unknown {
+  return error instanceof Refusal ? (error.cause ?? error.message) : error;
 }

@@ -1,12 +1,19 @@
-import { operations, type Operation } from './operations.ts';
+import { Refusal, shownNames } from '../domain/errors.ts';
+import type { RequestContext } from './app.ts';
+import type { Operation } from './operations.ts';
 
-/** Where every operation lives: the prefix of the interface version. */
-export const PREFIX = '/v1';
+/** The prefix of the interface version, under which every operation has its path. */
+const PREFIX = '/v1';
+
+/** Whether a path belongs to the interface, so that a key is needed. */
+export function isInInterface(path: string): boolean {
+  return path.startsWith(PREFIX) && (path.length === PREFIX.length || path[PREFIX.length] === '/');
+}
 
 export interface Route {
-  /** By method. HEAD is answered by GET. */
+  /** By method. HEAD is handled as GET. */
   byMethod: ReadonlyMap<string, Operation>;
-  /** What `Allow` says. */
+  /** The value of `Allow`. */
   methods: readonly string[];
   pathParameter: string;
 }
@@ -17,39 +24,42 @@ interface RoutePattern extends Omit<Route, 'pathParameter'> {
   hasParameter: boolean;
 }
 
-const patterns: RoutePattern[] = [];
+/** The paths of the operations, and how each is found. */
+export class Router {
+  readonly #patterns: readonly RoutePattern[];
+  /** Every method that some operation has, for `OPTIONS *`. */
+  readonly allMethods: readonly string[];
 
-for (const [path, sharing] of Map.groupBy(operations, (operation) => operation.path)) {
+  constructor(operations: readonly Operation[]) {
+    this.#patterns = [...Map.groupBy(operations, ({ path }) => path)].map(newPattern);
+    this.allMethods = [...new Set(this.#patterns.flatMap(({ methods }) => methods))];
+  }
+
+  /** Compares the path with each pattern: there are two, and a table would have to hash the path first. */
+  find(path: string): Route | undefined {
+    for (const { stem, hasParameter, byMethod, methods } of this.#patterns) {
+      if (!hasParameter) {
+        if (path === stem) return { byMethod, methods, pathParameter: '' };
+      } else if (path.startsWith(stem)) {
+        const pathParameter = path.slice(stem.length);
+        if (pathParameter !== '' && !pathParameter.includes('/')) {
+          return { byMethod, methods, pathParameter };
+        }
+      }
+    }
+    return undefined;
+  }
+}
+
+function newPattern([path, operations]: [string, Operation[]]): RoutePattern {
   const byMethod = new Map<string, Operation>();
-  for (const operation of sharing) {
+  for (const operation of operations) {
     byMethod.set(operation.method, operation);
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  patterns.push({
-    byMethod,
-    methods: [...byMethod.keys(), 'OPTIONS'],
-    stem,
-    hasParameter: parameter !== undefined,
-  });
-}
-
-/** Every method that some operation has, for `OPTIONS *`. */
-export const ALL_METHODS = [...new Set(patterns.flatMap(({ methods }) => methods))];
-
-/** Compares with each in turn: there are two, and a table of them would have to hash the path first. */
-export function findRoute(path: string): Route | undefined {
-  for (const { stem, hasParameter, byMethod, methods } of patterns) {
-    if (!hasParameter) {
-      if (path === stem) return { byMethod, methods, pathParameter: '' };
-    } else if (path.startsWith(stem)) {
-      const pathParameter = path.slice(stem.length);
-      if (pathParameter !== '' && !pathParameter.includes('/')) {
-        return { byMethod, methods, pathParameter };
-      }
-    }
-  }
-  return undefined;
+  const methods = [...byMethod.keys(), 'OPTIONS'];
+  return { byMethod, methods, stem, hasParameter: parameter !== undefined };
 }
 
 export interface Target {
@@ -79,4 +89,38 @@ function decodePath(path: string): string {
   } catch {
     return path;
   }
+}
+
+const NO_VALUES: Readonly<Record<string, string>> = Object.freeze({});
+
+/**
+ * Reads the query parameters that the operation knows. One that is given twice is refused, because either
+ * choice would surprise somebody; an unknown one is refused only where the caller asked for strictness.
+ */
+export function parseQuery({
+  query,
+  operation,
+  isStrict,
+}: Pick<RequestContext, 'query' | 'operation' | 'isStrict'>): Readonly<Record<string, string>> {
+  if (query === '') return NO_VALUES;
+  const names = operation?.parameters.flatMap((each) => (each.in === 'query' ? [each.name] : []));
+  const values: Record<string, string> = {};
+  const unknown: string[] = [];
+  // URLSearchParams would drop a question mark at the beginning, which here is part of a name.
+  for (const [name, value] of new URLSearchParams(query.startsWith('?') ? `&${query}` : query)) {
+    if (names?.includes(name) !== true) {
+      unknown.push(name);
+    } else if (Object.hasOwn(values, name)) {
+      throw new Refusal('invalid_parameter', `${name} was given twice; it must be given once.`);
+    } else {
+      values[name] = value;
+    }
+  }
+  if (unknown.length > 0 && isStrict) {
+    throw new Refusal(
+      'unknown_parameter',
+      `Unknown query parameters: ${shownNames(unknown)}; this operation has ${names?.join(', ') || 'none'}.`,
+    );
+  }
+  return values;
 }

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 async function openConnection(context: TestContext, body = 'hello'): Promise<Socket> {
   const length = ['Content-Length', String(body.length)];
   const server = await openServer({
-    createHandle: () => () => ({ status: 200, headers: length, body }),
+    createHandler: () => ({ handle: async () => ({ status: 200, headers: length, body }) }),
     host: '127.0.0.1',
     port: 0,
     newRequestId: () => 'x',

@@ -1,21 +1,20 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Handle } from './app.ts';
-import { explainClientFault, headFault, type ClientFault, type Explained } from './client-fault.ts';
-import type { Connection } from './connection.ts';
+import { explainClientFault, HTTP_VERSION_FAULT, TARGET_LENGTH_MAX } from './client-error.ts';
+import type { ClientFault, Explained } from './client-error.ts';
+import { connectionOf, type Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { errorResponse } from './error-response.ts';
-import type { HttpResponse } from './message.ts';
-import { createServer } from './node-http.ts';
-import { readBody } from './read-body.ts';
-import { requestIdOf } from './request-id.ts';
+import { createServer, requestIdOf, type Handler, type HttpResponse } from './message.ts';
+import { readBody } from './body.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 200;
 const CONNECTIONS_MAX = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-/** How long an idle connection may still bring a request after the service was told to end. */
+/** How long an idle connection may still send a request after the service was told to stop. */
 const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
 
@@ -23,13 +22,13 @@ export interface HttpServer {
   port: number;
   /** Stops accepting, and nothing else: connections are served as before. */
   stopListening(): void;
-  /** Stops accepting, answers what is in flight, and after the grace period cuts what still hangs. */
+  /** Stops accepting, finishes the requests in flight, and closes what is left after the grace period. */
   close(graceMs: number): Promise<void>;
 }
 
 export interface ServerParts {
   /** Called once, with the port that was bound, before the first request is read. */
-  createHandle: (port: number) => Handle;
+  createHandler: (port: number) => Handler;
   host: string;
   port: number;
   newRequestId: () => string;
@@ -37,55 +36,55 @@ export interface ServerParts {
   quietMsMax?: number;
 }
 
-/** Opens the door: everything about sockets is here, and nothing about animals. */
+/** Listens for requests. Everything about sockets is here and in connection.ts, and nothing about animals. */
 export async function openServer(parts: ServerParts): Promise<HttpServer> {
-  const door = new Door(parts);
-  const port = await door.open(parts.host, parts.port);
+  const listener = new HttpListener(parts);
+  const port = await listener.open(parts.host, parts.port);
   return {
     port,
-    stopListening: () => door.stopListening(),
-    close: (graceMs) => door.close(graceMs),
+    stopListening: () => listener.stopListening(),
+    close: (graceMs) => listener.close(graceMs),
   };
 }
 
-class Door {
+class HttpListener {
   readonly #server: Server;
-  readonly #createHandle: (port: number) => Handle;
+  readonly #createHandler: (port: number) => Handler;
   readonly #newRequestId: () => string;
   readonly #connections: Connections;
-  #handle: Handle | undefined;
+  #handler: Handler | undefined;
   #isClosing = false;
   readonly #closed = Promise.withResolvers<void>();
 
-  constructor({ createHandle, newRequestId, quietMsMax }: ServerParts) {
-    this.#createHandle = createHandle;
+  constructor({ createHandler, newRequestId, quietMsMax }: ServerParts) {
+    this.#createHandler = createHandler;
     this.#newRequestId = newRequestId;
     this.#connections = new Connections(quietMsMax);
     this.#server = createServer({
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      // A timer for every connection, moved with every request, costs more than a look at them now and then.
+      // One timer per connection, restarted by every request, costs more than a check of all every 5 seconds.
       keepAliveTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_SWEEP_MS,
-      // A repeated header is then visible as such, instead of all but the first being dropped.
+      // A repeated header is then visible. Otherwise all but the first would be dropped.
       joinDuplicateHeaders: true,
-      // Ours to refuse, because Node.js would answer without an Error body.
+      // The service refuses this itself, because Node.js would respond without an Error body.
       requireHostHeader: false,
-      // A request that announces no body is not made to end like a stream.
+      // A request without a body then skips the events of a stream.
       optimizeEmptyRequests: true,
     });
     // A client that closes its sending side after a request still waits for the response.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // Too many are refused by us: the parser would silently drop the rest.
+    // No limit here: the parser would silently drop the rest. headFault refuses too many headers.
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     this.#server.on('request', (request, response) => this.#accept(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#accept(request, response, true));
     this.#server.on('checkExpectation', ({ socket }, response) => {
       const message = 'The only Expect that is met is 100-continue.';
-      const connection = this.#connections.get(socket);
+      const connection = connectionOf(socket);
       connection?.accept(response, () =>
         this.#refuseHead(connection, response, ['expectation_failed', message]),
       );
@@ -94,7 +93,7 @@ class Door {
       // From here on node:http no longer listens, and a reset by the client would end the process.
       socket.on('error', () => socket.destroy());
       const message = 'CONNECT is for proxies, and this is none.';
-      this.#connections.get(socket)?.refuse('not_implemented', message, this.#newRequestId());
+      connectionOf(socket)?.refuse('not_implemented', message, this.#newRequestId());
     });
     this.#server.on('clientError', (fault: ClientFault, socket) =>
       this.#answerFault(fault, socket),
@@ -106,7 +105,7 @@ class Door {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => {
         const { port: bound } = this.#server.address() as AddressInfo;
-        this.#handle = this.#createHandle(bound);
+        this.#handler = this.#createHandler(bound);
         resolve(bound);
       });
     });
@@ -114,8 +113,8 @@ class Door {
 
   stopListening(): void {
     if (!this.#server.listening) return;
-    // Only the listener: http's own close would also cut idle connections, on which a client may be
-    // sending its next request at this very moment. That request is answered, with Connection: close.
+    // Only the listener: http's own close would also destroy idle connections, on which a client may be
+    // sending its next request at this moment. That request gets its response, with Connection: close.
     NetServer.prototype.close.call(this.#server, () => this.#closed.resolve());
   }
 
@@ -131,14 +130,14 @@ class Door {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
-    const connection = this.#connections.get(request.socket);
+    const connection = connectionOf(request.socket);
     connection?.accept(response, () => {
       const fault = headFault(request);
       if (fault !== undefined) {
         this.#refuseHead(connection, response, fault);
         return;
       }
-      const answer = this.#handle?.({
+      const answer = this.#handler?.handle({
         method: request.method ?? '',
         target: request.url ?? '',
         headers: request.headers as Record<string, string | undefined>,
@@ -147,11 +146,7 @@ class Door {
             ? readBody(request, response, { bytesMax, expectsContinue })
             : Promise.reject(connection.bodyFault),
       });
-      if (answer instanceof Promise) {
-        void answer.then((later) => this.#send(connection, response, later));
-      } else if (answer !== undefined) {
-        this.#send(connection, response, answer);
-      }
+      void answer?.then((made) => this.#send(connection, response, made));
     });
   }
 
@@ -178,9 +173,9 @@ class Door {
 
   #answerFault(fault: ClientFault, socket: Duplex): void {
     const explained = explainClientFault(fault);
-    const connection = this.#connections.get(socket);
+    const connection = connectionOf(socket);
     if (explained === undefined || connection === undefined) {
-      // Nobody is left to be told.
+      // The client is gone.
       socket.destroy();
     } else if (connection.isReceivingBody) {
       connection.refuseBody(...explained);
@@ -188,4 +183,32 @@ class Door {
       connection.refuse(...explained, this.#newRequestId());
     }
   }
+}
+
+/** What the parser accepts but HTTP/1.1 forbids, and what exceeds a limit of the service. */
+function headFault(request: IncomingMessage): Explained | undefined {
+  const { headers, httpVersion, url = '' } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_FAULT;
+  if (url.length > TARGET_LENGTH_MAX) {
+    return ['uri_too_long', `The request target is over ${TARGET_LENGTH_MAX} characters.`];
+  }
+  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
+    return ['headers_too_large', `The request has over ${HEADERS_MAX} headers.`];
+  }
+  const { host } = headers;
+  const isHostNeeded = httpVersion === '1.1';
+  if ((host ?? '') === '' ? isHostNeeded : !/^[^\s,/?#@\\]+$/.test(host ?? '')) {
+    return ['malformed_request', 'A request must have exactly one valid Host header.'];
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && httpVersion === '1.0') {
+    return ['malformed_request', 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'];
+  }
+  if (coding !== undefined && !/(?:^|,)\s*chunked$/i.test(coding)) {
+    return ['malformed_request', 'The last transfer coding must be chunked.'];
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
+  }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ERROR_STATUS, type ErrorCode } from '../../src/domain/errors.ts';
+import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import type { Received } from '../test-service.ts';
 
 /** Asserts that an answer is the Error with this code: three fields, no fourth, and its status. */
@@ -8,8 +8,8 @@ export function assertError(received: Received, code: ErrorCode, message?: RegEx
   const body = received.json() as Record<string, unknown>;
   assert.equal(body['code'], code, received.text);
   assert.deepEqual(Object.keys(body), ['code', 'message', 'status']);
-  assert.equal(body['status'], ERROR_STATUS[code]);
-  assert.equal(received.status, ERROR_STATUS[code]);
+  assert.equal(body['status'], ERRORS[code].status);
+  assert.equal(received.status, ERRORS[code].status);
   assert.equal(typeof body['message'], 'string');
   if (message !== undefined) assert.match(String(body['message']), message);
   assert.equal(received.headers['cache-control'], 'no-store');

@@ -1,0 +1,57 @@
+import type { Exchange } from './client.ts';
+import type { ServiceUnderCheck } from './service-under-check.ts';
+import type { Verdict } from './verdict.ts';
+
+/** The sections of the specification that state a promise, in its order. */
+export const SECTIONS = [
+  'Introduction',
+  'What the service does',
+  'Resources and their fields',
+  'States and transitions',
+  'Endpoints',
+  'Authentication',
+  'Errors',
+  'Limits',
+  'Versioning',
+] as const;
+export type Section = (typeof SECTIONS)[number];
+
+interface Sentence {
+  /** Never changes once published: programs compare runs by it. */
+  id: string;
+  section: Section;
+  /** The sentence of the specification, or what it means for one request. */
+  sentence: string;
+}
+
+/** A sentence that can be observed at one address. */
+export interface ServiceClause extends Sentence {
+  kind: 'service';
+  /** Whether the clause sends POST; such clauses run only with --write. */
+  writes: boolean;
+  /** Runs after all others, because it judges the exchanges they made. */
+  afterwards?: true;
+  /** Returns when the sentence is kept, otherwise throws Broken or NotCheckable. */
+  check: (service: ServiceUnderCheck) => Promise<void> | void;
+}
+
+/** What was observed at one address, to be compared with another. */
+export interface Observation {
+  base: string;
+  exchanges: readonly Exchange[];
+  verdicts: ReadonlyMap<string, Verdict>;
+}
+
+/** A sentence about production and staging together. */
+export interface PairClause extends Sentence {
+  kind: 'pair';
+  check: (production: Observation, staging: Observation) => void;
+}
+
+/** A sentence that no request can decide. */
+export interface UncheckableClause extends Sentence {
+  kind: 'uncheckable';
+  why: string;
+}
+
+export type Clause = ServiceClause | PairClause | UncheckableClause;

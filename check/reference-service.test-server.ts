@@ -1,0 +1,265 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isInt64, parseJson } from '../sdk/src/json.ts';
+import type { Deviation } from './deviations.test-server.ts';
+import { INT64_MAX, INT64_MIN, PET_STATUSES } from './specification.ts';
+
+export const KEY = 'reference/key+0123456789"Z';
+
+export interface Animal {
+  id: bigint;
+  name: string;
+  categoryId: bigint;
+  status: string;
+}
+
+export interface ReferenceServiceOptions {
+  /** What differs from the service that is right and does nothing more. */
+  deviation?: Deviation | undefined;
+  /** How many animals there are at the start. */
+  animals?: number;
+}
+
+const NO_STATUS = '';
+
+class HttpError extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`The response is ${status}.`);
+    this.status = status;
+  }
+}
+
+/**
+ * A service that does what the specification states and nothing more, or deviates from that in exactly one
+ * thing: a fault, or a liberty that the specification leaves. It exists to test the check.
+ */
+class ReferenceService {
+  readonly animals: Animal[] = [];
+  readonly prefix: string;
+  readonly #options: ReferenceServiceOptions;
+  #lastId = 2n ** 60n;
+  #requests = 0;
+
+  constructor(options: ReferenceServiceOptions) {
+    this.#options = options;
+    this.prefix = this.#is('mounted below /v2') ? '/v2' : '/v1';
+    for (let count = 0; count < (options.animals ?? 0); count += 1) {
+      this.#lastId += 1n;
+      const status = PET_STATUSES[count % 3] ?? '';
+      this.animals.push({ id: this.#lastId, name: `Animal ${count}`, categoryId: 7n, status });
+    }
+  }
+
+  #is(deviation: Deviation): boolean {
+    return this.#options.deviation === deviation;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      let text = '';
+      for await (const chunk of request.setEncoding('utf8')) text += String(chunk);
+      this.#authenticate(request.headers.authorization);
+      this.#requests += 1;
+      if (this.#is('throttles') && this.#requests % 5 === 0) throw new HttpError(429);
+      this.#route(request, text, response);
+    } catch (error) {
+      this.#sendError(response, error instanceof HttpError ? error.status : 500);
+    }
+  }
+
+  #authenticate(header = ''): void {
+    if (this.#is('requires no key')) return;
+    const basic = `Basic ${Buffer.from(`petstore:${KEY}`).toString('base64')}`;
+    if (this.#is('accepts Basic') && header === basic) return;
+    if (this.#is('accepts the bare key') && header === KEY) return;
+    const start = `Bearer ${KEY.slice(0, -1)}`;
+    if (this.#is('compares only the beginning of keys') && header.startsWith(start)) return;
+    const isRight = header === `Bearer ${KEY}` && !this.#is('refuses Bearer');
+    if (!isRight) throw new HttpError(this.#is('responds 403 for 401') ? 403 : 401);
+  }
+
+  #route({ method, url = '/' }: IncomingMessage, text: string, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    const path = pathname.slice(this.prefix.length);
+    if (method === 'POST' && path === '/pets') return this.#create(text, response);
+    if (method === 'GET' && path === '/pets') return this.#list(searchParams, response);
+    const id = /^\/pets\/(-?\d+)$/.exec(path)?.[1];
+    if (method !== 'GET' || id === undefined) throw new HttpError(404);
+    return this.#get(BigInt(id), response);
+  }
+
+  #list(query: URLSearchParams, response: ServerResponse): void {
+    if (this.#is('fails on lists')) throw new HttpError(500);
+    const status = query.get('status');
+    if (status !== null && this.#is('refuses every filter')) throw new HttpError(400);
+    const limit = this.#limit(query.get('limit'));
+    // The specification states no order; new animals come first unless a liberty says otherwise.
+    let animals = this.#is('lists the oldest first') ? this.animals : this.animals.toReversed();
+    if (status !== null && !this.#is('ignores the filter')) {
+      const isKnown =
+        PET_STATUSES.some((each) => each === status) ||
+        this.#is('finds nothing for an unknown status');
+      if (!isKnown) throw new HttpError(400);
+      const isLost = this.#is('loses the filter beside a limit of 1') && limit === 1;
+      animals = animals.filter((animal) => (animal.status === status) !== isLost);
+    }
+    if (status !== null && this.#is('finds nothing by filter')) animals = [];
+    const page = animals.slice(0, limit).map((animal) => this.#show(animal, 'list'));
+    if (this.#is('lists an animal twice') && page.length > 1) page[1] = page[0] ?? '';
+    const body = `[${page.join()}]`;
+    this.#send(response, 200, this.#is('wraps the list') ? `{"items":${body}}` : body);
+  }
+
+  #limit(text: string | null): number {
+    if (this.#is('ignores the limit')) return Infinity;
+    if (text === null && this.#is('lists 10 by default')) return 10;
+    if (text === null && this.#is('lists 50 by default')) return 50;
+    const limit = Number(text ?? 20);
+    const isRight = Number.isInteger(limit) && limit >= 1 && limit <= 100;
+    if (isRight && !(limit === 100 && this.#is('refuses the limit 100'))) return limit;
+    if (this.#is('reads a bad limit as no limit')) return Infinity;
+    if (this.#is('clamps the limit')) return limit > 100 ? 100 : 1;
+    throw new HttpError(400);
+  }
+
+  #get(id: bigint, response: ServerResponse): void {
+    if (this.#is('has removed getPet')) throw new HttpError(410);
+    if (this.#is('closes the connection on a get')) {
+      response.destroy();
+      return;
+    }
+    if (id < 0n && this.#is('responds 400 to a negative id')) throw new HttpError(400);
+    const isFirst =
+      this.#is('fetches the first animal always') || this.#is('responds 200 to an unknown id');
+    const found = this.animals.find((animal) => animal.id === id);
+    const animal = isFirst ? this.animals[0] : found;
+    if (animal === undefined) throw new HttpError(404);
+    this.#send(response, 200, this.#show(animal, 'get'));
+  }
+
+  #create(text: string, response: ServerResponse): void {
+    if (this.#is('has given a key that may only read')) throw new HttpError(403);
+    const animal = this.#store(this.#parse(text));
+    const body = this.#show(animal, 'create');
+    this.#send(response, this.#is('responds 200 to a create') ? 200 : 201, body);
+  }
+
+  #parse(text: string): Partial<Animal> {
+    if (this.#is('accepts an empty body') && text === '') return {};
+    const read = this.#is('keeps escapes in names') ? text.replaceAll('\\u', '\\\\u') : text;
+    try {
+      return this.#validate(parseJson(read));
+    } catch {
+      if (this.#is('accepts anything')) return {};
+      if (this.#is('stores what it refuses')) this.#storeRefused(text);
+      throw new HttpError(this.#is('responds 422 for 400') ? 422 : 400);
+    }
+  }
+
+  #storeRefused(text: string): void {
+    const name = /petstore check[^"]*/.exec(text)?.[0] ?? 'refused';
+    this.#store({ name, categoryId: BigInt(/\d{13,15}/.exec(text)?.[0] ?? 1) });
+  }
+
+  #validate(body: unknown): Partial<Animal> {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Error('body');
+    const { id, name, categoryId, status } = body as Record<string, unknown>;
+    if (typeof name !== 'string') throw new Error('name');
+    if (!isInt64(categoryId)) throw new Error('categoryId');
+    const isExtreme = categoryId === INT64_MAX || categoryId === INT64_MIN;
+    if (isExtreme && this.#is('refuses large categories')) throw new Error('categoryId');
+    if (categoryId !== 7n && this.#is('looks categories up')) throw new Error('categoryId');
+    if (/[^ -~]/.test(name) && this.#is('takes names in ASCII only')) throw new Error('name');
+    if (id !== undefined && this.#is('refuses an id')) throw new Error('id');
+    if (status === undefined && this.#is('requires a status')) throw new Error('status');
+    const fallback = this.#is('gives no status where none was sent') ? NO_STATUS : 'available';
+    const known = status === undefined ? fallback : PET_STATUSES.find((each) => each === status);
+    if (known === undefined && !this.#is('accepts any status')) throw new Error('status');
+    const chosen = typeof id === 'bigint' && this.#is('takes the id of the client') ? { id } : {};
+    return { name, categoryId, status: known ?? 'available', ...chosen };
+  }
+
+  #store({
+    id,
+    name = 'nameless',
+    categoryId = 1n,
+    status = 'available',
+  }: Partial<Animal>): Animal {
+    if (!this.#is('gives an id twice')) this.#lastId += 1n;
+    const animal = { id: id ?? this.#lastId, name, categoryId, status };
+    if (this.#is('changes names')) animal.name += '!';
+    if (this.#is('trims names')) animal.name = name.trim();
+    if (this.#is('changes categories')) animal.categoryId = categoryId === 7n ? 8n : categoryId;
+    if (this.#is('rounds categories')) animal.categoryId = BigInt.asIntN(54, categoryId);
+    if (this.#is('stores every animal as sold')) animal.status = 'sold';
+    if (this.#is('stores every animal as available')) animal.status = 'available';
+    if (!this.#is('forgets what it added')) this.animals.push(animal);
+    return animal;
+  }
+
+  #show({ id, name, categoryId, status }: Animal, where: 'list' | 'get' | 'create'): string {
+    const shownId = this.#is('sends ids outside int64') ? id + 2n ** 63n : id;
+    const parts = [
+      `"id":${this.#is('sends ids as strings') ? `"${id}"` : shownId}`,
+      `"name":${JSON.stringify(where === 'get' && this.#is('fetches under another name') ? 'Other' : name)}`,
+      `"categoryId":${this.#is('sends categories as strings') ? `"${categoryId}"` : categoryId}`,
+      `"status":"${this.#is('shows another status') ? 'lost' : status}"`,
+    ];
+    if (where === 'list' && this.#is('lists without names')) parts.splice(1, 1);
+    if (status === NO_STATUS) parts.splice(3, 1);
+    if (this.#is('adds a field to animals')) parts.push('"owner":null');
+    return `{${parts.join()}}`;
+  }
+
+  #sendError(response: ServerResponse, status: number): void {
+    const parts = [
+      '"code":"refused"',
+      `"message":"Refused with ${status}."`,
+      `"status":${this.#is('sends another status in errors') ? 400 + ((status + 1) % 100) : status}`,
+    ];
+    if (this.#is('sends errors without code')) parts.splice(0, 1);
+    if (this.#is('sends errors without message')) parts.splice(1, 1);
+    if (this.#is('sends the status of errors as a string')) parts[2] = `"status":"${status}"`;
+    if (this.#is('sends errors with a fourth field')) parts.push('"path":"/pets"');
+    const isText = this.#is('sends errors that are not JSON');
+    this.#send(response, status, isText ? 'Sorry.' : `{${parts.join()}}`);
+  }
+
+  #send(response: ServerResponse, status: number, body: string): void {
+    const type = this.#is('sends text/html') ? 'text/html' : 'application/json; charset=utf-8';
+    if (this.#is('sends a header of its own')) response.setHeader('x-own', '1');
+    response.writeHead(status, { 'content-type': type }).end(body);
+  }
+}
+
+export interface OpenReferenceService {
+  base: string;
+  /** The method of every request received. */
+  methods: string[];
+  close: () => Promise<void>;
+}
+
+/** Opens a service that keeps its animals in memory, on a free port of this machine. */
+export async function openReferenceService(
+  options: ReferenceServiceOptions,
+): Promise<OpenReferenceService> {
+  const service = new ReferenceService(options);
+  const methods: string[] = [];
+  const server = createServer((request, response) => {
+    methods.push(request.method ?? '');
+    void service.handle(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    base: `http://127.0.0.1:${port}${service.prefix}`,
+    methods,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

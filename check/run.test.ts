@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SECTIONS } from './clause.ts';
+import { CLAUSES } from './clauses/all.ts';
+import { FAULTS, LIBERTIES, type Deviation, type Fault } from './deviations.test-server.ts';
+import {
+  KEY,
+  openReferenceService,
+  type ReferenceServiceOptions,
+} from './reference-service.test-server.ts';
+import { checkAddresses, type Finding } from './run.ts';
+import type { Verdict } from './verdict.ts';
+
+const BEFORE_REMOVAL = new Date('2026-11-15T00:00:00Z');
+const AFTER_REMOVAL = new Date('2031-01-01T00:00:00Z');
+/** More than one list can show, so that every bound can be judged. */
+const ANIMALS = 130;
+
+/** The clauses that cannot be judged at a single address before the removal of getPet. */
+const NEVER_JUDGED = [
+  'staging.v1',
+  'staging.interface',
+  'listPets.pages',
+  'getPet.deprecated',
+  'Authentication.4',
+  'version',
+  'getPet.removed',
+  'staging.prefix',
+];
+
+async function checkServices(
+  options: readonly ReferenceServiceOptions[],
+  { mayWrite = true, now = BEFORE_REMOVAL } = {},
+) {
+  const servers = await Promise.all(options.map(openReferenceService));
+  try {
+    const subject = { key: KEY, mayWrite, now, run: 'test', unwantedCategoryId: 1234567890123n };
+    const outcome = await checkAddresses(servers.map(({ base }) => ({ ...subject, base })));
+    const methods = servers.flatMap((server) => server.methods);
+    return { ...outcome, methods };
+  } finally {
+    await Promise.all(servers.map(({ close }) => close()));
+  }
+}
+
+function idsWith(findings: Finding[], kind: Verdict['kind']): string[] {
+  return findings
+    .filter(({ results }) => results.some(({ verdict }) => verdict.kind === kind))
+    .map(({ clause }) => clause.id);
+}
+
+function unjudged(findings: Finding[]): string[] {
+  return idsWith(findings, 'not-checkable').filter((id) => !NEVER_JUDGED.includes(id));
+}
+
+test('a service that is right by the specification keeps every clause that can be judged', async () => {
+  const { findings } = await checkServices([{ animals: ANIMALS }]);
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  assert.deepEqual(idsWith(findings, 'not-checkable'), NEVER_JUDGED);
+});
+
+test('the check adds animals to an empty service, so that every clause can be judged', async () => {
+  const { findings } = await checkServices([{}]);
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  assert.deepEqual(unjudged(findings), []);
+});
+
+test('read-only, no request is a POST and the clauses that need one are not checkable', async () => {
+  const { findings, methods } = await checkServices([{ animals: ANIMALS }], { mayWrite: false });
+  assert.deepEqual([...new Set(methods)], ['GET']);
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  const writing = CLAUSES.filter((clause) => clause.kind === 'service' && clause.writes);
+  assert.deepEqual(
+    unjudged(findings),
+    writing.map(({ id }) => id),
+  );
+});
+
+test('read-only, an empty catalogue breaks nothing and proves little', async () => {
+  const { findings } = await checkServices([{}], { mayWrite: false });
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  for (const id of ['Pet.id', 'Pet.id.unique', 'getPet.200', 'listPets.status.sold']) {
+    assert.ok(unjudged(findings).includes(id), `${id} cannot be judged without animals`);
+  }
+});
+
+test('every clause has its own id and stands in the order of the specification', () => {
+  assert.equal(new Set(CLAUSES.map(({ id }) => id)).size, CLAUSES.length);
+  const sections = CLAUSES.map(({ section }) => SECTIONS.indexOf(section));
+  const sorted = sections.toSorted((one, other) => one - other);
+  assert.deepEqual(sections, sorted);
+});
+
+for (const [fault, clauses] of Object.entries(FAULTS) as [Fault, readonly string[]][]) {
+  test(`a service that ${fault} breaks ${clauses.join(', ')}`, async () => {
+    const now = fault === 'serves getPet in 2031' ? AFTER_REMOVAL : BEFORE_REMOVAL;
+    const { findings } = await checkServices([{ deviation: fault, animals: ANIMALS }], { now });
+    const broken = idsWith(findings, 'broken');
+    const unnoticed = clauses.filter((id) => !broken.includes(id));
+    assert.deepEqual(unnoticed, [], `broken were only ${broken.join(', ')}`);
+  });
+}
+
+/** The deviations of a second address that must break each clause about two addresses. */
+const PAIR_FAULTS: Record<string, Deviation[]> = {
+  'staging.v1': ['mounted below /v2'],
+  'staging.prefix': ['mounted below /v2'],
+  'staging.interface': ['adds a field to animals', 'sends a header of its own', 'trims names'],
+  'Authentication.4': ['accepts Basic'],
+};
+
+for (const [id, deviations] of Object.entries(PAIR_FAULTS)) {
+  for (const deviation of deviations) {
+    test(`a staging that ${deviation}, unlike production, breaks ${id}`, async () => {
+      const { findings } = await checkServices([
+        { animals: ANIMALS },
+        { deviation, animals: ANIMALS },
+      ]);
+      const broken = idsWith(findings, 'broken');
+      assert.ok(broken.includes(id), `broken were only ${broken.join(', ')}`);
+    });
+  }
+}
+
+test('every clause that can break is broken by a fault', () => {
+  const broken = new Set([...Object.values(FAULTS).flat(), ...Object.keys(PAIR_FAULTS)]);
+  const breakable = CLAUSES.filter(({ kind }) => kind !== 'uncheckable').map(({ id }) => id);
+  assert.deepEqual(new Set(breakable), broken);
+});
+
+for (const deviation of LIBERTIES) {
+  test(`a service that ${deviation} breaks no clause, because the specification allows it`, async () => {
+    const now = deviation === 'has removed getPet' ? AFTER_REMOVAL : BEFORE_REMOVAL;
+    const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
+    assert.deepEqual(idsWith(findings, 'broken'), []);
+  });
+}
+
+test('a service that clamps the limit with too few animals to show it leaves those clauses not checkable', async () => {
+  const { findings } = await checkServices([{ deviation: 'clamps the limit', animals: 5 }]);
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  assert.deepEqual(unjudged(findings), ['limit.minimum', 'limit.maximum']);
+});
+
+test('on the day of the removal getPet may exist or not', async () => {
+  const now = new Date('2030-12-05T12:00:00Z');
+  for (const deviation of ['has removed getPet', undefined] as const) {
+    const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
+    assert.deepEqual(idsWith(findings, 'broken'), []);
+    assert.ok(unjudged(findings).includes('getPet.200'));
+  }
+});
+
+test('two addresses with other animals but the same interface differ in nothing', async () => {
+  const { findings, differences } = await checkServices([{ animals: ANIMALS }, {}]);
+  assert.deepEqual(differences, []);
+  assert.deepEqual(idsWith(findings, 'broken'), []);
+  assert.ok(idsWith(findings, 'kept').includes('staging.interface'));
+});
+
+test('two addresses that differ have their differences listed one by one', async () => {
+  const header = await checkServices([{ animals: 3 }, { deviation: 'sends a header of its own' }]);
+  assert.ok(
+    header.differences.includes('listPets 200: the header x-own is only at the second address'),
+  );
+  const field = await checkServices([{ deviation: 'adds a field to animals' }, { animals: 3 }]);
+  assert.ok(
+    field.differences.includes(
+      'createPet 201: in the body, .owner: null is only at the first address',
+    ),
+  );
+  const verdict = await checkServices([{ deviation: 'trims names' }, { animals: 3 }]);
+  assert.deepEqual(verdict.differences, [
+    'NewPet.name is broken at the first address and kept at the second',
+  ]);
+});

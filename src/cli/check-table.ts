@@ -1,0 +1,57 @@
+import {
+  summaryOf,
+  type Report,
+  type ReportedClause,
+  type ReportedResult,
+} from '../../check/report.ts';
+import type { Paint } from './terminal.ts';
+
+const MARKS: Record<
+  ReportedResult['verdict'],
+  { mark: string; colour: 'green' | 'red' | 'yellow' }
+> = {
+  kept: { mark: '✓', colour: 'green' },
+  broken: { mark: '✗', colour: 'red' },
+  'not-checkable': { mark: '–', colour: 'yellow' },
+};
+
+/** The outcome of a check for people: one line per clause, by sections of the specification. */
+export function checkTable(report: Report, paint: Paint): string {
+  const lines = [`${report.addresses.join(' and ')} against the ${report.specification}`];
+  for (const [section, clauses] of Map.groupBy(report.clauses, (clause) => clause.section)) {
+    lines.push('', paint('bold', section));
+    for (const clause of clauses) lines.push(...linesOf(clause, report, paint));
+  }
+  if (report.differences.length > 0) lines.push('', paint('bold', 'Differences'));
+  for (const difference of report.differences) lines.push(`  ${difference}`);
+  lines.push('', paint('bold', summaryOf(report)));
+  return `${lines.join('\n')}\n`;
+}
+
+function linesOf(
+  { id, sentence, results }: ReportedClause,
+  { addresses }: Report,
+  paint: Paint,
+): string[] {
+  const marks = results.map(({ verdict }) => paint(MARKS[verdict].colour, MARKS[verdict].mark));
+  // There is one column per address; a verdict about both addresses is in the first.
+  const padding = '  '.repeat(addresses.length - results.length);
+  return [
+    `  ${marks.join(' ')}${padding} ${sentence} ${paint('dim', id)}`,
+    ...results.flatMap((result) => detailsOf(result, results.length > 1, paint)),
+  ];
+}
+
+function detailsOf(result: ReportedResult, isOneOfTwo: boolean, paint: Paint): string[] {
+  if (result.verdict === 'kept') return [];
+  const details = {
+    address: isOneOfTwo ? result.address : undefined,
+    request: result.request,
+    response: result.answer,
+    expected: result.expected,
+    'not checked': result.why,
+  };
+  return Object.entries(details)
+    .filter(([, text]) => typeof text === 'string')
+    .map(([label, text]) => `      ${paint('dim', `${label}:`)} ${text}`);
+}

@@ -1,0 +1,176 @@
+// The core without a socket: what is wrong with a request, and what comes back.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { ApiKey } from '../domain/api-key.ts';
+import { Refusal, type ErrorCode } from '../domain/errors.ts';
+import type { Store } from '../domain/store.ts';
+import { openLog } from '../ops/log.ts';
+import { Metrics } from '../ops/metrics.ts';
+import { openStore } from '../storage/open.ts';
+import { App, type AppParts } from './app.ts';
+import type { HttpRequest, HttpResponse } from './message.ts';
+import { PublicPages } from './public-pages.ts';
+import { ResponseCache } from './response-cache.ts';
+
+const KEY: ApiKey = {
+  id: 'key_a',
+  hash: 'a',
+  name: 'a',
+  scopes: ['pets:read', 'pets:write'],
+  createdAt: new Date(0),
+  expiresAt: undefined,
+  revokedAt: undefined,
+  lastUsedAt: undefined,
+};
+const BODY = '{"name":"Rex","categoryId":1}';
+
+/** What can be wrong with a request, in the order in which it is checked. */
+const FAULTS: [fault: string, code: ErrorCode, spoil: (sent: Spoilable) => void][] = [
+  ['no key', 'missing_api_key', (sent) => delete sent.headers['authorization']],
+  ['a path that does not exist', 'route_not_found', (sent) => (sent.target = '/v1/none')],
+  ['a method that the path lacks', 'method_not_allowed', (sent) => (sent.method = 'PUT')],
+  ['a key without the scope', 'insufficient_scope', (sent) => (sent.scopes = ['pets:read'])],
+  ['a limit that is used up', 'rate_limited', (sent) => (sent.left = -1)],
+  [
+    'another media type',
+    'unsupported_media_type',
+    (sent) => (sent.headers['content-type'] = 'text/plain'),
+  ],
+  ['a body over 64 KiB', 'body_too_large', (sent) => (sent.isTooLarge = true)],
+  ['a body that is not JSON', 'invalid_json', (sent) => (sent.body = '{')],
+];
+
+interface Spoilable {
+  method: string;
+  target: string;
+  headers: Record<string, string>;
+  body: string;
+  isTooLarge: boolean;
+  scopes: ApiKey['scopes'];
+  left: number;
+}
+
+function newSent(): Spoilable {
+  return {
+    method: 'POST',
+    target: '/v1/pets',
+    headers: { authorization: 'Bearer a', 'content-type': 'application/json' },
+    body: BODY,
+    isTooLarge: false,
+    scopes: KEY.scopes,
+    left: 1,
+  };
+}
+
+const codeOf = ({ body }: HttpResponse) => (JSON.parse(String(body)) as { code?: string }).code;
+const fail = () => Promise.reject(new Error('secret path /srv/store'));
+
+describe('App.handle', () => {
+  let store: Store;
+  let folder: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'petstore-app-'));
+    store = await openStore({ databaseUrl: undefined, file: join(folder, 'petstore.sqlite') });
+  });
+  after(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const listAll = () => store.listPets({ status: undefined, afterId: 0n, count: 1_000 });
+
+  async function handle(sent: Spoilable, parts: Partial<AppParts> = {}): Promise<HttpResponse> {
+    const app = new App({
+      store,
+      authenticate: async (authorization) => {
+        if (authorization === undefined) throw new Refusal('missing_api_key', 'no key');
+        return { ...KEY, scopes: sent.scopes };
+      },
+      countRequest: () => ({
+        limit: { requests: 5, windowSeconds: 1 },
+        left: sent.left,
+        secondsLeft: 1,
+      }),
+      cors: undefined,
+      pages: new PublicPages(new Map()),
+      cache: new ResponseCache(store),
+      clock: { now: () => new Date('2026-11-15T00:00:00Z'), elapsedMs: () => performance.now() },
+      baseUrl: 'http://pets.example/v1',
+      metrics: new Metrics([]),
+      log: openLog('silent', { write: () => undefined }),
+      newRequestId: () => 'made',
+      ...parts,
+    });
+    const request: HttpRequest = {
+      method: sent.method,
+      target: sent.target,
+      headers: sent.headers,
+      readBody: async () => {
+        if (sent.isTooLarge) throw new Refusal('body_too_large', 'too large');
+        return Buffer.from(sent.body);
+      },
+    };
+    return app.handle(request);
+  }
+
+  test('a request without a fault is 201', async () => {
+    assert.equal((await handle(newSent())).status, 201);
+  });
+
+  for (const [index, [fault, code, spoil]] of FAULTS.entries()) {
+    test(`${fault} is ${code}, whatever else is wrong with what is checked later`, async () => {
+      const alone = newSent();
+      spoil(alone);
+      assert.equal(codeOf(await handle(alone)), code);
+      for (const [later, , spoilLater] of FAULTS.slice(index + 1)) {
+        const both = newSent();
+        spoilLater(both);
+        spoil(both);
+        assert.equal(codeOf(await handle(both)), code, `with ${later}`);
+      }
+    });
+  }
+
+  test('a refused create stores nothing', async () => {
+    const stored = (await listAll()).length;
+    for (const [, , spoil] of FAULTS) {
+      const sent = newSent();
+      spoil(sent);
+      await handle(sent);
+    }
+    assert.equal((await listAll()).length, stored);
+  });
+
+  test('an unexpected error is 500 internal_error, and tells nothing of the inside', async () => {
+    const response = await handle(newSent(), { authenticate: fail });
+    assert.equal(response.status, 500);
+    assert.equal(codeOf(response), 'internal_error');
+    assert.ok(!String(response.body).includes('/srv'));
+  });
+
+  test('the headers of a deprecated operation are on all its responses and on no other', async () => {
+    const get = { ...newSent(), method: 'GET', target: '/v1/pets/1' };
+    const missing = { ...get, headers: {} };
+    for (const sent of [get, missing]) {
+      assert.ok((await handle(sent)).headers.includes('Deprecation'), sent.target);
+    }
+    for (const sent of [newSent(), { ...get, target: '/v1/pets' }]) {
+      assert.ok(!(await handle(sent)).headers.includes('Deprecation'), sent.target);
+    }
+  });
+
+  test('every request that is counted as started is counted as ended', async () => {
+    const metrics = new Metrics([]);
+    for (const [, , spoil] of FAULTS) {
+      const sent = newSent();
+      spoil(sent);
+      await handle(sent, { metrics });
+    }
+    assert.equal(metrics.inFlight, 0);
+  });
+});

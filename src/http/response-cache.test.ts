@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { newRepresentation } from './conditional.ts';
+import { ResponseCache } from './response-cache.ts';
+
+test('an answer that is asked for again is kept as long as the version stays, and made once for the next', async () => {
+  let version = 1;
+  let made = 0;
+  const cache = new ResponseCache({ version: () => version });
+  const get = async () => {
+    const { response } = await cache.get('page', async () => {
+      made += 1;
+      return newRepresentation(String(version));
+    });
+    return response.body;
+  };
+  for (let time = 0; time < 5; time += 1) assert.equal(await get(), '1');
+  assert.equal(made, 2, 'the first time nobody knew that it would be asked for again');
+  version = 2;
+  for (let time = 0; time < 5; time += 1) assert.equal(await get(), '2');
+  assert.equal(made, 3);
+});
+
+test('pages that are asked for once, as on a walk through the catalogue, are not kept', async () => {
+  const cache = new ResponseCache({ version: () => 1 });
+  let made = 0;
+  const walk = async (pages: number) => {
+    for (let page = 0; page < pages; page += 1) {
+      await cache.get(`page ${page}`, async () => {
+        made += 1;
+        return newRepresentation('x');
+      });
+    }
+  };
+  // More than are remembered: the second walk finds every page forgotten again.
+  await walk(25_000);
+  await walk(25_000);
+  assert.equal(made, 50_000);
+});
+
+test('an answer that was read before a commit is not kept beyond it', async () => {
+  let version = 1;
+  const cache = new ResponseCache({ version: () => version });
+  const slow = Promise.withResolvers<string>();
+  await cache.get('page', async () => newRepresentation('first'));
+  const early = cache.get('page', async () => newRepresentation(await slow.promise));
+  await turn();
+  version = 2;
+  await cache.get('other', async () => newRepresentation('x'));
+  slow.resolve('old');
+  await early;
+  const fresh = await cache.get('page', async () => newRepresentation('new'));
+  assert.equal(fresh.response.body, 'new');
+});
+
+test('without a version nothing is kept', async () => {
+  const cache = new ResponseCache({ version: () => undefined });
+  for (const body of ['one', 'two', 'three']) {
+    const { response } = await cache.get('page', async () => newRepresentation(body));
+    assert.equal(response.body, body);
+  }
+});
+
+test('a refused answer is not kept', async () => {
+  const cache = new ResponseCache({ version: () => 1 });
+  for (let time = 0; time < 3; time += 1) {
+    await assert.rejects(async () => cache.get('page', () => Promise.reject(new Error('no'))));
+  }
+  assert.equal(
+    (await cache.get('page', async () => newRepresentation('yes'))).response.body,
+    'yes',
+  );
+});
+
+test('what is kept is bounded, whatever is asked for', async () => {
+  const cache = new ResponseCache({ version: () => 1 });
+  const body = 'x'.repeat(1024 * 1024);
+  let made = 0;
+  const get = (key: string) =>
+    cache.get(key, async () => {
+      made += 1;
+      return newRepresentation(body);
+    });
+  for (let time = 0; time < 2; time += 1) {
+    for (let index = 0; index < 40; index += 1) await get(`page ${index}`);
+  }
+  await get('page 0');
+  assert.equal(made, 81, 'the first of forty had to go');
+});
+
+test('a key of any length is answered, and a long one is not held', async () => {
+  const cache = new ResponseCache({ version: () => 1 });
+  const madeFor = async (key: string) => {
+    let made = 0;
+    for (let time = 0; time < 5; time += 1) {
+      await cache.get(key, async () => {
+        made += 1;
+        return newRepresentation('x');
+      });
+    }
+    return made;
+  };
+  assert.equal(await madeFor('k'.repeat(256)), 2);
+  assert.equal(await madeFor('k'.repeat(257)), 5);
+});
+
+test('a commit that a long key met first is not overlooked by the others of its turn', async () => {
+  let version = 1;
+  const cache = new ResponseCache({ version: () => version });
+  const get = (key: string) => cache.get(key, async () => newRepresentation(String(version)));
+  for (let time = 0; time < 3; time += 1) await get('page');
+  version = 2;
+  const [, page] = await Promise.all([get('k'.repeat(257)), get('page')]);
+  assert.equal(page.response.body, '2');
+});
+
+test('the requests of one turn of the event loop share one look at the version, after the last of them', async () => {
+  let version = 1;
+  let looks = 0;
+  const cache = new ResponseCache({
+    version: () => {
+      looks += 1;
+      return version;
+    },
+  });
+  const get = () => cache.get('page', async () => newRepresentation(String(version)));
+  await get();
+  await get();
+  assert.equal(looks, 2);
+  const first = get();
+  // Committed after the first request of this turn was read, and before the second was.
+  version = 2;
+  const second = get();
+  assert.equal((await second).response.body, '2');
+  assert.equal((await first).response.body, '2');
+  assert.equal(looks, 3);
+});
+
+test('a version that cannot be looked at fails every request that waits for it, and only those', async () => {
+  let isBroken = false;
+  const cache = new ResponseCache({
+    version: () => {
+      if (isBroken) throw new Error('no version');
+      return 1;
+    },
+  });
+  const get = () => cache.get('page', async () => newRepresentation('x'));
+  for (let time = 0; time < 3; time += 1) await get();
+  isBroken = true;
+  const outcomes = await Promise.allSettled([get(), get()]);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  isBroken = false;
+  assert.equal((await get()).response.body, 'x');
+});

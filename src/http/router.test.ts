@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations, type Operation } from './operations.ts';
+import { parseQuery } from './router.ts';
+
+const [listPets] = operations;
+const parse = (query: string, isStrict = false) =>
+  parseQuery({ query, operation: listPets, isStrict });
+
+test('known parameters are read and decoded, unknown ones ignored', () => {
+  assert.deepEqual(parse('limit=5&x=1&status=%73old'), {
+    limit: '5',
+    status: 'sold',
+  });
+  assert.deepEqual(parse(''), {});
+});
+
+test('a known parameter given twice is refused, an unknown one given twice is not', () => {
+  assert.throws(() => parse('limit=5&limit=6'), { code: 'invalid_parameter' });
+  assert.deepEqual(parse('x=5&x=6'), {});
+});
+
+test('under strict handling the unknown are named, but only so many of them', () => {
+  assert.throws(() => parse('offset=5', true), {
+    code: 'unknown_parameter',
+    message: /offset/,
+  });
+  const many = Array.from({ length: 1000 }, (_, index) => `name${index}=1`).join('&');
+  assert.throws(
+    () => parse(many, true),
+    ({ message }: Error) => message.length < 700,
+  );
+});
+
+test('a parameter called like something every object has is only a parameter', () => {
+  const parameter = { name: 'constructor', in: 'query', schema: {}, description: '' } as const;
+  const operation = { ...listPets, parameters: [parameter] } as Operation;
+  const query = '__proto__=1&constructor=2';
+  assert.deepEqual(parseQuery({ query, operation, isStrict: false }), { constructor: '2' });
+});
