@@ -63,11 +63,16 @@ export class StoreFile {
     return this.#openings;
   }
 
-  /** The open file; throws a Refusal if there is none. */
+  /** The open file, for reads; throws a Refusal if there is none. */
   current(): OpenFile {
     if (performance.now() >= this.#nextCheckMs) this.check();
     if (this.#open === undefined) throw unavailable('is not available', new Error(this.#fault));
     return this.#open;
+  }
+
+  /** The writer of the open file. Its thread checks the path at every commit, so it is not checked here. */
+  get writer(): WriterClient {
+    return (this.#open ?? this.current()).writer;
   }
 
   /** Closes a file that is no longer at the path, and opens a good file that is there. */

@@ -110,7 +110,7 @@ class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
-    if (this.#file.current().writer.isStuck) {
+    if (this.#file.writer.isStuck) {
       throw unavailable('cannot be written', new Error('the disk hangs'));
     }
     this.#read('version');
@@ -136,7 +136,7 @@ class SqliteStore implements Store {
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     try {
-      return this.#file.current().writer.write(name, ...values);
+      return this.#file.writer.write(name, ...values);
     } catch (refusal) {
       return Promise.reject(refusal);
     }
