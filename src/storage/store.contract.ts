@@ -1,4 +1,4 @@
-// What every store promises, as one suite. A store's own test file calls it and adds only what is its own.
+// What every store promises, as one suite. The test file of each store calls it and adds only its own tests.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ export interface Contract {
   newSubject(context: TestContext): Promise<Subject>;
   /** What a store does not do, each with its reason. */
   differences: {
-    /** Why version() answers undefined; undefined where it is a number. */
+    /** Why version() returns undefined; undefined if it returns a number. */
     noVersion: string | undefined;
   };
 }
@@ -157,13 +157,13 @@ function animals(promise: PromiseOf): void {
     assert.equal((await create(reopened)).id, 52n);
   });
 
-  promise('closing twice is closing once', async (store) => {
+  promise('a second close does nothing', async (store) => {
     await create(store);
     await store.close();
     await store.close();
   });
 
-  promise('closing twice at once ends both, and what comes later is refused', async (store) => {
+  promise('two closes at once both resolve, and later calls are refused', async (store) => {
     const creation = create(store);
     await Promise.all([store.close(), store.close()]);
     await creation;
@@ -181,13 +181,13 @@ function animals(promise: PromiseOf): void {
     );
   });
 
-  promise('the database answers a ping', async (store) => {
+  promise('ping resolves while the database responds', async (store) => {
     await store.ping();
   });
 }
 
 function idempotency(promise: PromiseOf): void {
-  promise('a repeated create stores nothing and answers the first animal', async (store) => {
+  promise('a repeated create stores nothing and returns the first animal', async (store) => {
     const claim = newClaim('once', REX, await createKey(store));
     const first = await store.createPet(REX, claim);
     assert.deepEqual(first, { kind: 'created', pet: { ...REX, id: 1n } });
@@ -253,7 +253,7 @@ function idempotency(promise: PromiseOf): void {
     assert.deepEqual(kinds.toSorted(), ['claim_conflict', 'claim_conflict', 'created', 'replayed']);
     assert.equal(await countPets(store), 1);
 
-    // Known by now: whichever comes first decides nothing.
+    // The claim is stored now: the order of these creates decides nothing.
     const again = [max, REX, max, REX].map((pet) =>
       store.createPet(pet, newClaim('once', pet, apiKey)),
     );
@@ -355,14 +355,14 @@ function keys(promise: PromiseOf): void {
     },
   );
 
-  promise('a key that is there already is refused', async (store) => {
+  promise('a key that exists already is refused', async (store) => {
     const key = await createKey(store);
     await assert.rejects(store.createApiKey(key), { name: 'Refusal' });
     await assert.rejects(store.createApiKey({ ...newKey(), hash: key.hash }), { name: 'Refusal' });
     assert.deepEqual(await store.listApiKeys(), [key]);
   });
 
-  promise('of many that make the first key at once, one succeeds', async (store, { open }) => {
+  promise('of many that create the first key at once, one succeeds', async (store, { open }) => {
     const stores = [store, await open(), await open()];
     const made = await Promise.all(
       Array.from({ length: 12 }, (_, index) => storeAt(stores, index).createFirstApiKey(newKey())),
@@ -372,7 +372,7 @@ function keys(promise: PromiseOf): void {
     assert.equal(await store.createFirstApiKey(newKey()), false);
   });
 
-  promise('no first key is made where any key is', async (store) => {
+  promise('no first key is created if any key exists', async (store) => {
     const key = await createKey(store);
     await store.revokeApiKey(key.id, NOW);
     assert.equal(await store.createFirstApiKey(newKey()), false);
@@ -390,13 +390,16 @@ function keys(promise: PromiseOf): void {
     assert.deepEqual(listed, ['key_c', 'key_B', 'key_b', 'key_a']);
   });
 
-  promise('revoking twice keeps the first date, and an unknown key is told', async (store) => {
-    const key = await createKey(store);
-    assert.equal(await store.revokeApiKey(key.id, NOW), true);
-    assert.equal(await store.revokeApiKey(key.id, later(HOUR_MS)), true);
-    assert.deepEqual((await store.findApiKey(key.hash))?.revokedAt, NOW);
-    assert.equal(await store.revokeApiKey('key_of_nobody', NOW), false);
-  });
+  promise(
+    'revoking twice keeps the first date, and returns false for an unknown key',
+    async (store) => {
+      const key = await createKey(store);
+      assert.equal(await store.revokeApiKey(key.id, NOW), true);
+      assert.equal(await store.revokeApiKey(key.id, later(HOUR_MS)), true);
+      assert.deepEqual((await store.findApiKey(key.hash))?.revokedAt, NOW);
+      assert.equal(await store.revokeApiKey('key_of_nobody', NOW), false);
+    },
+  );
 
   promise('a key revoked by one process is revoked for every other', async (store, { open }) => {
     const key = await createKey(store);
@@ -567,7 +570,7 @@ function versions(promise: PromiseOf, noVersion: string | undefined): void {
     for (let round = 0; round < 5; round += 1) {
       const before = store.version();
       await create(other);
-      // A request that follows the answer of another process begins in a later turn.
+      // A request that follows the response of another process begins in a later turn.
       await turn();
       assert.notEqual(store.version(), before);
     }

@@ -60,18 +60,12 @@ class SqliteStore implements Store {
     return row && petOfRow(row);
   }
 
-  async listPets({ status, afterId, count }: PetQuery): Promise<Pet[]> {
-    const rows =
-      status === undefined
-        ? this.#read<PetRow>('pets', afterId, count)
-        : this.#read<PetRow>('petsOfStatus', status, afterId, count);
-    return rows.map(petOfRow);
+  async listPets(query: PetQuery): Promise<Pet[]> {
+    return this.#list<PetRow>('pets', query).map(petOfRow);
   }
 
-  async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
-    return status === undefined
-      ? this.#read<PetJson>('petJson', afterId, count)
-      : this.#read<PetJson>('petJsonOfStatus', status, afterId, count);
+  async listPetJson(query: PetQuery): Promise<PetJson[]> {
+    return this.#list<PetJson>('petJson', query);
   }
 
   /** SQLite counts the commits of all other connections, including those of the writer thread. */
@@ -118,6 +112,12 @@ class SqliteStore implements Store {
 
   close(): Promise<void> {
     return this.#file.close();
+  }
+
+  #list<Row>(name: 'pets' | 'petJson', { status, afterId, count }: PetQuery): Row[] {
+    return status === undefined
+      ? this.#read(name, afterId, count)
+      : this.#read(`${name}OfStatus`, status, afterId, count);
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
