@@ -43,6 +43,11 @@ export function findIdentity(file: string): FileIdentity | undefined {
   return { file, realFile, database, log, sharedMemory };
 }
 
+/** Throws unless the path still leads to the database that is open. */
+export function requireDatabaseInPlace({ file, database }: FileIdentity): void {
+  requireSame(file, database);
+}
+
 /** Throws unless the path still leads to the files that are open, so that the next start finds them too. */
 export function requireInPlace({ file, realFile, ...opened }: FileIdentity): void {
   requireSame(file, opened.database);

@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { isCorrupt, isStoreError } from './errors.ts';
-import { requireInPlace, type FileIdentity } from './files.ts';
+import { requireDatabaseInPlace, requireInPlace, type FileIdentity } from './files.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
@@ -82,7 +82,7 @@ function applyBatch(batch: Write[]): Reply {
   try {
     using transaction = beginTransaction(database);
     const results = batch.map(apply);
-    requireInPlace(opened);
+    requireDatabaseInPlace(opened);
     transaction.commit();
     // Only what the next start will find may be acknowledged.
     requireInPlace(opened);
