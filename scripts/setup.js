@@ -10,7 +10,6 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const NODE_MAJOR_MIN = 26;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const stampFile = join(modules, '.petstore-setup');
@@ -18,6 +17,9 @@ const lockFile = join(root, 'package-lock.json');
 /** npm's own note of what it has installed. */
 const installedLockFile = join(modules, '.package-lock.json');
 const wanted = process.argv[2] === 'development' ? 'development' : 'runtime';
+
+const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const nodeMajorMin = Number.parseInt(engines.node.replace('>=', ''), 10);
 
 const lock = createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 const [stampedLock, stampedExtent] = existsSync(stampFile)
@@ -83,7 +85,7 @@ function tryInstalledNode() {
   if (status === 0) return;
   renameSync(node, aside);
   // The machine has one of its own that will do.
-  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return;
+  if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) return;
   const reason = error ? error.message : stderr.trim().split('\n')[0];
   fail(`The installed Node.js does not run (${reason})${remedyFor(reason, error)}`);
 }
@@ -94,7 +96,7 @@ function remedyFor(reason, error) {
   }
   // The file is there, but not the loader that it names.
   if (error && error.code === 'ENOENT') {
-    return `: it needs glibc, and Alpine Linux has musl, which is not supported; use another Linux, or install Node.js ${NODE_MAJOR_MIN} or later with apk, and run this again.`;
+    return `: it needs glibc, and Alpine Linux has musl, which is not supported; use another Linux, or install Node.js ${nodeMajorMin} or later with apk, and run this again.`;
   }
   return '.';
 }
