@@ -21,7 +21,7 @@ import { Metrics } from './ops/metrics.ts';
 import { openStore } from './storage/open.ts';
 
 /** What the service takes from the machine; a test passes its own. */
-export interface Surroundings {
+export interface Runtime {
   clock: Clock;
   randomBytes: RandomBytes;
   newRequestId: () => string;
@@ -57,8 +57,8 @@ function openConfiguredStore(config: Config, log: Log): Promise<Store> {
 }
 
 /** Joins the parts and opens the doors. Production and tests start the service the same way. */
-export async function startService(config: Config, around: Surroundings): Promise<Service> {
-  const { clock, log, newRequestId } = around;
+export async function startService(config: Config, runtime: Runtime): Promise<Service> {
+  const { clock, log, newRequestId } = runtime;
   // What was opened is closed in reverse, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
@@ -66,19 +66,19 @@ export async function startService(config: Config, around: Surroundings): Promis
   const isReady = () => readiness.isReady();
   let exposition: Promise<Exposition> | undefined;
   const expose = () => (exposition ??= loadExposition(metrics));
-  const admin = await openAdmin(config, around, { expose, isReady });
+  const admin = await openAdmin(config, runtime, { expose, isReady });
   opened.defer(async () => admin?.close());
 
   const store = await openConfiguredStore(config, log);
   opened.defer(() => store.close());
-  const firstKey = await addFirstKey(store, config, around);
+  const firstKey = await addFirstKey(store, config, runtime);
   const keys = new KeyRing(store, clock);
   await keys.open();
   opened.defer(() => keys.close());
 
-  const countRequest = config.rateLimit && createRateLimit(config.rateLimit, around);
+  const countRequest = config.rateLimit && createRateLimit(config.rateLimit, runtime);
 
-  await around.beforeListening?.();
+  await runtime.beforeListening?.();
   const server = await listen('port', {
     createHandler: (port) => {
       const baseUrl = baseUrlOf(config, port);
@@ -139,7 +139,7 @@ async function loadExposition(metrics: Metrics): Promise<Exposition> {
 async function addFirstKey(
   store: Store,
   { environment, bootstrapKey }: Config,
-  { clock, randomBytes }: Surroundings,
+  { clock, randomBytes }: Runtime,
 ): Promise<string | undefined> {
   // Reading is cheaper than trying to write, and there mostly is one.
   if ((await store.listApiKeys()).length > 0) return undefined;
@@ -153,13 +153,10 @@ async function addFirstKey(
 }
 
 /** Makes the first key of an empty store before any worker serves it. */
-export async function makeFirstKey(
-  config: Config,
-  around: Surroundings,
-): Promise<string | undefined> {
-  const store = await openConfiguredStore(config, around.log);
+export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
+  const store = await openConfiguredStore(config, runtime.log);
   try {
-    return await addFirstKey(store, config, around);
+    return await addFirstKey(store, config, runtime);
   } finally {
     await store.close();
   }

@@ -16,12 +16,12 @@ interface Run {
   stderr: string;
 }
 
-interface Surroundings {
+interface RunOptions {
   isTTY?: boolean;
   env?: Record<string, string>;
 }
 
-async function run(args: string[], { isTTY = false, env = {} }: Surroundings = {}): Promise<Run> {
+async function run(args: string[], { isTTY = false, env = {} }: RunOptions = {}): Promise<Run> {
   const written = { stdout: '', stderr: '' };
   const io = {
     env: { PETSTORE_API_KEY: service.key, ...env },

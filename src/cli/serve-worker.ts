@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { startService, type Surroundings } from '../service.ts';
+import { startService, type Runtime } from '../service.ts';
 import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
 
 /** Another worker may hang: none waits longer than this for the others to close before it drains. */
@@ -10,14 +10,14 @@ const DRAIN_DELAY_MS_MAX = 1_000;
 const CLOSE_MS_MAX = 1_000;
 
 /** Responds to requests on the listener of the primary, until the primary says stop. */
-export async function serveAsWorker(config: Config, around: Surroundings): Promise<number> {
+export async function serveAsWorker(config: Config, runtime: Runtime): Promise<number> {
   // A signal to the whole group is for the primary to act on.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
   const primary = new Primary();
   try {
     const service = await startService(
       { ...config, adminPort: undefined },
-      { ...around, beforeListening: () => primary.ask('listen') },
+      { ...runtime, beforeListening: () => primary.ask('listen') },
     );
     const { startReports } = await import('../ops/worker-metrics.ts');
     const reports = startReports(service.metrics);

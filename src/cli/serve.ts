@@ -5,7 +5,7 @@ import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { openAdmin } from '../listeners.ts';
 import { openLog } from '../ops/log.ts';
-import { makeFirstKey, startService, type Surroundings } from '../service.ts';
+import { makeFirstKey, startService, type Runtime } from '../service.ts';
 import type { Io } from './command.ts';
 import { help } from './help.ts';
 import { serveAsWorker } from './serve-worker.ts';
@@ -19,15 +19,15 @@ export async function serve(args: string[], io: Io): Promise<number> {
     return 0;
   }
   const config = loadConfig(args, io.env);
-  const around: Surroundings = {
+  const runtime: Runtime = {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: newRequestIds(),
     log: openLog(config.logLevel, io.stderr),
     isWorker: cluster.isWorker,
   };
-  if (cluster.isWorker) return serveAsWorker(config, around);
-  return config.workers === 1 ? serveAlone(config, around, io) : serveAsPrimary(config, around, io);
+  if (cluster.isWorker) return serveAsWorker(config, runtime);
+  return config.workers === 1 ? serveAlone(config, runtime, io) : serveAsPrimary(config, runtime, io);
 }
 
 /** Request ids that no other process gives: a random beginning and a count. */
@@ -37,12 +37,12 @@ function newRequestIds(): () => string {
   return () => `${beginning}.${(count += 1).toString(36)}`;
 }
 
-async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {
-  const { log } = around;
+async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<number> {
+  const { log } = runtime;
   const stop = stopSignal(() => process.exit(1));
   try {
     const service = await startService(config, {
-      ...around,
+      ...runtime,
       beforeListening: async () => stop.throwIfAborted(),
     });
     io.stderr.write(welcome(config, service));
@@ -58,8 +58,8 @@ async function serveAlone(config: Config, around: Surroundings, io: Io): Promise
 }
 
 /** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
-async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Promise<number> {
-  const { log } = around;
+async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise<number> {
+  const { log } = runtime;
   const pool = new WorkerPool(config.workers, log);
   // From the beginning: a signal that nobody listens to yet would end the process.
   const stop = stopSignal(() => {
@@ -70,11 +70,11 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     log.info('replacing the workers one by one');
     pool.replaceAll();
   });
-  const firstKey = await makeFirstKey(config, around);
+  const firstKey = await makeFirstKey(config, runtime);
   const { WorkersExposition } = await import('../ops/worker-metrics.ts');
-  openSharedRateLimits(config.rateLimit, around.clock);
+  openSharedRateLimits(config.rateLimit, runtime.clock);
   const exposition = new WorkersExposition(METRIC_SERIES);
-  const admin = await openAdmin(config, around, {
+  const admin = await openAdmin(config, runtime, {
     expose: async () => exposition,
     isReady: async () => pool.readyCount > 0,
   });
