@@ -238,6 +238,23 @@ test('the command that is printed for a lost key makes a key of this very servic
   assert.equal(await statusOf(second.baseUrl, key.toString().trim()), 200);
 });
 
+test('a warning of Node.js is a line of the log, and an experimental one only with --log debug', async (t) => {
+  for (const level of ['info', 'debug']) {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--log', level]);
+    // Node.js warns that the function which strips the types of this file is experimental.
+    const page = new URL('/assets/src/console/page/main.ts', service.baseUrl);
+    assert.equal((await fetch(page)).status, 200);
+    service.kill('SIGTERM');
+    await service.ended;
+    const warnings = service
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('Warning'));
+    assert.equal(warnings.length, level === 'debug' ? 1 : 0);
+    for (const line of warnings) assert.equal((JSON.parse(line) as { level: number }).level, 20);
+  }
+});
+
 test('PETSTORE_BOOTSTRAP_KEY is the first key, and is never printed', async (t) => {
   const key = newSecret('production', () => crypto.getRandomValues(new Uint8Array(30)));
   const service = await serve(t, ['--data', temporaryFolder(t)], {

@@ -4,7 +4,7 @@ import { loadConfig, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { openAdmin } from '../listeners.ts';
-import { openLog } from '../ops/log.ts';
+import { openLog, type Log } from '../ops/log.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
 import type { Io } from './command.ts';
 import { help } from './help.ts';
@@ -19,22 +19,36 @@ export async function serve(args: string[], io: Io): Promise<number> {
     return 0;
   }
   const config = loadConfig(args, io.env);
+  const log = openLog(config.logLevel, io.stderr);
+  logWarnings(log);
   const runtime: Runtime = {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: newRequestIds(),
-    log: openLog(config.logLevel, io.stderr),
+    log,
     isWorker: cluster.isWorker,
   };
   if (cluster.isWorker) return serveAsWorker(config, runtime);
-  return config.workers === 1 ? serveAlone(config, runtime, io) : serveAsPrimary(config, runtime, io);
+  return config.workers === 1
+    ? serveAlone(config, runtime, io)
+    : serveAsPrimary(config, runtime, io);
 }
 
-/** Request ids that no other process gives: a random beginning and a count. */
+/** Logs the warnings of Node.js, which otherwise prints them as plain text among the JSON lines of the log. */
+function logWarnings(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    // The service uses an experimental function of Node.js on purpose: it strips types for the console.
+    const level = warning.name === 'ExperimentalWarning' ? 'debug' : 'warn';
+    log[level]({ err: warning }, 'Node.js has a warning');
+  });
+}
+
+/** Request ids that no other process uses: a random prefix and a counter. */
 function newRequestIds(): () => string {
-  const beginning = randomBytes(9).toString('base64url');
+  const prefix = randomBytes(9).toString('base64url');
   let count = 0;
-  return () => `${beginning}.${(count += 1).toString(36)}`;
+  return () => `${prefix}.${(count += 1).toString(36)}`;
 }
 
 async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<number> {

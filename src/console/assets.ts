@@ -63,7 +63,7 @@ async function loadAsset({ file, headers = [], edit }: Asset): Promise<Represent
 
 /** TypeScript as browsers read it: the types are blanked out, and the blanks then left out. */
 export function toJavaScript(source: string): string {
-  return tighten(withoutWarnings(() => stripTypeScriptTypes(source)));
+  return tighten(stripTypeScriptTypes(source));
 }
 
 const COMMENT_LINES = /^[ \t]*(?:\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm;
@@ -75,16 +75,4 @@ const EDGE_SPACE = /^\s+|[ \t]+$/gm;
  */
 export function tighten(source: string): string {
   return source.replace(COMMENT_LINES, '').replace(EDGE_SPACE, '');
-}
-
-const emitWarning = process.emitWarning.bind(process);
-
-/** Node.js warns on standard error that the function is experimental; the log there is for programs. */
-function withoutWarnings<Result>(act: () => Result): Result {
-  process.emitWarning = () => undefined;
-  try {
-    return act();
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }
