@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import manifest from '../../package.json' with { type: 'json' };
 import { processVariables, UsageError } from '../config.ts';
 import type { Command } from './command.ts';
 import { failureOf } from './failure.ts';
@@ -22,7 +22,7 @@ export async function runCommand(
   // Whoever read the log has gone: that is no reason for a service to end.
   stderr.on('error', () => undefined);
   if (name === '--version' || name === 'version') {
-    stdout.write(`${version()}\n`);
+    stdout.write(`${manifest.version}\n`);
     return 0;
   }
   if (name === '--help' || name === '-h' || name === 'help') {
@@ -50,9 +50,4 @@ export async function runCommand(
     };
     setInterval(exit, UNREAD_MS_MAX).unref();
   }
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }
