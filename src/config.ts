@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
 
-/** Everything the service can be told, checked and frozen. */
+/** All settings of the service, validated and frozen. */
 export interface Config {
   readonly environment: Environment;
   readonly host: string;
@@ -22,32 +22,34 @@ export interface Config {
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The environment variables of this process. Nobody else reads them. */
+/** The environment variables of this process. Only this file reads `process.env`. */
 export const processVariables: Variables = process.env;
 
-/** A command or setting that makes no sense. The message is one line; the exit code is 2. */
+/** A command or setting that is not valid. The message is one line; the exit code is 2. */
 export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
+  override readonly name = 'UsageError';
 }
 
 interface Setting {
   variable: string;
-  /** What stands behind the flag in the help. */
+  /** The placeholder for the value in the help. */
   value: string;
+  /** Shown in the help. It is parsed like a given value, unless it only describes what happens. */
   default: string;
   description: string;
-  /** Undefined for a text that makes no sense. */
+  /** Returns undefined for a text that is not valid. */
   parse: (text: string) => unknown;
-  /** What would make sense, to stand behind "it must be". */
+  /** What is valid; completes the sentence "it must be …". */
   right: string;
-  /** The value may hold a password and is never repeated. */
+  /** The value may hold a password, so no message repeats it. */
   isSecret?: boolean;
 }
 
 const PORT_RULE = 'an integer from 0 to 65535 (0 is any free port)';
+const RATE_REQUESTS_MAX = 100_000_000;
+const RATE_WINDOW_SECONDS_MAX = 86_400;
+export const DEFAULT_PORT = { production: 8080, staging: 8090 } as const;
+const DEFAULT_ADMIN_PORT = { production: 9464, staging: 9474 } as const;
 
 export const SETTINGS = {
   env: {
@@ -69,7 +71,7 @@ export const SETTINGS = {
   port: {
     variable: 'PETSTORE_PORT',
     value: 'PORT',
-    default: '8080, staging 8090',
+    default: `${DEFAULT_PORT.production}, staging ${DEFAULT_PORT.staging}`,
     description: 'the port to listen on; 0 is any free one',
     parse: parsePort,
     right: PORT_RULE,
@@ -102,7 +104,7 @@ export const SETTINGS = {
   'admin-port': {
     variable: 'PETSTORE_ADMIN_PORT',
     value: 'PORT|off',
-    default: '9464, staging 9474',
+    default: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
     description: '/metrics, /livez and /readyz on the loopback address',
     parse: (text: string) => (text === 'off' ? text : parsePort(text)),
     right: `${PORT_RULE}, or off`,
@@ -143,16 +145,11 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-const RATE_REQUESTS_MAX = 100_000_000;
-const RATE_WINDOW_SECONDS_MAX = 86_400;
-const DEFAULT_PORTS = {
-  production: { port: 8080, adminPort: 9464 },
-  staging: { port: 8090, adminPort: 9474 },
-} as const;
-
-/** Reads the settings: flags over variables over defaults. */
+/** Reads the settings. A flag overrides a variable, which overrides the default. */
 export function loadConfig(args: readonly string[], variables: Variables): Config {
-  const flags = parseFlags(args);
+  const names = Object.keys(SETTINGS) as SettingName[];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  const flags: Partial<Record<SettingName, string>> = parseArguments({ args, options }).values;
 
   function read<Name extends SettingName>(name: Name): Parsed<Name> | undefined {
     const setting: Setting = SETTINGS[name];
@@ -165,41 +162,42 @@ export function loadConfig(args: readonly string[], variables: Variables): Confi
     throw new UsageError(`${source} is ${shown}: it must be ${setting.right}.`);
   }
 
-  const environment = read('env') ?? 'production';
-  const defaults = DEFAULT_PORTS[environment];
-  const adminPort = read('admin-port') ?? defaults.adminPort;
-  const rateLimit = read('rate-limit') ?? 'off';
+  function readOrDefault<Name extends SettingName>(name: Name): Parsed<Name> {
+    return read(name) ?? (SETTINGS[name].parse(SETTINGS[name].default) as Parsed<Name>);
+  }
+
+  const environment = readOrDefault('env');
+  const adminPort = read('admin-port');
+  const rateLimit = readOrDefault('rate-limit');
   return Object.freeze({
     environment,
-    host: read('host') ?? '127.0.0.1',
-    port: read('port') ?? defaults.port,
+    host: readOrDefault('host'),
+    port: read('port') ?? DEFAULT_PORT[environment],
     baseUrl: read('base-url'),
-    dataFolder: `${read('data') ?? './data'}/${environment}`,
+    dataFolder: `${readOrDefault('data')}/${environment}`,
     databaseUrl: read('database'),
-    adminPort: adminPort === 'off' ? undefined : adminPort,
-    isAdminPortGiven: read('admin-port') !== undefined,
+    adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[environment]),
+    isAdminPortGiven: adminPort !== undefined,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: read('cors-origins') ?? [],
-    workers: read('workers') ?? 1,
-    logLevel: read('log') ?? 'info',
+    workers: readOrDefault('workers'),
+    logLevel: readOrDefault('log'),
     bootstrapKey: bootstrapKey(variables, environment),
   });
 }
 
 type Parsed<Name extends SettingName> = NonNullable<ReturnType<(typeof SETTINGS)[Name]['parse']>>;
 
-function parseFlags(args: readonly string[]): Partial<Record<SettingName, string>> {
-  const options = Object.fromEntries(
-    Object.keys(SETTINGS).map((name) => [name, { type: 'string' as const }]),
-  );
+/** `parseArgs` of Node.js, except that arguments which it refuses are a UsageError. */
+export function parseArguments<Options extends ParseArgsConfig>(options: Options) {
   try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
+    return parseArgs(options);
   } catch (error) {
     throw new UsageError(firstSentence(error));
   }
 }
 
-/** The parser's message without its advice, which is about a case nobody has here. */
+/** The first sentence of the parser's message: the rest is advice for arguments that no command here takes. */
 export function firstSentence(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return `${message.split('. ')[0]?.replace(/\.$/, '')}; see petstore --help.`;
@@ -208,9 +206,9 @@ export function firstSentence(error: unknown): string {
 function bootstrapKey(variables: Variables, environment: Environment): string | undefined {
   const key = variables['PETSTORE_BOOTSTRAP_KEY'] || undefined;
   if (key === undefined || environmentOfSecret(key) === environment) return key;
-  // The value is a secret and stays out of the message.
+  // The value is a secret, so the message does not repeat it.
   throw new UsageError(
-    `PETSTORE_BOOTSTRAP_KEY is not a ${environment} key: it must be one that petstore keys create made for this environment.`,
+    `PETSTORE_BOOTSTRAP_KEY is not a ${environment} key: it must be a key that petstore keys create printed for this environment.`,
   );
 }
 

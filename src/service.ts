@@ -51,12 +51,13 @@ export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
 }
 
-function openConfiguredStore(config: Config, log: Log): Promise<Store> {
-  const onWarning = (message: string) => log.warn(message);
+/** Opens the store that the settings name: the database, or the file in the data folder. */
+export function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
+  const onWarning = (message: string) => log?.warn(message);
   return openStore({ databaseUrl: config.databaseUrl, file: storeFile(config), onWarning });
 }
 
-/** Joins the parts and opens the doors. Production and tests start the service the same way. */
+/** Joins the parts and starts listening. Production and tests start the service the same way. */
 export async function startService(config: Config, runtime: Runtime): Promise<Service> {
   const { clock, log, newRequestId } = runtime;
   // What was opened is closed in reverse, at the end or when a later part cannot be opened.

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError } from '../config.ts';
+import { parseArguments, UsageError } from '../config.ts';
 import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,
@@ -62,13 +61,9 @@ function reasonOf(error: unknown): string {
 }
 
 function parse(args: string[]): { from: string; to: string } {
-  try {
-    const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
-    const { from, to } = parseArgs({ args, options, strict: true }).values;
-    if (from !== undefined && to !== undefined) return { from, to };
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
-  }
+  const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
+  const { from, to } = parseArguments({ args, options }).values;
+  if (from !== undefined && to !== undefined) return { from, to };
   throw new UsageError(
     'copy needs --from and --to, each sqlite:FILE or postgres://user:password@host:port/database.',
   );

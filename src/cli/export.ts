@@ -1,8 +1,7 @@
 import { Writable } from 'node:stream';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError } from '../config.ts';
+import { parseArguments } from '../config.ts';
 import type { Io, Output } from './command.ts';
-import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { choosePetFormat, headerOf, writePet } from './pet-format.ts';
 import { Progress } from './terminal.ts';
 
@@ -19,9 +18,9 @@ const PAGE_ANIMALS = 1_000;
  * ever changed or deleted, so a walk up the ids that stops at a page's end is a snapshot.
  */
 export async function exportPets(args: string[], io: Io): Promise<number> {
-  const { format: asked, ...flags } = parse(args);
+  const { format: asked, ...flags } = parseArguments({ args, options: OPTIONS }).values;
   const format = choosePetFormat(asked, undefined);
-  const { store } = await openConfiguredStore(flags, io.env, { mustExist: true });
+  const { store } = await openStoreByFlags(flags, io.env, { mustExist: true });
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   try {
@@ -40,14 +39,6 @@ export async function exportPets(args: string[], io: Io): Promise<number> {
     return 0;
   } finally {
     await store.close();
-  }
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
   }
 }
 

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError } from '../config.ts';
+import { parseArguments, UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
 import type { Io } from './command.ts';
-import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
@@ -42,7 +41,11 @@ interface Source {
 
 /** Adds the animals of a file. The exit code: 0 all are in, 1 some lines are not, 2 wrong usage. */
 export async function importPets(args: string[], io: Io): Promise<number> {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseArguments({
+    args,
+    options: OPTIONS,
+    allowPositionals: true,
+  });
   const [file, ...rest] = positionals;
   if (file === undefined || rest.length > 0) {
     throw new UsageError('import needs one file, or - for standard input.');
@@ -50,7 +53,7 @@ export async function importPets(args: string[], io: Io): Promise<number> {
   const { format: askedFormat, strict: isStrict = false, ...flags } = values;
   const format = choosePetFormat(askedFormat, file);
   const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-  const { store } = await openConfiguredStore(flags, io.env, { mustExist: false });
+  const { store } = await openStoreByFlags(flags, io.env, { mustExist: false });
   const report = new ImportReport(io.stderr, { isFile });
   const suspension = new Suspension();
   const work = { store, report, format, isStrict, suspension };
@@ -64,14 +67,6 @@ export async function importPets(args: string[], io: Io): Promise<number> {
   } finally {
     suspension.close();
     await store.close();
-  }
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
   }
 }
 

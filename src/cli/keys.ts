@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError, type Config } from '../config.ts';
+import { parseArguments, UsageError, type Config } from '../config.ts';
 import {
   KEY_NAME_LENGTH_MAX,
   newApiKey,
@@ -12,7 +11,7 @@ import {
 } from '../domain/api-key.ts';
 import type { Store } from '../domain/store.ts';
 import type { Io } from './command.ts';
-import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { printable, renderTable } from './terminal.ts';
 
 const DEFAULT_OVERLAP = '24h';
@@ -41,7 +40,11 @@ const verbs: Record<string, (call: KeysCall) => Promise<number>> = { create, lis
 
 /** Makes, shows and ends API keys, whether or not the service is running. */
 export async function keys(args: string[], io: Io): Promise<number> {
-  const { values: flags, positionals } = parse(args);
+  const { values: flags, positionals } = parseArguments({
+    args,
+    options: OPTIONS,
+    allowPositionals: true,
+  });
   const [verb = '', id, ...rest] = positionals;
   const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (perform === undefined || rest.length > 0) {
@@ -50,19 +53,11 @@ export async function keys(args: string[], io: Io): Promise<number> {
     );
   }
   const mustExist = perform !== create;
-  const { config, store } = await openConfiguredStore(flags, io.env, { mustExist });
+  const { config, store } = await openStoreByFlags(flags, io.env, { mustExist });
   try {
     return await perform({ id, flags, config, store, io });
   } finally {
     await store.close();
-  }
-}
-
-function parse(args: string[]): { values: Flags; positionals: string[] } {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
   }
 }
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { PetStore, PetStoreError } from '../../sdk/src/index.ts';
-import { UsageError } from '../config.ts';
+import { DEFAULT_PORT, SETTINGS, UsageError } from '../config.ts';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../domain/int64.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../domain/pet.ts';
@@ -8,7 +8,7 @@ import type { Io } from './command.ts';
 import { newJsonPrinter, newTablePrinter, type PetPrinter } from './pet-printer.ts';
 import { printable } from './terminal.ts';
 
-const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
+const DEFAULT_BASE_URL = `http://${SETTINGS.host.default}:${DEFAULT_PORT.production}/v1`;
 
 const USAGE = `Usage
   petstore pets list [--status S] [--limit N] [--all]        show animals: one page, or all of them
