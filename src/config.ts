@@ -37,8 +37,7 @@ interface Setting {
   /** Shown in the help. It is parsed like a given value, unless it only describes what happens. */
   default: string;
   description: string;
-  /** Returns undefined for a text that is not valid. */
-  parse: (text: string) => unknown;
+  valueOrUndefined: (text: string) => unknown;
   /** What is valid; completes the sentence "it must be …". */
   right: string;
   /** The value may hold a password, so no message repeats it. */
@@ -57,7 +56,7 @@ export const SETTINGS = {
     value: 'production|staging',
     default: 'production',
     description: 'which of the two environments this is',
-    parse: (text: string) => ENVIRONMENTS.find((each) => each === text),
+    valueOrUndefined: (text: string) => ENVIRONMENTS.find((each) => each === text),
     right: 'production or staging',
   },
   host: {
@@ -65,7 +64,7 @@ export const SETTINGS = {
     value: 'ADDRESS',
     default: '127.0.0.1',
     description: 'the address to listen on',
-    parse: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+    valueOrUndefined: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
     right: 'an address of this machine, such as 127.0.0.1 or 0.0.0.0',
   },
   port: {
@@ -73,7 +72,7 @@ export const SETTINGS = {
     value: 'PORT',
     default: `${DEFAULT_PORT.production}, staging ${DEFAULT_PORT.staging}`,
     description: 'the port to listen on; 0 is any free one',
-    parse: parsePort,
+    valueOrUndefined: portOrUndefined,
     right: PORT_RULE,
   },
   'base-url': {
@@ -81,7 +80,7 @@ export const SETTINGS = {
     value: 'URL',
     default: 'from host and port',
     description: 'how clients reach the service; ends in /v1',
-    parse: parseBaseUrl,
+    valueOrUndefined: baseUrlOrUndefined,
     right: 'an http or https address that ends in /v1',
   },
   data: {
@@ -89,7 +88,7 @@ export const SETTINGS = {
     value: 'FOLDER',
     default: './data',
     description: 'where the embedded store lives, one folder an environment',
-    parse: (text: string) => text || undefined,
+    valueOrUndefined: (text: string) => text || undefined,
     right: 'a folder',
   },
   database: {
@@ -97,7 +96,7 @@ export const SETTINGS = {
     value: 'postgres://…',
     default: 'unset: the embedded store',
     description: 'a PostgreSQL database instead of the embedded store',
-    parse: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
+    valueOrUndefined: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
     right: 'an address such as postgres://user:password@host:5432/database',
     isSecret: true,
   },
@@ -106,7 +105,7 @@ export const SETTINGS = {
     value: 'PORT|off',
     default: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
     description: '/metrics, /livez and /readyz on the loopback address',
-    parse: (text: string) => (text === 'off' ? text : parsePort(text)),
+    valueOrUndefined: (text: string) => (text === 'off' ? text : portOrUndefined(text)),
     right: `${PORT_RULE}, or off`,
   },
   'rate-limit': {
@@ -114,7 +113,7 @@ export const SETTINGS = {
     value: 'N/SECONDS',
     default: 'off',
     description: 'requests a key may make, such as 600/60s',
-    parse: parseRateLimit,
+    valueOrUndefined: rateLimitOrUndefined,
     right: 'requests/seconds such as 600/60s, or off',
   },
   'cors-origins': {
@@ -122,7 +121,7 @@ export const SETTINGS = {
     value: 'ORIGIN,…',
     default: 'none',
     description: 'exact origins whose pages may call the service',
-    parse: parseOrigins,
+    valueOrUndefined: originsOrUndefined,
     right: 'exact origins such as https://shop.example, separated by commas',
   },
   workers: {
@@ -130,7 +129,7 @@ export const SETTINGS = {
     value: 'N',
     default: '1',
     description: 'how many processes serve',
-    parse: (text: string) => parseInteger(text, 1, 256),
+    valueOrUndefined: (text: string) => integerOrUndefined(text, 1, 256),
     right: 'an integer from 1 to 256',
   },
   log: {
@@ -138,7 +137,7 @@ export const SETTINGS = {
     value: LOG_LEVELS.join('|'),
     default: 'info',
     description: 'how much is logged; debug has a line a request',
-    parse: (text: string) => LOG_LEVELS.find((each) => each === text),
+    valueOrUndefined: (text: string) => LOG_LEVELS.find((each) => each === text),
     right: `one of ${LOG_LEVELS.join(', ')}`,
   },
 } satisfies Record<string, Setting>;
@@ -155,7 +154,7 @@ export function loadConfig(args: readonly string[], variables: Variables): Confi
     const setting: Setting = SETTINGS[name];
     const text = flags[name] ?? (variables[setting.variable] || undefined);
     if (text === undefined) return undefined;
-    const value = setting.parse(text);
+    const value = setting.valueOrUndefined(text);
     if (value !== undefined) return value as Parsed<Name>;
     const source = flags[name] === undefined ? setting.variable : `--${name}`;
     const shown = setting.isSecret === true ? 'not usable' : `"${text}"`;
@@ -163,7 +162,7 @@ export function loadConfig(args: readonly string[], variables: Variables): Confi
   }
 
   function readOrDefault<Name extends SettingName>(name: Name): Parsed<Name> {
-    return read(name) ?? (SETTINGS[name].parse(SETTINGS[name].default) as Parsed<Name>);
+    return read(name) ?? (SETTINGS[name].valueOrUndefined(SETTINGS[name].default) as Parsed<Name>);
   }
 
   const environment = readOrDefault('env');
@@ -186,7 +185,9 @@ export function loadConfig(args: readonly string[], variables: Variables): Confi
   });
 }
 
-type Parsed<Name extends SettingName> = NonNullable<ReturnType<(typeof SETTINGS)[Name]['parse']>>;
+type Parsed<Name extends SettingName> = NonNullable<
+  ReturnType<(typeof SETTINGS)[Name]['valueOrUndefined']>
+>;
 
 /** `parseArgs` of Node.js, except that arguments which it refuses are a UsageError. */
 export function parseArguments<Options extends ParseArgsConfig>(options: Options) {
@@ -212,16 +213,16 @@ function bootstrapKey(variables: Variables, environment: Environment): string | 
   );
 }
 
-function parseInteger(text: string, min: number, max: number): number | undefined {
+function integerOrUndefined(text: string, min: number, max: number): number | undefined {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   return value >= min && value <= max ? value : undefined;
 }
 
-function parsePort(text: string): number | undefined {
-  return parseInteger(text, 0, 65_535);
+function portOrUndefined(text: string): number | undefined {
+  return integerOrUndefined(text, 0, 65_535);
 }
 
-function parseBaseUrl(text: string): string | undefined {
+function baseUrlOrUndefined(text: string): string | undefined {
   const url = URL.parse(text);
   const isUsable =
     url !== null &&
@@ -233,16 +234,16 @@ function parseBaseUrl(text: string): string | undefined {
   return isUsable ? url.href : undefined;
 }
 
-function parseRateLimit(text: string) {
+function rateLimitOrUndefined(text: string) {
   if (text === 'off') return 'off';
   const [, requestsText = '', secondsText = ''] = /^(\d+)\/(\d+)s$/.exec(text) ?? [];
-  const requests = parseInteger(requestsText, 1, RATE_REQUESTS_MAX);
-  const windowSeconds = parseInteger(secondsText, 1, RATE_WINDOW_SECONDS_MAX);
+  const requests = integerOrUndefined(requestsText, 1, RATE_REQUESTS_MAX);
+  const windowSeconds = integerOrUndefined(secondsText, 1, RATE_WINDOW_SECONDS_MAX);
   if (requests === undefined || windowSeconds === undefined) return undefined;
   return { requests, windowSeconds };
 }
 
-function parseOrigins(text: string): string[] | undefined {
+function originsOrUndefined(text: string): string[] | undefined {
   const origins = text.split(',').map((origin) => origin.trim());
   return origins.every((origin) => URL.parse(origin)?.origin === origin) ? origins : undefined;
 }

@@ -20,31 +20,31 @@ import { listen, LOOPBACK, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
 import { openStore } from './storage/open.ts';
 
-/** What the service takes from the machine; a test passes its own. */
+/** What the service needs from its process. Tests pass their own. */
 export interface Runtime {
   clock: Clock;
   randomBytes: RandomBytes;
   newRequestId: () => string;
   log: Log;
-  /** One of several processes under a primary, which then keeps what they must share. */
+  /** Whether this process is a worker. The primary then keeps the state that all workers share. */
   isWorker: boolean;
-  /** Waited for before the service listens; where it throws, the service does not start. */
+  /** Awaited before the service listens. If it throws, the service does not start. */
   beforeListening?: () => Promise<void>;
 }
 
 export interface Service {
-  /** How clients reach it, ending in /v1. */
+  /** The address for clients; it ends in /v1. */
   baseUrl: string;
   adminUrl: string | undefined;
-  /** The first key, on the first start on an empty store; never again. */
+  /** The first key, if this start has created it in an empty store. */
   firstKey: string | undefined;
   metrics: Metrics;
-  /** Accepts no more connections; those that there are stay as they are until the service is closed. */
+  /** Accepts no more connections. Existing ones stay open until the service is closed. */
   stopListening(): void;
   close(): Promise<void>;
 }
 
-/** A request in flight gets this long to end when the service does. */
+/** The longest a request in flight may take when the service is closed. */
 const DRAIN_GRACE_MS = 8_000;
 
 export function storeFile(config: Config): string {
@@ -60,7 +60,7 @@ export function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
 /** Joins the parts and starts listening. Production and tests start the service the same way. */
 export async function startService(config: Config, runtime: Runtime): Promise<Service> {
   const { clock, log, newRequestId } = runtime;
-  // What was opened is closed in reverse, at the end or when a later part cannot be opened.
+  // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
   const readiness = { isReady: async () => false };
@@ -103,7 +103,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   });
   opened.defer(() => server.close(DRAIN_GRACE_MS));
 
-  readiness.isReady = () => answers(store);
+  readiness.isReady = () => isReachable(store);
   opened.defer(async () => {
     readiness.isReady = async () => false;
   });
@@ -131,7 +131,7 @@ function publicPages(
   );
 }
 
-/** Loaded when Prometheus asks for the first time, because most who try the service never do. */
+/** Loaded by the first request for /metrics, because many services never get one. */
 async function loadExposition(metrics: Metrics): Promise<Exposition> {
   const { openExposition } = await import('./ops/exposition.ts');
   return openExposition(metrics);
@@ -142,7 +142,7 @@ async function addFirstKey(
   { environment, bootstrapKey }: Config,
   { clock, randomBytes }: Runtime,
 ): Promise<string | undefined> {
-  // Reading is cheaper than trying to write, and there mostly is one.
+  // Reading is cheaper than trying to write, and usually there is a key.
   if ((await store.listApiKeys()).length > 0) return undefined;
   const { secret, record } = newApiKey({
     secret: bootstrapKey ?? newSecret(environment, randomBytes),
@@ -153,7 +153,7 @@ async function addFirstKey(
   return (await store.createFirstApiKey(record)) ? secret : undefined;
 }
 
-/** Makes the first key of an empty store before any worker serves it. */
+/** Creates the first key of an empty store before any worker starts. */
 export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
   const store = await openConfiguredStore(config, runtime.log);
   try {
@@ -170,7 +170,7 @@ function baseUrlOf({ baseUrl, host }: Config, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/v1`;
 }
 
-async function answers(store: Store): Promise<boolean> {
+async function isReachable(store: Store): Promise<boolean> {
   try {
     await store.ping();
     return true;
