@@ -207,7 +207,7 @@ describe('petstore pets', () => {
       await assert.rejects(run(['list'], { env: { PETSTORE_API_KEY: key } }), {
         name: 'UsageError',
         message:
-          'PETSTORE_API_KEY is not set to a key: it must be one that petstore keys create made.',
+          'PETSTORE_API_KEY is not set to a key: it must be a key that petstore keys create printed.',
       });
     }
   });

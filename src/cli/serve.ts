@@ -12,7 +12,7 @@ import { serveAsWorker } from './serve-worker.ts';
 import { welcome } from './welcome.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
-/** Runs the service: here, or in as many workers as the settings say. */
+/** Runs the service in this process, or in the configured number of workers. */
 export async function serve(args: string[], io: Io): Promise<number> {
   if (args.includes('--help')) {
     io.stdout.write(help());
@@ -71,11 +71,11 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
   return 0;
 }
 
-/** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
+/** Owns the listener and the workers. It serves only the admin port itself. */
 async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise<number> {
   const { log } = runtime;
   const pool = new WorkerPool(config.workers, log);
-  // From the beginning: a signal that nobody listens to yet would end the process.
+  // Before anything else starts: a signal without a listener would end the process.
   const stop = stopSignal(() => {
     pool.kill();
     process.exit(1);
@@ -102,7 +102,7 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
     log.info({ signal: stop.reason as unknown }, 'stopping');
   } catch (error) {
     await pool.stop();
-    // A signal to the whole group also ends a worker that cannot ignore it yet.
+    // A signal to the process group may also end a worker that does not ignore it yet.
     if (!stop.aborted && error instanceof WorkerRefused) return error.exitCode;
     if (!stop.aborted) throw error;
   } finally {
@@ -113,7 +113,7 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
   return 0;
 }
 
-/** Aborted by the first signal to stop; a second one ends everything at once. */
+/** Aborted by the first SIGTERM or SIGINT; a second one ends the process at once. */
 function stopSignal(endAtOnce: () => void): AbortSignal {
   const controller = new AbortController();
   const stop = (signal: NodeJS.Signals) => {
