@@ -12,7 +12,7 @@ const root = dirname(dirname(thisFile));
 const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const nodeMin = engines.node.replace('>=', '');
 const SQLITE_MIN = '3.51.3';
-// As in `npm start`: without a limit the young generation of the heap grows under load, and nothing is faster.
+// As in `npm start`. Without it the young generation of the heap grows under load, from 14 to 28 MiB.
 const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** The exit code of the system's loader when a shared library is missing; no command exits with it. */
 const LOADER_FAILED = 127;
