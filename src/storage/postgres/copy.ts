@@ -2,21 +2,20 @@ import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
 import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
 import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
 import { parseAddress } from './address.ts';
-import type { Connection, Row } from './connection.ts';
-import { deadlineIn } from './deadline.ts';
+import { deadlineIn, inTransaction, type Connection, type Row } from './connection.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 
-/** A copy has time: nobody waits for an answer, and a statement may have much to do. */
+/** No request waits for a copy, and one statement may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Opens a database to copy from. Others may go on writing: the snapshot stays as it is. */
+/** Opens a database to copy from. Other programs may keep writing: the snapshot does not change. */
 export async function openPostgresSource(url: string): Promise<CopySource> {
   const { connection, run } = await open(url);
   await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  // The snapshot is that of the first read.
+  // The first read takes the snapshot.
   await run('SELECT FROM pet_counter');
   return readerOf(connection, run);
 }
@@ -26,7 +25,7 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   return {
     ...readerOf(connection, run),
     mark: (source) =>
-      inTransaction(run, async () => {
+      inTransaction(connection, run, async () => {
         await run('CREATE TABLE unfinished_copy (source text NOT NULL)');
         await run('INSERT INTO unfinished_copy VALUES ($1)', [source]);
       }),
@@ -38,7 +37,7 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
       );
     },
     finish: (work) =>
-      inTransaction(run, async () => {
+      inTransaction(connection, run, async () => {
         await work({
           async writeKeys(rows) {
             await run(
@@ -118,18 +117,7 @@ function readerOf(connection: Connection, run: Run): CatalogueReader {
   };
 }
 
-async function inTransaction(run: Run, work: () => Promise<void>): Promise<void> {
-  await run('BEGIN');
-  try {
-    await work();
-    await run('COMMIT');
-  } catch (error) {
-    await run('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
-}
-
-/** Rows as one array a column, which is how a statement takes many rows at once. */
+/** Rows as one array per column, which is how one statement takes many rows. */
 function columnsOf(rows: readonly unknown[][], columns: number): unknown[][] {
   return Array.from({ length: columns }, (_, column) => rows.map((row) => row[column]));
 }

@@ -2,7 +2,7 @@ import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { petOfRow, type PetRow } from '../rows.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from './connection.ts';
 import type { Pool } from './pool.ts';
 import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS } from './statements.ts';
 

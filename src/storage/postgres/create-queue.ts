@@ -3,8 +3,8 @@ import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { gather, gatherMs } from '../gather.ts';
 import { createBatch, type WaitingCreate } from './create-batch.ts';
-import { deadlineIn, timeLeftMs } from './deadline.ts';
-import { faultOf, isRepeatable, overloaded, unavailable, type Fault } from './faults.ts';
+import { deadlineIn, timeLeftMs } from './connection.ts';
+import { faultOf, isRepeatable, overloaded, unavailable, type Fault } from './errors.ts';
 import type { Pool } from './pool.ts';
 
 /** What may wait to be stored at once. Beyond it a caller hears `overloaded` immediately. */

@@ -198,11 +198,11 @@ test('callers that wait with the same question share a query, and none joins one
   const reads = new SharedReads(pool, 4_000);
   const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.5)' };
 
-  const first = Array.from({ length: 100 }, () => reads.ask(question, []));
+  const first = Array.from({ length: 100 }, () => reads.query(question, []));
   while (sent.length === 0) await sleep(1);
   await server.query(`INSERT INTO pets VALUES (1, 'Rex', 7, 'sold')`, database);
   // The first query may still be under way: an answer from it would not know the animal.
-  const second = Array.from({ length: 100 }, () => reads.ask(question, []));
+  const second = Array.from({ length: 100 }, () => reads.query(question, []));
   for (const rows of await Promise.all(second)) assert.deepEqual(rows, [[1]]);
   await Promise.all(first);
   assert.equal(sent.length, 2);

@@ -11,8 +11,7 @@ import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
-import { openConnection, type Connection } from './connection.ts';
-import { deadlineIn } from './deadline.ts';
+import { deadlineIn, openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
 import { FIND_PET } from './statements.ts';
@@ -103,9 +102,9 @@ test('a read goes on when its session has lost what it prepared', async (context
   const pool = new Pool(() => openTo(database), 5);
   context.after(() => pool.close());
   const reads = new SharedReads(pool, 4_000);
-  await Promise.all([1n, 2n, 3n].map((id) => reads.ask(FIND_PET, [id])));
+  await Promise.all([1n, 2n, 3n].map((id) => reads.query(FIND_PET, [id])));
   await Promise.all([1, 2, 3].map(() => pool.query(DEALLOCATE_ALL, [], deadlineIn(4_000))));
-  assert.deepEqual(await reads.ask(FIND_PET, [1n]), []);
+  assert.deepEqual(await reads.query(FIND_PET, [1n]), []);
 });
 
 test('a schema named like the role, with tables of its own, does not replace the catalogue', async (context) => {
