@@ -145,11 +145,11 @@ export class Pool {
     this.#release(connection);
   }
 
-  /** Callers continue to wait while a connection is open. */
+  /** Callers continue to wait while a connection is open or being opened. */
   #notOpened(error: unknown): void {
     this.#opening -= 1;
     this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
-    if (this.#all.size > 0) return;
+    if (this.#all.size + this.#opening > 0) return;
     this.#rejectWaiting(new NotSent('the database cannot be reached', { cause: error }));
   }
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { PostgresServer } from '../../../test/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -164,6 +164,22 @@ test('cut idle connections disturb nobody', async (context) => {
     assert.ok((await server.endSessions()) > 0);
     assert.equal(await store.findPet(999n), undefined);
   }
+});
+
+test('a server with fewer free connections than the store would use serves every caller', async () => {
+  const database = await server.createDatabase();
+  await server.query(
+    `CREATE ROLE limited LOGIN PASSWORD '${TEST_PASSWORD}' CONNECTION LIMIT 3;
+     GRANT ALL ON SCHEMA public TO limited`,
+    database,
+  );
+  const store = await openPostgresStore(server.url(database).replace('petstore:', 'limited:'));
+  for (let round = 0; round < 3; round += 1) {
+    const reads = Array.from({ length: 200 }, (_, index) => store.findPet(BigInt(index)));
+    const creates = Array.from({ length: 50 }, () => store.createPet(REX));
+    await Promise.all([...reads, ...creates]);
+  }
+  await store.close();
 });
 
 test('when the server takes no more writes, the store moves to the host that does', async () => {
