@@ -1,4 +1,4 @@
-// What each session with PostgreSQL settles for itself, whatever the server's configuration says.
+// What each session sets itself, whatever the configuration of the server says.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -78,7 +78,7 @@ test('a finished import is reported as finished only when the standby has it', a
   assert.deepEqual(await store.findImport('file'), to);
 });
 
-test('reads and creates go on when the type of a column was changed under them', async (context) => {
+test('reads and creates succeed after the type of a column was changed', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   await store.createPet(REX, newClaim());
   const readAll = () =>
@@ -90,14 +90,14 @@ test('reads and creates go on when the type of a column was changed under them',
       ...[2, 3, 4, 5, 6, 7].map((count) => store.listPets({ ...ALL, count })),
     ]);
   for (const type of ['varchar(300)', 'text', 'varchar(400)']) {
-    // Together, so that every connection of the pool has prepared what it will be asked again.
+    // Together, so that every connection of the pool has prepared the statements.
     await readAll();
     await server.query(`ALTER TABLE pets ALTER COLUMN name TYPE ${type}`, database);
     for (const pets of await readAll()) assert.deepEqual(pets, [{ ...REX, id: 1n }]);
   }
 });
 
-test('a read goes on when its session has lost what it prepared', async (context) => {
+test('a read succeeds after its session has lost its prepared statements', async (context) => {
   const { database } = await openFresh(context);
   const pool = new Pool(() => openTo(database), 5);
   context.after(() => pool.close());
