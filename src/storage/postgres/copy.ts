@@ -8,6 +8,7 @@ import { migrate, unfinishedCopyOf } from './schema.ts';
 
 /** No request waits for a copy, and one statement may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
+const API_KEY_TYPES = 'text text text text bigint bigint bigint bigint';
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
@@ -22,6 +23,12 @@ export async function openPostgresSource(url: string): Promise<CopySource> {
 
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   const { connection, run } = await open(url);
+  /** Inserts many rows with one statement, which takes one array per column. */
+  async function insert(table: string, columns: string, types: string, rows: Row[]): Promise<void> {
+    const arrays = types.split(' ').map((type, index) => `$${index + 1}::${type}[]`);
+    const values = arrays.map((_, index) => rows.map((row) => row[index]));
+    await run(`INSERT INTO ${table} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
+  }
   return {
     ...readerOf(connection, run),
     mark: (source) =>
@@ -29,38 +36,15 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
         await run('CREATE TABLE unfinished_copy (source text NOT NULL)');
         await run('INSERT INTO unfinished_copy VALUES ($1)', [source]);
       }),
-    async writePets(rows) {
-      await run(
-        `INSERT INTO pets (${PET_COLUMNS})
-         SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[])`,
-        columnsOf(rows, 4),
-      );
-    },
+    writePets: (rows) => insert('pets', PET_COLUMNS, 'bigint text bigint text', rows),
     finish: (work) =>
       inTransaction(connection, run, async () => {
         await work({
-          async writeKeys(rows) {
-            await run(
-              `INSERT INTO api_keys (${API_KEY_COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[],
-                                    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])`,
-              columnsOf(rows, 8),
-            );
-          },
-          async writeClaims(rows) {
-            await run(
-              `INSERT INTO idempotency_keys (${CLAIM_COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])`,
-              columnsOf(rows, 5),
-            );
-          },
-          async writeImports(rows) {
-            await run(
-              `INSERT INTO imports (${IMPORT_COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])`,
-              columnsOf(rows, 5),
-            );
-          },
+          writeKeys: (rows) => insert('api_keys', API_KEY_COLUMNS, API_KEY_TYPES, rows),
+          writeClaims: (rows) =>
+            insert('idempotency_keys', CLAIM_COLUMNS, 'text text text bigint bigint', rows),
+          writeImports: (rows) =>
+            insert('imports', IMPORT_COLUMNS, 'text bigint bigint bigint bigint', rows),
           async setLastId(id) {
             await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
           },
@@ -115,9 +99,4 @@ function readerOf(connection: Connection, run: Run): CatalogueReader {
     unfinishedCopyOf: () => unfinishedCopyOf(connection),
     close: () => connection.close(),
   };
-}
-
-/** Rows as one array per column, which is how one statement takes many rows. */
-function columnsOf(rows: readonly unknown[][], columns: number): unknown[][] {
-  return Array.from({ length: columns }, (_, column) => rows.map((row) => row[column]));
 }

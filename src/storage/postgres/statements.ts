@@ -1,4 +1,4 @@
-import { API_KEY_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
 import type { Statement } from './connection.ts';
 
 /** Expired claims that are deleted for each new one, so that their number falls as fast as it grew. */
@@ -107,7 +107,7 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
     ), numbered AS MATERIALIZED (
       SELECT fresh.*, counter.before + fresh.place AS id FROM counter, fresh
     ), claimed AS (
-      INSERT INTO idempotency_keys AS claim (api_key_id, key, fingerprint, pet_id, expires_at)
+      INSERT INTO idempotency_keys AS claim (${CLAIM_COLUMNS})
       SELECT api_key_id, key, fingerprint, id, expires_at FROM numbered WHERE key IS NOT NULL
       ON CONFLICT (api_key_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, pet_id = excluded.pet_id,
