@@ -82,7 +82,7 @@ const options = { skip: process.platform === 'win32' ? 'needs sh' : false };
 
 describe('Setup', options, () => {
   for (const extent of ['runtime', 'development']) {
-    test(`after a plain npm ci nothing is installed or removed for ${extent}`, (t) => {
+    test(`after npm ci, the setup for ${extent} installs and removes nothing`, (t) => {
       const project = newProject(t, DEVELOPMENT);
       project.putNode(GOOD_NODE);
       for (const time of ['first', 'second']) {
@@ -93,7 +93,7 @@ describe('Setup', options, () => {
     });
   }
 
-  test('npm start keeps the packages for development when the lock file has changed', (t) => {
+  test('npm start keeps the development packages when the lock file has changed', (t) => {
     const project = newProject(t, DEVELOPMENT);
     assert.equal(project.run('scripts/setup.js', ['runtime']).status, 0);
     const changed = { ...PACKAGES, 'node_modules/new': { version: '1.0.0' } };
@@ -102,7 +102,7 @@ describe('Setup', options, () => {
     assert.match(project.npmCalls().join('\n'), /^install --no-save --include=dev [^\n]*$/);
   });
 
-  test('what is missing is installed: all of it, or what npm test needs more than npm start', (t) => {
+  test('the setup installs what is missing: everything, or only the development packages', (t) => {
     const clean = newProject(t, []);
     assert.equal(clean.run('scripts/setup.js', ['runtime']).status, 0);
     assert.match(clean.npmCalls().join('\n'), /^ci --omit=dev [^\n]*$/);
@@ -119,10 +119,10 @@ describe('Setup', options, () => {
       NODE_WITHOUT_LIBRARY,
       /libatomic\.so\.1.*libatomic1 on Debian.*libatomic on Fedora/,
     ],
-    ['the C library is another', NODE_WITHOUT_LOADER, /glibc.*Alpine Linux.*not supported/],
+    ['the C library is not glibc', NODE_WITHOUT_LOADER, /glibc.*Alpine Linux.*not supported/],
   ];
   for (const [what, node, line] of unusable) {
-    test(`where ${what}, one line says what to do, until it is done`, (t) => {
+    test(`if ${what}, the setup prints one line that says what to do, until it is done`, (t) => {
       const project = newProject(t, RUNTIME);
       project.putNode(node);
       for (const time of ['first', 'second']) {
@@ -139,7 +139,7 @@ describe('Setup', options, () => {
       assert.deepEqual(project.npmCalls(), []);
     });
 
-    test(`where ${what}, the petstore command says so too`, (t) => {
+    test(`if ${what}, the petstore command says so too`, (t) => {
       const project = newProject(t, RUNTIME);
       project.putNode(node);
       const { status, stderr } = project.run('bin/petstore.js', ['--version']);
