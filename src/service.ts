@@ -59,7 +59,6 @@ export function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
 
 /** Joins the parts and starts listening. Production and tests start the service the same way. */
 export async function startService(config: Config, runtime: Runtime): Promise<Service> {
-  const { clock, log, newRequestId } = runtime;
   // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
@@ -70,36 +69,19 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const admin = await openAdmin(config, runtime, { expose, isReady });
   opened.defer(async () => admin?.close());
 
-  const store = await openConfiguredStore(config, log);
+  const store = await openConfiguredStore(config, runtime.log);
   opened.defer(() => store.close());
   const firstKey = await addFirstKey(store, config, runtime);
-  const keys = new KeyRing(store, clock);
+  const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
 
-  const countRequest = config.rateLimit && createRateLimit(config.rateLimit, runtime);
-
   await runtime.beforeListening?.();
   const server = await listen('port', {
-    createHandler: (port) => {
-      const baseUrl = baseUrlOf(config, port);
-      return new App({
-        store,
-        authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
-        countRequest,
-        cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
-        pages: publicPages(config, baseUrl, isReady),
-        cache: new ResponseCache(store),
-        clock,
-        baseUrl,
-        metrics,
-        log,
-        newRequestId,
-      });
-    },
+    createHandler: (port) => newApp(config, runtime, { port, store, keys, metrics, isReady }),
     host: config.host,
     port: config.port,
-    newRequestId,
+    newRequestId: runtime.newRequestId,
   });
   opened.defer(() => server.close(DRAIN_GRACE_MS));
 
@@ -116,6 +98,32 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
   };
+}
+
+interface OpenParts {
+  port: number;
+  store: Store;
+  keys: KeyRing;
+  metrics: Metrics;
+  isReady: () => Promise<boolean>;
+}
+
+function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: OpenParts): App {
+  const { environment, rateLimit, corsOrigins } = config;
+  const { clock, log, newRequestId } = runtime;
+  const baseUrl = baseUrlOf(config, port);
+  return new App({
+    ...parts,
+    authenticate: createAuthenticate({ environment, keys, clock }),
+    countRequest: rateLimit && createRateLimit(rateLimit, runtime),
+    cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
+    pages: publicPages(config, baseUrl, parts.isReady),
+    cache: new ResponseCache(parts.store),
+    clock,
+    baseUrl,
+    log,
+    newRequestId,
+  });
 }
 
 function publicPages(
