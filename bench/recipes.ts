@@ -1,6 +1,8 @@
+import manifest from '../package.json' with { type: 'json' };
 import { scriptPath, type Recipe } from './contender.ts';
 
 const node = process.execPath;
+const nodeFlags = manifest.scripts.start.match(/--\S+/g) ?? [];
 
 /** The service as `npm start` starts it: keys, validation, metrics and log as they are by default. */
 export function ours(dataFolder: string, settings: readonly string[] = []): Recipe {
@@ -8,6 +10,7 @@ export function ours(dataFolder: string, settings: readonly string[] = []): Reci
     name: 'petstore',
     command: (port) => [
       node,
+      ...nodeFlags,
       scriptPath('../bin/petstore.js'),
       'serve',
       '--port',

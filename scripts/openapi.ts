@@ -1,4 +1,4 @@
-// Writes openapi.json, the copy of the document that is kept in the tree; a test fails when it is stale.
+// Writes openapi.json, the copy of the OpenAPI document in the repository. A test fails when it is stale.
 
 import { writeFileSync } from 'node:fs';
 import { openApiDocument } from '../src/http/openapi.ts';

@@ -1,8 +1,8 @@
-// Installs what is missing, then gets out of the way.
+// Installs the dependencies that are missing.
 //
-// `npm start` and `npm test` call this before anything else, with whatever Node.js the machine has:
-// it is therefore plain JavaScript that an old Node.js can run, and it imports nothing of ours.
-// Node.js 26 itself arrives as a dependency, and npm puts it first on the path of the next script.
+// `npm start` and `npm test` run this first, on the Node.js that the machine has. It is therefore plain
+// JavaScript that an old Node.js can run, and it imports no file of this project. The Node.js that the
+// project needs is itself a dependency; npm puts it first on the PATH of the next script.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,28 +10,30 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const NODE_MAJOR_MIN = 26;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const stampFile = join(modules, '.petstore-setup');
 const lockFile = join(root, 'package-lock.json');
-/** npm's own note of what it has installed. */
+/** npm's record of the packages that it has installed. */
 const installedLockFile = join(modules, '.package-lock.json');
 const wanted = process.argv[2] === 'development' ? 'development' : 'runtime';
+
+const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const nodeMajorMin = Number.parseInt(engines.node.replace('>=', ''), 10);
 
 const lock = createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 const [stampedLock, stampedExtent] = existsSync(stampFile)
   ? readFileSync(stampFile, 'utf8').trim().split(' ')
   : [];
 
-// A development install holds everything the runtime needs, so it serves both.
+// A development install also has everything that the runtime needs.
 if (stampedLock !== lock || (stampedExtent !== wanted && stampedExtent !== 'development')) {
   if (installedExtent() === undefined) install();
   tryInstalledNode();
   writeFileSync(stampFile, `${lock} ${installedExtent() ?? wanted}\n`);
 }
 
-/** What is there already, such as by `npm ci`: everything, what the runtime needs, or too little. */
+/** What is installed already, for example by `npm ci`; undefined if something that is wanted is missing. */
 function installedExtent() {
   const extents = wanted === 'runtime' ? ['development', 'runtime'] : ['development'];
   const found = packagesOf(installedLockFile);
@@ -50,17 +52,17 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {};
 }
 
-/** A package for one kind of C library is left to npm to choose. */
+/** False for a package that needs a certain C library: npm decides whether to install it. */
 function isForThisMachine({ os = [], cpu = [], libc }) {
   return os.includes(process.platform) && cpu.includes(process.arch) && libc === undefined;
 }
 
 function install() {
   process.stderr.write(`Installing dependencies (${wanted}), once …\n`);
-  // What is there for development stays there.
+  // Packages for development are kept.
   const hasDevelopment = Object.values(packagesOf(installedLockFile)).some(({ dev }) => dev);
   const extent = wanted === 'runtime' && !hasDevelopment ? '--omit=dev' : '--include=dev';
-  // `ci` on a clean tree; `install` adds to one that a running server may be using.
+  // `ci` deletes node_modules, which a running server may be using; `install` only adds to it.
   const verb = existsSync(installedLockFile) ? ['install', '--no-save'] : ['ci'];
   const result = spawnSync(
     'npm',
@@ -71,8 +73,8 @@ function install() {
 }
 
 /**
- * Runs the installed Node.js once, because a minimal Linux may lack what it needs. One that does not run is
- * set aside: npm would take it for the next script, this one among them, and its loader's words would be all.
+ * Runs the installed Node.js once, because a minimal Linux may lack a library that it needs. One that does
+ * not run is renamed: npm would use it for the next script, which then fails without saying what to do.
  */
 function tryInstalledNode() {
   const node = join(modules, '.bin', 'node');
@@ -82,8 +84,8 @@ function tryInstalledNode() {
   const { status, stderr, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   if (status === 0) return;
   renameSync(node, aside);
-  // The machine has one of its own that will do.
-  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return;
+  // The Node.js of the machine is new enough.
+  if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) return;
   const reason = error ? error.message : stderr.trim().split('\n')[0];
   fail(`The installed Node.js does not run (${reason})${remedyFor(reason, error)}`);
 }
@@ -92,9 +94,9 @@ function remedyFor(reason, error) {
   if (reason.includes('libatomic')) {
     return ': install libatomic1 on Debian or Ubuntu, libatomic on Fedora, and run this again.';
   }
-  // The file is there, but not the loader that it names.
+  // The file exists, but the loader that it names does not.
   if (error && error.code === 'ENOENT') {
-    return `: it needs glibc, and Alpine Linux has musl, which is not supported; use another Linux, or install Node.js ${NODE_MAJOR_MIN} or later with apk, and run this again.`;
+    return `: it needs glibc, and Alpine Linux has musl, which is not supported; use another Linux, or install Node.js ${nodeMajorMin} or later with apk, and run this again.`;
   }
   return '.';
 }

@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
 
-/** Everything the service can be told, checked and frozen. */
+/** All settings of the service, validated and frozen. */
 export interface Config {
   readonly environment: Environment;
   readonly host: string;
@@ -22,40 +22,41 @@ export interface Config {
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The environment variables of this process. Nobody else reads them. */
+/** The environment variables of this process. Only this file reads `process.env`. */
 export const processVariables: Variables = process.env;
 
-/** A command or setting that makes no sense. The message is one line; the exit code is 2. */
+/** A command or setting that is not valid. The message is one line; the exit code is 2. */
 export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
+  override readonly name = 'UsageError';
 }
 
 interface Setting {
   variable: string;
-  /** What stands behind the flag in the help. */
+  /** The placeholder for the value in the help. */
   value: string;
+  /** Shown in the help. It is parsed like a given value, unless it only describes what happens. */
   default: string;
   description: string;
-  /** Undefined for a text that makes no sense. */
-  parse: (text: string) => unknown;
-  /** What would make sense, to stand behind "it must be". */
+  valueOrUndefined: (text: string) => unknown;
+  /** What is valid; completes the sentence "it must be …". */
   right: string;
-  /** The value may hold a password and is never repeated. */
+  /** The value may hold a password, so no message repeats it. */
   isSecret?: boolean;
 }
 
 const PORT_RULE = 'an integer from 0 to 65535 (0 is any free port)';
+const RATE_REQUESTS_MAX = 100_000_000;
+const RATE_WINDOW_SECONDS_MAX = 86_400;
+export const DEFAULT_PORT = { production: 8080, staging: 8090 } as const;
+const DEFAULT_ADMIN_PORT = { production: 9464, staging: 9474 } as const;
 
 export const SETTINGS = {
   env: {
     variable: 'PETSTORE_ENV',
     value: 'production|staging',
     default: 'production',
-    description: 'which of the two environments this is',
-    parse: (text: string) => ENVIRONMENTS.find((each) => each === text),
+    description: 'the environment: production or staging',
+    valueOrUndefined: (text: string) => ENVIRONMENTS.find((each) => each === text),
     right: 'production or staging',
   },
   host: {
@@ -63,143 +64,141 @@ export const SETTINGS = {
     value: 'ADDRESS',
     default: '127.0.0.1',
     description: 'the address to listen on',
-    parse: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+    valueOrUndefined: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
     right: 'an address of this machine, such as 127.0.0.1 or 0.0.0.0',
   },
   port: {
     variable: 'PETSTORE_PORT',
     value: 'PORT',
-    default: '8080, staging 8090',
-    description: 'the port to listen on; 0 is any free one',
-    parse: parsePort,
+    default: `${DEFAULT_PORT.production}, staging ${DEFAULT_PORT.staging}`,
+    description: 'the port to listen on; 0 selects a free port',
+    valueOrUndefined: portOrUndefined,
     right: PORT_RULE,
   },
   'base-url': {
     variable: 'PETSTORE_BASE_URL',
     value: 'URL',
     default: 'from host and port',
-    description: 'how clients reach the service; ends in /v1',
-    parse: parseBaseUrl,
+    description: 'the URL under which clients reach the service; ends in /v1',
+    valueOrUndefined: baseUrlOrUndefined,
     right: 'an http or https address that ends in /v1',
   },
   data: {
     variable: 'PETSTORE_DATA',
     value: 'FOLDER',
     default: './data',
-    description: 'where the embedded store lives, one folder an environment',
-    parse: (text: string) => text || undefined,
+    description: 'the folder of the embedded store, with one folder per environment',
+    valueOrUndefined: (text: string) => text || undefined,
     right: 'a folder',
   },
   database: {
     variable: 'DATABASE_URL',
     value: 'postgres://…',
     default: 'unset: the embedded store',
-    description: 'a PostgreSQL database instead of the embedded store',
-    parse: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
+    description: 'the PostgreSQL database to use instead of the embedded store',
+    valueOrUndefined: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
     right: 'an address such as postgres://user:password@host:5432/database',
     isSecret: true,
   },
   'admin-port': {
     variable: 'PETSTORE_ADMIN_PORT',
     value: 'PORT|off',
-    default: '9464, staging 9474',
-    description: '/metrics, /livez and /readyz on the loopback address',
-    parse: (text: string) => (text === 'off' ? text : parsePort(text)),
+    default: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
+    description: 'the port of /metrics, /livez and /readyz, on the loopback address',
+    valueOrUndefined: (text: string) => (text === 'off' ? text : portOrUndefined(text)),
     right: `${PORT_RULE}, or off`,
   },
   'rate-limit': {
     variable: 'PETSTORE_RATE_LIMIT',
     value: 'N/SECONDS',
     default: 'off',
-    description: 'requests a key may make, such as 600/60s',
-    parse: parseRateLimit,
+    description: 'the number of requests per API key, such as 600/60s',
+    valueOrUndefined: rateLimitOrUndefined,
     right: 'requests/seconds such as 600/60s, or off',
   },
   'cors-origins': {
     variable: 'PETSTORE_CORS_ORIGINS',
     value: 'ORIGIN,…',
     default: 'none',
-    description: 'exact origins whose pages may call the service',
-    parse: parseOrigins,
+    description: 'the exact origins whose pages may call the service',
+    valueOrUndefined: originsOrUndefined,
     right: 'exact origins such as https://shop.example, separated by commas',
   },
   workers: {
     variable: 'PETSTORE_WORKERS',
     value: 'N',
     default: '1',
-    description: 'how many processes serve',
-    parse: (text: string) => parseInteger(text, 1, 256),
+    description: 'the number of worker processes',
+    valueOrUndefined: (text: string) => integerOrUndefined(text, 1, 256),
     right: 'an integer from 1 to 256',
   },
   log: {
     variable: 'PETSTORE_LOG',
     value: LOG_LEVELS.join('|'),
     default: 'info',
-    description: 'how much is logged; debug has a line a request',
-    parse: (text: string) => LOG_LEVELS.find((each) => each === text),
+    description: 'the log level; debug logs one line per request',
+    valueOrUndefined: (text: string) => LOG_LEVELS.find((each) => each === text),
     right: `one of ${LOG_LEVELS.join(', ')}`,
   },
 } satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;
 
-const RATE_REQUESTS_MAX = 100_000_000;
-const RATE_WINDOW_SECONDS_MAX = 86_400;
-const DEFAULT_PORTS = {
-  production: { port: 8080, adminPort: 9464 },
-  staging: { port: 8090, adminPort: 9474 },
-} as const;
-
-/** Reads the settings: flags over variables over defaults. */
+/** Reads the settings. A flag overrides a variable, which overrides the default. */
 export function loadConfig(args: readonly string[], variables: Variables): Config {
-  const flags = parseFlags(args);
+  const names = Object.keys(SETTINGS) as SettingName[];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  const flags: Partial<Record<SettingName, string>> = parseArguments({ args, options }).values;
 
   function read<Name extends SettingName>(name: Name): Parsed<Name> | undefined {
     const setting: Setting = SETTINGS[name];
     const text = flags[name] ?? (variables[setting.variable] || undefined);
     if (text === undefined) return undefined;
-    const value = setting.parse(text);
+    const value = setting.valueOrUndefined(text);
     if (value !== undefined) return value as Parsed<Name>;
     const source = flags[name] === undefined ? setting.variable : `--${name}`;
     const shown = setting.isSecret === true ? 'not usable' : `"${text}"`;
     throw new UsageError(`${source} is ${shown}: it must be ${setting.right}.`);
   }
 
-  const environment = read('env') ?? 'production';
-  const defaults = DEFAULT_PORTS[environment];
-  const adminPort = read('admin-port') ?? defaults.adminPort;
-  const rateLimit = read('rate-limit') ?? 'off';
+  function readOrDefault<Name extends SettingName>(name: Name): Parsed<Name> {
+    return read(name) ?? (SETTINGS[name].valueOrUndefined(SETTINGS[name].default) as Parsed<Name>);
+  }
+
+  const environment = readOrDefault('env');
+  const adminPort = read('admin-port');
+  const rateLimit = readOrDefault('rate-limit');
   return Object.freeze({
     environment,
-    host: read('host') ?? '127.0.0.1',
-    port: read('port') ?? defaults.port,
+    host: readOrDefault('host'),
+    port: read('port') ?? DEFAULT_PORT[environment],
     baseUrl: read('base-url'),
-    dataFolder: `${read('data') ?? './data'}/${environment}`,
+    dataFolder: `${readOrDefault('data')}/${environment}`,
     databaseUrl: read('database'),
-    adminPort: adminPort === 'off' ? undefined : adminPort,
-    isAdminPortGiven: read('admin-port') !== undefined,
+    adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[environment]),
+    isAdminPortGiven: adminPort !== undefined,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: read('cors-origins') ?? [],
-    workers: read('workers') ?? 1,
-    logLevel: read('log') ?? 'info',
+    workers: readOrDefault('workers'),
+    logLevel: readOrDefault('log'),
     bootstrapKey: bootstrapKey(variables, environment),
   });
 }
 
-type Parsed<Name extends SettingName> = NonNullable<ReturnType<(typeof SETTINGS)[Name]['parse']>>;
+type Parsed<Name extends SettingName> = NonNullable<
+  ReturnType<(typeof SETTINGS)[Name]['valueOrUndefined']>
+>;
 
-function parseFlags(args: readonly string[]): Partial<Record<SettingName, string>> {
-  const options = Object.fromEntries(
-    Object.keys(SETTINGS).map((name) => [name, { type: 'string' as const }]),
-  );
+/** `parseArgs` of Node.js, except that arguments which it refuses are a UsageError. */
+export function parseArguments<Options extends ParseArgsConfig>(options: Options) {
   try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
+    return parseArgs(options);
   } catch (error) {
     throw new UsageError(firstSentence(error));
   }
 }
 
-/** The parser's message without its advice, which is about a case nobody has here. */
+/** The first sentence of the parser's message: the rest is advice for arguments that no command here takes. */
 export function firstSentence(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return `${message.split('. ')[0]?.replace(/\.$/, '')}; see petstore --help.`;
@@ -208,22 +207,22 @@ export function firstSentence(error: unknown): string {
 function bootstrapKey(variables: Variables, environment: Environment): string | undefined {
   const key = variables['PETSTORE_BOOTSTRAP_KEY'] || undefined;
   if (key === undefined || environmentOfSecret(key) === environment) return key;
-  // The value is a secret and stays out of the message.
+  // The value is a secret, so the message does not repeat it.
   throw new UsageError(
-    `PETSTORE_BOOTSTRAP_KEY is not a ${environment} key: it must be one that petstore keys create made for this environment.`,
+    `PETSTORE_BOOTSTRAP_KEY is not a ${environment} key: it must be a key that petstore keys create printed for this environment.`,
   );
 }
 
-function parseInteger(text: string, min: number, max: number): number | undefined {
+function integerOrUndefined(text: string, min: number, max: number): number | undefined {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   return value >= min && value <= max ? value : undefined;
 }
 
-function parsePort(text: string): number | undefined {
-  return parseInteger(text, 0, 65_535);
+function portOrUndefined(text: string): number | undefined {
+  return integerOrUndefined(text, 0, 65_535);
 }
 
-function parseBaseUrl(text: string): string | undefined {
+function baseUrlOrUndefined(text: string): string | undefined {
   const url = URL.parse(text);
   const isUsable =
     url !== null &&
@@ -235,16 +234,16 @@ function parseBaseUrl(text: string): string | undefined {
   return isUsable ? url.href : undefined;
 }
 
-function parseRateLimit(text: string) {
+function rateLimitOrUndefined(text: string) {
   if (text === 'off') return 'off';
   const [, requestsText = '', secondsText = ''] = /^(\d+)\/(\d+)s$/.exec(text) ?? [];
-  const requests = parseInteger(requestsText, 1, RATE_REQUESTS_MAX);
-  const windowSeconds = parseInteger(secondsText, 1, RATE_WINDOW_SECONDS_MAX);
+  const requests = integerOrUndefined(requestsText, 1, RATE_REQUESTS_MAX);
+  const windowSeconds = integerOrUndefined(secondsText, 1, RATE_WINDOW_SECONDS_MAX);
   if (requests === undefined || windowSeconds === undefined) return undefined;
   return { requests, windowSeconds };
 }
 
-function parseOrigins(text: string): string[] | undefined {
+function originsOrUndefined(text: string): string[] | undefined {
   const origins = text.split(',').map((origin) => origin.trim());
   return origins.every((origin) => URL.parse(origin)?.origin === origin) ? origins : undefined;
 }

@@ -9,7 +9,7 @@ import type { Log } from './ops/log.ts';
 
 export const LOOPBACK = '127.0.0.1';
 const ADMIN_GRACE_MS = 500;
-/** With another Host a page of the web has bound its own name to the loopback address, to read what is there. */
+/** Another Host shows DNS rebinding: a web page bound its own name to 127.0.0.1 to read the admin pages. */
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d*)?$/i;
 
 export interface Admin {
@@ -18,8 +18,8 @@ export interface Admin {
 }
 
 /**
- * Opens what operators see, on the loopback address only. Undefined where the settings want none, or where
- * the default port is in use: a second service beside the first then starts without a further flag.
+ * Opens the admin port, on the loopback address only. Returns undefined if the setting is off, or if the
+ * default port is in use, so that a second service on the same machine starts without another flag.
  */
 export async function openAdmin(
   { adminPort, isAdminPortGiven }: Config,
@@ -41,12 +41,12 @@ export async function openAdmin(
     return pages.respond(request, parseTarget(request.target).path);
   };
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
-    const { headers, ...answer } = await respond(request).catch((fault: unknown) => {
+    const { headers, ...response } = await respond(request).catch((fault: unknown) => {
       log.error({ err: fault }, 'the admin page failed');
       return errorResponse('internal_error', 'The service has failed; the log has the cause.');
     });
     return {
-      ...answer,
+      ...response,
       headers: [...headers, 'X-Request-Id', requestIdOf(request.headers, newRequestId)],
     };
   };
@@ -69,7 +69,7 @@ export async function openAdmin(
 
 const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;
 
-/** Listens, or blames the setting that is wrong. */
+/** Listens, or throws a UsageError that names the wrong setting. */
 export async function listen(name: SettingName, parts: ServerParts): Promise<HttpServer> {
   try {
     return await openServer(parts);
@@ -77,13 +77,13 @@ export async function listen(name: SettingName, parts: ServerParts): Promise<Htt
     const { code = '' } = error as NodeJS.ErrnoException;
     const { host, port } = parts;
     const noAddress = `${host} is not an address of this machine: ${flag('host')} must be one`;
-    const words: Record<string, string> = {
+    const messages: Record<string, string> = {
       EADDRINUSE: `port ${port} of ${host} is already in use: ${flag(name)} must be a free port`,
       EACCES: `this user may not listen on port ${port}: ${flag(name)} must be another port`,
       EADDRNOTAVAIL: noAddress,
       ENOTFOUND: noAddress,
     };
-    if (words[code] === undefined) throw error;
-    throw new UsageError(`${words[code]}.`);
+    if (messages[code] === undefined) throw error;
+    throw new UsageError(`${messages[code]}.`);
   }
 }

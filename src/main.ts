@@ -1,8 +1,7 @@
-#!/usr/bin/env node
 import type { Command } from './cli/command.ts';
-import { unfitRuntime } from './runtime.ts';
+import { runCommand } from './cli/run.ts';
 
-/** Loaded only when asked for, so that `serve` does not wait for what it never uses. */
+/** Each command is imported only when it is run, so that `serve` does not load code that it never uses. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./cli/serve.ts')).serve,
   keys: async () => (await import('./cli/keys.ts')).keys,
@@ -13,14 +12,4 @@ const commands: Record<string, () => Promise<Command>> = {
   check: async () => (await import('./cli/check.ts')).check,
 };
 
-async function main(args: string[]): Promise<number> {
-  const unfit = unfitRuntime(process.versions);
-  if (unfit !== undefined) {
-    process.stderr.write(`petstore: ${unfit}\n`);
-    return 2;
-  }
-  const { runCommand } = await import('./cli/run.ts');
-  return runCommand(commands, args);
-}
-
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await runCommand(commands, process.argv.slice(2));

@@ -20,89 +20,72 @@ import { listen, LOOPBACK, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
 import { openStore } from './storage/open.ts';
 
-/** What the service takes from the machine; a test passes its own. */
-export interface Surroundings {
+/** What the service needs from its process. Tests pass their own. */
+export interface Runtime {
   clock: Clock;
   randomBytes: RandomBytes;
   newRequestId: () => string;
   log: Log;
-  /** One of several processes under a primary, which then keeps what they must share. */
+  /** Whether this process is a worker. The primary then keeps the state that all workers share. */
   isWorker: boolean;
-  /** Waited for before the service listens; where it throws, the service does not start. */
+  /** Awaited before the service listens. If it throws, the service does not start. */
   beforeListening?: () => Promise<void>;
 }
 
 export interface Service {
-  /** How clients reach it, ending in /v1. */
+  /** The address for clients; it ends in /v1. */
   baseUrl: string;
   adminUrl: string | undefined;
-  /** The first key, on the first start on an empty store; never again. */
+  /** The first key, if this start has created it in an empty store. */
   firstKey: string | undefined;
   metrics: Metrics;
-  /** Accepts no more connections; those that there are stay as they are until the service is closed. */
+  /** Accepts no more connections. Existing ones stay open until the service is closed. */
   stopListening(): void;
   close(): Promise<void>;
 }
 
-/** A request in flight gets this long to end when the service does. */
+/** The longest a request in flight may take when the service is closed. */
 const DRAIN_GRACE_MS = 8_000;
 
 export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
 }
 
-function openConfiguredStore(config: Config, log: Log): Promise<Store> {
-  const onWarning = (message: string) => log.warn(message);
+/** Opens the store that the settings name: the database, or the file in the data folder. */
+export function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
+  const onWarning = (message: string) => log?.warn(message);
   return openStore({ databaseUrl: config.databaseUrl, file: storeFile(config), onWarning });
 }
 
-/** Joins the parts and opens the doors. Production and tests start the service the same way. */
-export async function startService(config: Config, around: Surroundings): Promise<Service> {
-  const { clock, log, newRequestId } = around;
-  // What was opened is closed in reverse, at the end or when a later part cannot be opened.
+/** Joins the parts and starts listening. Production and tests start the service the same way. */
+export async function startService(config: Config, runtime: Runtime): Promise<Service> {
+  // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
   const readiness = { isReady: async () => false };
   const isReady = () => readiness.isReady();
   let exposition: Promise<Exposition> | undefined;
   const expose = () => (exposition ??= loadExposition(metrics));
-  const admin = await openAdmin(config, around, { expose, isReady });
+  const admin = await openAdmin(config, runtime, { expose, isReady });
   opened.defer(async () => admin?.close());
 
-  const store = await openConfiguredStore(config, log);
+  const store = await openConfiguredStore(config, runtime.log);
   opened.defer(() => store.close());
-  const firstKey = await addFirstKey(store, config, around);
-  const keys = new KeyRing(store, clock);
+  const firstKey = await addFirstKey(store, config, runtime);
+  const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
 
-  const countRequest = config.rateLimit && createRateLimit(config.rateLimit, around);
-
-  await around.beforeListening?.();
+  await runtime.beforeListening?.();
   const server = await listen('port', {
-    createHandler: (port) => {
-      const baseUrl = baseUrlOf(config, port);
-      return new App({
-        store,
-        authenticate: createAuthenticate({ environment: config.environment, keys, clock }),
-        countRequest,
-        cors: config.corsOrigins.length > 0 ? new Cors(config.corsOrigins) : undefined,
-        pages: publicPages(config, baseUrl, isReady),
-        cache: new ResponseCache(store),
-        clock,
-        baseUrl,
-        metrics,
-        log,
-        newRequestId,
-      });
-    },
+    createHandler: (port) => newApp(config, runtime, { port, store, keys, metrics, isReady }),
     host: config.host,
     port: config.port,
-    newRequestId,
+    newRequestId: runtime.newRequestId,
   });
   opened.defer(() => server.close(DRAIN_GRACE_MS));
 
-  readiness.isReady = () => answers(store);
+  readiness.isReady = () => isReachable(store);
   opened.defer(async () => {
     readiness.isReady = async () => false;
   });
@@ -115,6 +98,32 @@ export async function startService(config: Config, around: Surroundings): Promis
     stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
   };
+}
+
+interface OpenParts {
+  port: number;
+  store: Store;
+  keys: KeyRing;
+  metrics: Metrics;
+  isReady: () => Promise<boolean>;
+}
+
+function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: OpenParts): App {
+  const { environment, rateLimit, corsOrigins } = config;
+  const { clock, log, newRequestId } = runtime;
+  const baseUrl = baseUrlOf(config, port);
+  return new App({
+    ...parts,
+    authenticate: createAuthenticate({ environment, keys, clock }),
+    countRequest: rateLimit && createRateLimit(rateLimit, runtime),
+    cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
+    pages: publicPages(config, baseUrl, parts.isReady),
+    cache: new ResponseCache(parts.store),
+    clock,
+    baseUrl,
+    log,
+    newRequestId,
+  });
 }
 
 function publicPages(
@@ -130,7 +139,7 @@ function publicPages(
   );
 }
 
-/** Loaded when Prometheus asks for the first time, because most who try the service never do. */
+/** Loaded by the first request for /metrics, because many services never get one. */
 async function loadExposition(metrics: Metrics): Promise<Exposition> {
   const { openExposition } = await import('./ops/exposition.ts');
   return openExposition(metrics);
@@ -139,9 +148,9 @@ async function loadExposition(metrics: Metrics): Promise<Exposition> {
 async function addFirstKey(
   store: Store,
   { environment, bootstrapKey }: Config,
-  { clock, randomBytes }: Surroundings,
+  { clock, randomBytes }: Runtime,
 ): Promise<string | undefined> {
-  // Reading is cheaper than trying to write, and there mostly is one.
+  // Reading is cheaper than trying to write, and usually there is a key.
   if ((await store.listApiKeys()).length > 0) return undefined;
   const { secret, record } = newApiKey({
     secret: bootstrapKey ?? newSecret(environment, randomBytes),
@@ -152,14 +161,11 @@ async function addFirstKey(
   return (await store.createFirstApiKey(record)) ? secret : undefined;
 }
 
-/** Makes the first key of an empty store before any worker serves it. */
-export async function makeFirstKey(
-  config: Config,
-  around: Surroundings,
-): Promise<string | undefined> {
-  const store = await openConfiguredStore(config, around.log);
+/** Creates the first key of an empty store before any worker starts. */
+export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
+  const store = await openConfiguredStore(config, runtime.log);
   try {
-    return await addFirstKey(store, config, around);
+    return await addFirstKey(store, config, runtime);
   } finally {
     await store.close();
   }
@@ -172,7 +178,7 @@ function baseUrlOf({ baseUrl, host }: Config, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/v1`;
 }
 
-async function answers(store: Store): Promise<boolean> {
+async function isReachable(store: Store): Promise<boolean> {
   try {
     await store.ping();
     return true;

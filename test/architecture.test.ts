@@ -12,7 +12,7 @@ import { sqliteStorage, startTestService } from './test-service.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const WARM_UPS = 20;
-const MEASURED = 5;
+const MEASURED = 9;
 /** Longer than the store trusts its last look at the file. */
 const PAUSE_MS = 30;
 
@@ -75,8 +75,9 @@ for (const [heading, send] of WALKS) {
       assert.ok(status === 200 || status === 201);
       if (number >= WARM_UPS) runs.push(new Set(await takeFiles(session)));
     }
-    // What a timer has run beside one of them did not run beside all.
-    const files = runs.reduce((all, run) => all.intersection(run));
-    assert.deepEqual([...files].toSorted(), documented(heading));
+    // In most of them: a timer may have run something beside one request, or done a check in its place.
+    const seen = [...new Set(runs.flatMap((run) => [...run]))];
+    const files = seen.filter((file) => runs.filter((run) => run.has(file)).length > MEASURED / 2);
+    assert.deepEqual(files.toSorted(), documented(heading));
   });
 }

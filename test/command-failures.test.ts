@@ -38,7 +38,7 @@ const READING = [
   ['export'],
 ];
 
-test('a command that reads refuses a folder without a store, and makes none', async (t) => {
+test('a command that only reads refuses a folder without a store, and creates none', async (t) => {
   const data = temporaryFolder(t);
   const flags = ['--data', data, '--env', 'staging'];
   const results = await Promise.all(READING.map((args) => run([...args, ...flags])));
@@ -53,7 +53,7 @@ test('a command that reads refuses a folder without a store, and makes none', as
 const isLinux = process.platform === 'linux';
 const onLinux = { skip: isLinux ? false : 'needs Linux' };
 
-test('a data folder that the system cannot make is refused in one line', onLinux, async () => {
+test('a data folder that cannot be created is refused in one line', onLinux, async () => {
   for (const command of [
     ['serve', '--port', '0', '--admin-port', 'off'],
     ['keys', 'create', '--name', 'a'],
@@ -62,7 +62,7 @@ test('a data folder that the system cannot make is refused in one line', onLinux
   }
 });
 
-test('a locked store ends a command with exit code 1 and one line that says so', async (t) => {
+test('a command on a locked store prints one line and ends with exit code 1', async (t) => {
   const data = await newStore(t);
   const file = join(data, 'animals.ndjson');
   writeFileSync(file, '{"name":"Rex","categoryId":1}\n');
@@ -122,7 +122,7 @@ function smallDisk(t: TestContext, kibibytes: number): string {
 
 for (const kibibytes of [16, 32, 64]) {
   test(
-    `a disk of ${kibibytes} KiB is too small for a store, and that is what is said`,
+    `a disk of ${kibibytes} KiB is too small for a store, and the message says so`,
     withSmallDisk,
     async (t) => {
       const disk = smallDisk(t, kibibytes);
@@ -134,7 +134,7 @@ for (const kibibytes of [16, 32, 64]) {
 }
 
 test(
-  'an import that fills the disk says so, and goes on once there is space',
+  'an import that fills the disk says so, and continues when there is space',
   withSmallDisk,
   async (t) => {
     const disk = smallDisk(t, 1_024);
@@ -156,7 +156,7 @@ const FULL_DEVICE = '/dev/full';
 const withFullDevice = { skip: existsSync(FULL_DEVICE) ? false : `needs ${FULL_DEVICE}` };
 
 test(
-  'standard output that cannot be written ends a command with exit code 1',
+  'a command whose standard output cannot be written ends with exit code 1',
   withFullDevice,
   async (t) => {
     const data = await newStore(t);
@@ -172,14 +172,18 @@ test(
   },
 );
 
-test('import of a folder is wrong use', async (t) => {
+test('the import of a folder ends with exit code 2', async (t) => {
   const folder = temporaryFolder(t);
   assertOneLine(await run(['import', folder, '--data', folder]), 2, /is a folder/);
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('import of a file that fails while it is read ends with exit code 1', onLinux, async (t) => {
-  // The beginning of a process's memory cannot be read, though the file can be opened.
-  const result = await run(['import', '/proc/self/mem', '--data', temporaryFolder(t)]);
-  assertOneLine(result, 1, /i\/o error, read/);
-});
+test(
+  'the import of a file that cannot be read to its end ends with exit code 1',
+  onLinux,
+  async (t) => {
+    // The beginning of a process's memory cannot be read, though the file can be opened.
+    const result = await run(['import', '/proc/self/mem', '--data', temporaryFolder(t)]);
+    assertOneLine(result, 1, /i\/o error, read/);
+  },
+);

@@ -17,7 +17,7 @@ async function statusOf(url: string, key: string, method = 'GET'): Promise<numbe
   return (await fetch(`${url}/pets`, { method, headers, ...body })).status;
 }
 
-test('--version and --help print to standard output and nothing else', async () => {
+test('--version and --help print only to standard output', async () => {
   const version = await run(['--version']);
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   assert.deepEqual(version, {
@@ -39,32 +39,32 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
   ['a word after serve', ['serve', 'now'], {}, /now/],
   ['a flag without its value', ['serve', '--port'], {}, /--port/],
   [
-    'a port that is a word',
+    'a port that is not a number',
     ['serve', '--port', 'http'],
     {},
     /--port is "http": it must be an integer from 0 to 65535/,
   ],
   ['a port beyond 65535', ['serve'], { PETSTORE_PORT: '70000' }, /PETSTORE_PORT is "70000"/],
   [
-    'a third environment',
+    'an unknown environment',
     ['serve', '--env', 'test'],
     {},
     /--env is "test": it must be production or staging/,
   ],
   [
-    'a base address without /v1',
+    'a base URL without /v1',
     ['serve', '--base-url', 'http://a/v2'],
     {},
     /--base-url is "http:\/\/a\/v2".*\/v1/,
   ],
   [
-    'a database of another kind',
+    'a DATABASE_URL that is not PostgreSQL',
     ['serve'],
     { DATABASE_URL: 'mysql://me:secret@a/b' },
     /DATABASE_URL is not usable.*postgres:\/\//,
   ],
   [
-    'an admin port that is a word',
+    'an admin port that is neither a number nor off',
     ['serve', '--admin-port', 'on'],
     {},
     /--admin-port is "on".*off/,
@@ -84,21 +84,21 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
   ['no workers', ['serve', '--workers', '0'], {}, /--workers is "0"/],
   ['an unknown log level', ['serve', '--log', 'loud'], {}, /--log is "loud".*silent/],
   [
-    'a bootstrap key that is none',
+    'an invalid bootstrap key',
     ['serve'],
     { PETSTORE_BOOTSTRAP_KEY: 'pet_live_mine' },
     /PETSTORE_BOOTSTRAP_KEY/,
   ],
-  ['keys without a verb', ['keys'], {}, /create, list, revoke ID, rotate ID/],
+  ['keys without a subcommand', ['keys'], {}, /create, list, revoke ID, rotate ID/],
   ['a key without a name', ['keys', 'create'], {}, /--name/],
   [
-    'a scope that does not exist',
+    'an unknown scope',
     ['keys', 'create', '--name', 'a', '--scopes', 'pets:eat'],
     {},
     /pets:eat.*pets:read/,
   ],
   [
-    'a duration that is none',
+    'an invalid duration',
     ['keys', 'create', '--name', 'a', '--expires', 'soon'],
     {},
     /--expires is "soon".*90d/,
@@ -115,7 +115,7 @@ for (const [what, args, env, line] of refused) {
   });
 }
 
-test('a port that is taken is refused in one line with exit code 2', async (t) => {
+test('a port that is in use is refused in one line with exit code 2', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   t.after(() => taken.close());
   await new Promise((resolve) => {
@@ -133,14 +133,14 @@ test('a port that is taken is refused in one line with exit code 2', async (t) =
   }
 });
 
-test('a host that is not of this machine is refused by its name', async (t) => {
+test('a host that is not an address of this machine is refused in a message that names it', async (t) => {
   const flags = ['--port', '0', '--admin-port', 'off', '--host', '192.0.2.1'];
   const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
   assert.equal(code, 2);
   assert.match(stderr, /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/);
 });
 
-test('a store of another program, or from the future, is refused in one line with exit code 2', async (t) => {
+test('a store of another program or of a newer version is refused in one line with exit code 2', async (t) => {
   const data = temporaryFolder(t);
   const file = join(data, 'production', 'petstore.sqlite');
   mkdirSync(join(data, 'production'));
@@ -171,7 +171,7 @@ test('a store of another program, or from the future, is refused in one line wit
   assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
 });
 
-test('flags win over variables, and variables over defaults', async (t) => {
+test('flags take precedence over variables, and variables over defaults', async (t) => {
   const data = temporaryFolder(t);
   const env = {
     PETSTORE_ENV: 'staging',
@@ -192,7 +192,7 @@ test('flags win over variables, and variables over defaults', async (t) => {
   assert.match(production.key, /^pet_live_/);
 });
 
-test('production and staging run side by side from one checkout, and neither key opens the other', async (t) => {
+test('production and staging run at the same time from one checkout, and each refuses the key of the other', async (t) => {
   const data = temporaryFolder(t);
   const [production, staging] = await Promise.all([
     serve(t, ['--data', data]),
@@ -218,7 +218,7 @@ test('the curl line that is printed works, and the key is printed once', async (
   assert.equal(second.key, '');
 });
 
-test('the command that is printed for a lost key makes a key of this very service', async (t) => {
+test('the command that the start prints creates a key that this service accepts', async (t) => {
   const data = join(temporaryFolder(t), "it's here");
   const flags = ['--data', data, '--env', 'staging'];
   const first = await serve(t, flags);
@@ -238,7 +238,24 @@ test('the command that is printed for a lost key makes a key of this very servic
   assert.equal(await statusOf(second.baseUrl, key.toString().trim()), 200);
 });
 
-test('PETSTORE_BOOTSTRAP_KEY is the first key, and is never printed', async (t) => {
+test('a warning of Node.js is logged as one line, and an ExperimentalWarning only with --log debug', async (t) => {
+  for (const level of ['info', 'debug']) {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--log', level]);
+    // Node.js warns that the function which strips the types of this file is experimental.
+    const page = new URL('/assets/src/console/page/main.ts', service.baseUrl);
+    assert.equal((await fetch(page)).status, 200);
+    service.kill('SIGTERM');
+    await service.ended;
+    const warnings = service
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('Warning'));
+    assert.equal(warnings.length, level === 'debug' ? 1 : 0);
+    for (const line of warnings) assert.equal((JSON.parse(line) as { level: number }).level, 20);
+  }
+});
+
+test('PETSTORE_BOOTSTRAP_KEY becomes the first key and is not printed', async (t) => {
   const key = newSecret('production', () => crypto.getRandomValues(new Uint8Array(30)));
   const service = await serve(t, ['--data', temporaryFolder(t)], {
     env: { PETSTORE_BOOTSTRAP_KEY: key },
@@ -247,7 +264,7 @@ test('PETSTORE_BOOTSTRAP_KEY is the first key, and is never printed', async (t) 
   assert.equal(await statusOf(service.baseUrl, key), 200);
 });
 
-test('keys are made, limited, listed, rotated and revoked while the server runs', async (t) => {
+test('keys are created, limited, listed, rotated and revoked while the service runs', async (t) => {
   const data = temporaryFolder(t);
   const service = await serve(t, ['--data', data]);
   const keys = (...args: string[]) => run(['keys', ...args, '--data', data]);
@@ -282,7 +299,7 @@ test('keys are made, limited, listed, rotated and revoked while the server runs'
   assert.equal((await keys('rotate', id)).code, 2, 'a revoked key cannot be rotated');
 });
 
-test('keys made while the server is down open it later, and none is made at the first start then', async (t) => {
+test('keys created before the first start are accepted, and the start creates no key', async (t) => {
   const data = temporaryFolder(t);
   const made = await run(['keys', 'create', '--name', 'early', '--data', data]);
   const service = await serve(t, ['--data', data]);

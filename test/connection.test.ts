@@ -40,7 +40,7 @@ describe('One connection', () => {
     return service.close();
   });
 
-  test('500 pipelined requests whose responses are read get 500 responses in order', async () => {
+  test('500 pipelined requests get 500 responses in order', async () => {
     const requests = Array.from({ length: 500 }, (_, index) =>
       get(`/v1/pets?limit=${(index % 100) + 1}`, `X-Request-Id: r${index}`),
     );
@@ -104,7 +104,7 @@ describe('One connection', () => {
     assert.ok(!(await names()).includes('after-upgrade'));
   });
 
-  test('what follows a request that was refused with a close is not handled', async () => {
+  test('a request that follows one refused with Connection: close is not handled', async () => {
     const twoHosts = get('/v1/pets', 'Host: b');
     for (const first of [twoHosts, post('ok') + twoHosts]) {
       await exchange(port, [first + post('after-refusal')]);
@@ -112,7 +112,7 @@ describe('One connection', () => {
     assert.ok(!(await names()).includes('after-refusal'));
   });
 
-  test('garbage behind requests gets its own Error after their responses, however much of it comes', async () => {
+  test('invalid bytes after requests get one Error after the responses of the requests, also if there are many', async () => {
     const garbage = Array.from({ length: 30 }, () => `garbage\r\n\r\n${'x'.repeat(1000)}`);
     const received = exchangeSlowly(port, [post('before-garbage'), ...garbage]);
     const answers = parseAnswers(await received);
@@ -124,7 +124,7 @@ describe('One connection', () => {
     assert.deepEqual(warnings, []);
   });
 
-  test('a 413 reaches a client that is still sending 4 MB, and a connection that is kept goes on', async () => {
+  test('a 413 reaches a client that is still sending 4 MB, and a kept connection can be used again', async () => {
     const body = Buffer.alloc(4 * MIB, 0x20);
     const line = 'POST /v1/pets HTTP/1.1';
     for (let round = 0; round < 20; round += 1) {
@@ -142,7 +142,7 @@ describe('One connection', () => {
     }
   });
 
-  test('HTTP/1.0 has no Expect and no Transfer-Encoding', async () => {
+  test('HTTP/1.0: Expect is ignored, and Transfer-Encoding is 400', async () => {
     const body = '{"name":"Old","categoryId":1}';
     const line = 'POST /v1/pets HTTP/1.0';
     const expecting = head(line, 'Expect: 100-continue', `Content-Length: ${body.length}`) + body;
@@ -157,7 +157,7 @@ describe('One connection', () => {
     );
   });
 
-  test('a target over its limit is 414, whether or not its packet holds the whole head', async () => {
+  test('a target that is too long is 414, whether or not its packet has the whole head', async () => {
     for (const length of [8_300, 15_000, 17_000, 40_000]) {
       const whole = get(`/v1/pets?x=${'a'.repeat(length)}`);
       for (const bytes of [whole, whole.slice(0, whole.indexOf('\r\n'))]) {
@@ -176,7 +176,7 @@ describe('One connection', () => {
     assert.match(answer?.body ?? '', /"code":"malformed_request"/);
   });
 
-  test('a second question mark is part of the name of a parameter', async () => {
+  test('a second question mark is part of the parameter name', async () => {
     const listed = await service.send('/pets??limit=1');
     assert.ok((JSON.parse(listed.text) as unknown[]).length > 1, 'no limit was given');
     const strict = { headers: { prefer: 'handling=strict' } };
@@ -209,7 +209,7 @@ async function exchangeSlowly(port: number, pieces: string[]): Promise<string> {
   return received;
 }
 
-test('clients that pipeline and never read cost little memory, and do not silence the service', async (t) => {
+test('clients that pipeline and never read use little memory, and other clients get responses', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t)]);
   const headers = { authorization: `Bearer ${service.key}` };
   const port = Number(new URL(service.baseUrl).port);
@@ -248,7 +248,7 @@ test('clients that pipeline and never read cost little memory, and do not silenc
   assert.ok(peakMiB - beforeMiB < 150, `${Math.round(peakMiB - beforeMiB)} MiB more`);
 });
 
-test('no read through one process misses a create that another has acknowledged', async () => {
+test('a read through one process sees every create that another process has acknowledged', async () => {
   const report = await drillStaleReads({ reads: 200 });
   assert.ok(report.creates > 0);
   assert.deepEqual(report.violations, []);

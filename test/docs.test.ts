@@ -17,7 +17,7 @@ const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts', 'check/**/
   exclude: ['**/node_modules/**'],
 }).filter((file) => /test|contract/.test(file));
 
-test('every code of the program is in docs/errors.md with its status, and no other', () => {
+test('docs/errors.md lists exactly the error codes of the program, with status and meaning', () => {
   const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| ([^|]+) \|/gm)].map(
     ([, code = '', status = '', meaning = '']) => ({ code, status: Number(status), meaning }),
   );
@@ -29,7 +29,7 @@ test('every code of the program is in docs/errors.md with its status, and no oth
   assert.deepEqual(rows, known);
 });
 
-test('the settings in the README are those of the program', () => {
+test('the README lists exactly the settings of the program', () => {
   const rows = [
     ...read('README.md').matchAll(/^\| `--([\w-]+)` \| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm),
   ];
@@ -49,7 +49,7 @@ test('the settings in the README are those of the program', () => {
   );
 });
 
-test('every decision D1 to D29 is there once, and the tests it names exist', () => {
+test('docs/decisions.md has D1 to D29 once each, and the tests that they name exist', () => {
   const titles = tests.map(read).join('\n').replaceAll(/\\'/g, "'");
   const rows = [...read('docs/decisions.md').matchAll(/^\| D(\d+) \|.*\| "([^|]+)" \|$/gm)];
   assert.deepEqual(
@@ -65,7 +65,7 @@ test('every decision D1 to D29 is there once, and the tests it names exist', () 
 });
 
 for (const document of documents) {
-  test(`${document}: every link to a file of the project leads to one`, () => {
+  test(`${document}: every link to a file of the project has a target`, () => {
     for (const [, target = ''] of read(document).matchAll(
       /\]\((?!https?:|#|mailto:)([^)#]+)[^)]*\)/g,
     )) {
@@ -73,7 +73,7 @@ for (const document of documents) {
     }
   });
 
-  test(`${document}: every npm script and every source file it names exists`, () => {
+  test(`${document}: every npm script and source file that it names exists`, () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const [, script = ''] of read(document).matchAll(/npm run (?!-)([\w:-]+)/g)) {
       const own = document.startsWith('sdk/') ? read('sdk/package.json') : '';
@@ -87,7 +87,7 @@ for (const document of documents) {
   });
 }
 
-test('every command that a document names is one', async () => {
+test('every command that a document names exists', async () => {
   const { stdout: manual } = await run(['--help']);
   for (const document of documents) {
     for (const [, command = ''] of read(document).matchAll(

@@ -63,7 +63,7 @@ async function createAll(
   return acknowledged;
 }
 
-test(`kill -9 during ${CREATES} concurrent creates: every acknowledged animal is there after the restart, and retrying all adds none of them again`, async (t) => {
+test(`after kill -9 during ${CREATES} concurrent creates, every acknowledged animal is stored, and retries of all creates store none of them twice`, async (t) => {
   const folder = temporaryFolder(t);
   const killed = await serve(t, ['--data', folder]);
   const acknowledged = await createAll(killed, (answered) => {

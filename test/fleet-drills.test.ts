@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test';
 import { drillFleet } from '../drills/fleet/fleet.ts';
 import { Reader } from '../drills/fleet/reader.ts';
 
-test('several processes on one database: a reader that follows next during the load meets every animal once, in order', async () => {
+test('several processes on one database: a reader that follows the next links under load sees every animal once, in order', async () => {
   const report = await drillFleet({ processes: 2, animals: 400, isDurable: false });
   assert.deepEqual(report.violations, []);
   assert.equal(report.acknowledged, 400);
@@ -16,17 +16,17 @@ test('several processes on one database: a reader that follows next during the l
 });
 
 for (const [fault, pages] of [
-  ['comes late', [[{ id: 2, name: 'b' }], [{ id: 1, name: 'a' }]]],
-  ['comes twice', [[{ id: 1, name: 'a' }], [{ id: 2, name: 'a' }]]],
+  ['appears after a higher id', [[{ id: 2, name: 'b' }], [{ id: 1, name: 'a' }]]],
+  ['appears twice', [[{ id: 1, name: 'a' }], [{ id: 2, name: 'a' }]]],
 ] as const) {
-  test(`the reader of the drill finds out when an animal ${fault}`, async (t) => {
+  test(`the reader of the drill detects an animal that ${fault}`, async (t) => {
     const reader = new Reader([await serveAnswers(t, pages)], 'any');
     await reader.follow(() => true);
     assert.equal(reader.violations.length, 1);
   });
 }
 
-test('the reader of the drill finds out when an animal is gone from a page that was read before', async (t) => {
+test('the reader of the drill detects an animal that disappears from a page it has read', async (t) => {
   const pages = [[{ id: 1, name: 'a' }], [{ id: 2, name: 'b' }]];
   const baseUrl = await serveAnswers(t, pages, { hasNext: false });
   const reader = new Reader([baseUrl], 'any');

@@ -38,7 +38,7 @@ async function statusOf({ baseUrl, key }: Running, path: string): Promise<number
 
 // Each mostly waits for a deadline, so that they run at the same time.
 describe('while the disk hangs', { concurrency: true }, () => {
-  test('creates are refused in time, reads go on and the service is not ready; it recovers by itself', async (t) => {
+  test('creates are refused in time, reads continue and the service is not ready; it recovers without a restart', async (t) => {
     const service = await serveOnHangingDisk(t);
     if (service === undefined) return;
     assert.equal(await service.create(), 201);
@@ -62,7 +62,7 @@ describe('while the disk hangs', { concurrency: true }, () => {
   });
 
   for (const signals of [1, 2]) {
-    test(`${signals === 1 ? 'SIGTERM' : 'a second SIGTERM'} ends the service`, async (t) => {
+    test(`${signals === 1 ? 'SIGTERM' : 'a second SIGTERM'} stops the service`, async (t) => {
       const service = await serveOnHangingDisk(t);
       if (service === undefined) return;
       assert.equal(await service.create(), 201);

@@ -23,7 +23,7 @@ describe('Bytes on a raw socket', () => {
   });
   after(() => service.close());
 
-  test('there are at least 100 malformed requests to try', () => {
+  test('the table has at least 100 malformed requests', () => {
     assert.ok(malformedRequests.length >= 100, String(malformedRequests.length));
   });
 
@@ -41,19 +41,19 @@ describe('Bytes on a raw socket', () => {
     });
   }
 
-  test('a request cut off in its head is 400 malformed_request', async () => {
+  test('a request that ends within its head is 400 malformed_request', async () => {
     const answers = parseAnswers(await exchange(port, ['GET /v1/pets HTT'], { end: true }));
     assert.deepEqual(answers.map(codeOf), ['malformed_request']);
   });
 
-  test('a create that announces no body is told so at once', async () => {
+  test('a create without Content-Length or Transfer-Encoding is 400 at once', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const [answer] = parseAnswers(await exchange(port, [`${head}\r\n`], { answersMax: 1 }));
     assert.equal(answer?.status, 400);
     assert.match(answer?.body ?? '', /"code":"invalid_json","message":"The body is empty/);
   });
 
-  test('a body cut short is 400 malformed_request and stores nothing', async () => {
+  test('a body that ends too early is 400 malformed_request, and nothing is stored', async () => {
     const listBefore = (await service.send('/pets?limit=100')).text;
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: 500\r\n\r\n`;
     const answers = parseAnswers(
@@ -63,7 +63,7 @@ describe('Bytes on a raw socket', () => {
     assert.equal((await service.send('/pets?limit=100')).text, listBefore);
   });
 
-  test('pipelined requests are answered in order, and garbage behind them gets no answer of theirs', async () => {
+  test('pipelined requests get their responses in order, and invalid bytes after them get at most one Error', async () => {
     const one = `GET /v1/pets?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nX-Request-Id: one\r\n\r\n`;
     const two = one.replace('X-Request-Id: one', 'X-Request-Id: two');
     const answers = parseAnswers(await exchange(port, [`${one}${two}garbage\r\n\r\n`]));
@@ -75,7 +75,7 @@ describe('Bytes on a raw socket', () => {
     for (const answer of answers.slice(2)) assert.equal(codeOf(answer), 'malformed_request');
   });
 
-  test('a create behind which comes a garbled body is still answered, and first', async () => {
+  test('a create that is followed by invalid bytes gets its response first', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const body = '{"name":"First","categoryId":1}';
     const bytes = `${head}Content-Length: ${body.length}\r\n\r\n${body}${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`;
@@ -86,7 +86,7 @@ describe('Bytes on a raw socket', () => {
     );
   });
 
-  test('Expect: 100-continue is told to go on only when the body will be read', async () => {
+  test('Expect: 100-continue gets 100 only if the service will read the body', async () => {
     const body = '{"name":"Patient","categoryId":1}';
     const head = (key: string) =>
       `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
@@ -99,7 +99,7 @@ describe('Bytes on a raw socket', () => {
     assert.equal(refused?.status, 401);
   });
 
-  test('OPTIONS * is answered', async () => {
+  test('OPTIONS * gets a response', async () => {
     const [answer] = parseAnswers(
       await exchange(port, ['OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']),
     );
@@ -107,14 +107,14 @@ describe('Bytes on a raw socket', () => {
     assert.match(answer?.head ?? '', /^allow: GET, HEAD, POST, OPTIONS$/im);
   });
 
-  test('a request in absolute form is answered', async () => {
+  test('a request target in absolute form is accepted', async () => {
     const [answer] = parseAnswers(
       await exchange(port, [good().replace('/v1/pets', 'http://a/v1/pets')]),
     );
     assert.equal(answer?.status, 200);
   });
 
-  test('an offer to upgrade is ignored, as HTTP allows: the request is answered, and the connection closes', async () => {
+  test('an offer to upgrade is ignored: the request gets its response, and the connection closes', async () => {
     const offer = 'Connection: Upgrade\r\nUpgrade: h2c\r\n';
     const answers = parseAnswers(
       await exchange(port, [good().replace('Connection: close\r\n', offer)]),
@@ -134,7 +134,7 @@ describe('Bytes on a raw socket', () => {
     assert.equal(answer?.status, 200);
   });
 
-  test('HTTP/1.0: Expect is ignored, so that no 100 is sent and no expectation fails', async () => {
+  test('HTTP/1.0: Expect is ignored, so the service sends neither 100 nor 417', async () => {
     const body = '{"name":"Old","categoryId":1}';
     for (const expectation of ['100-continue', 'tea']) {
       const head = `POST /v1/pets HTTP/1.0\r\nAuthorization: Bearer ${service.key}\r\nExpect: ${expectation}\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -158,7 +158,7 @@ describe('Bytes on a raw socket', () => {
     assert.match(answered, /^connection: close$/im);
   });
 
-  test('a client that drips its head is told 408 after 10 seconds, one that drips its body after 15', async () => {
+  test('408 for a head that takes over 10 seconds, and for a request that takes over 15 seconds', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const drips = [head, `${head}Content-Length: 100\r\n\r\n{"name"`];
     const listBefore = (await service.send('/pets?limit=100')).text;

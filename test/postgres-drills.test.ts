@@ -9,7 +9,7 @@ import { drillFaults } from '../drills/postgres/faults.ts';
 import { drillMarkers, openMixedUp } from '../drills/postgres/markers.ts';
 import { PostgresServer } from './postgres-server.ts';
 
-test('synchronous_commit is turned off by a reload, and PostgreSQL is killed: nothing acknowledged is lost', async () => {
+test('no acknowledged animal is lost when a reload sets synchronous_commit = off and PostgreSQL is killed', async () => {
   const reports = await drillCommits({ rounds: 2, isDurable: false, openDoor: openStoreDoor });
   for (const { acknowledged, violations } of reports) {
     assert.deepEqual(violations, []);
@@ -21,7 +21,7 @@ test('synchronous_commit is turned off by a reload, and PostgreSQL is killed: no
   );
 });
 
-test('PostgreSQL crashes, cuts and freezes: nothing acknowledged is lost, nothing is stored twice, every call is settled in 5 s', async () => {
+test('PostgreSQL crashes, ends sessions and freezes: no animal is lost or stored twice, and every call ends within 5 s', async () => {
   const report = await drillFaults({
     rounds: 3,
     freezeMs: 5_000,
@@ -33,13 +33,13 @@ test('PostgreSQL crashes, cuts and freezes: nothing acknowledged is lost, nothin
   assert.ok(report.refused > 0, 'the faults were noticed');
 });
 
-test('the primary dies and the standby takes over: the process goes on there with all that was acknowledged', async () => {
+test('after the primary is killed and the standby promoted, the service continues with every acknowledged animal', async () => {
   const report = await drillFailover({ isDurable: false, openDoor: openStoreDoor });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
 });
 
-test('no answer reaches the wrong caller of an oversubscribed pool, and a pool that mixes them up is found out', async () => {
+test('no response of an overloaded pool reaches the wrong caller, and the drill detects a pool that mixes them up', async () => {
   const server = await PostgresServer.start();
   try {
     const real = await drillMarkers({ url: server.url(), queries: 10_000 });

@@ -56,12 +56,12 @@ function proxySuite(kind: ProxyProgram): void {
     await service.close();
   });
 
-  test(`${kind.name} finds it valid`, () => {
+  test(`${kind.name} accepts the configuration`, () => {
     const { code, output } = proxy.check();
     assert.equal(code, 0, output);
   });
 
-  test('GET and POST get the responses of the service, over few connections', async () => {
+  test('GET and POST get the responses of the service over few connections', async () => {
     for (let index = 1; index <= 30; index += 1) {
       const created = await post(`{"name":"Animal ${index}","categoryId":1}`);
       assert.equal(created.status, 201, created.text);
@@ -75,7 +75,7 @@ function proxySuite(kind: ProxyProgram): void {
     assert.ok(relay.connections.size <= 10, `${relay.connections.size} connections`);
   });
 
-  test('requests at once are all answered, over about as many connections', async () => {
+  test('concurrent requests all get responses, over about as many connections', async () => {
     const openedBefore = relay.connections.size;
     const many = new Agent({ keepAlive: true, maxSockets: 16, ca: proxy.certificate });
     const sent = Array.from({ length: 200 }, (_, index) =>
@@ -93,14 +93,14 @@ function proxySuite(kind: ProxyProgram): void {
     );
   });
 
-  test('errors of the service pass unchanged', async () => {
+  test('errors of the service are passed on unchanged', async () => {
     assertError(await post('{}'), 'missing_field');
     assertError(await post('x'.repeat(100_000)), 'body_too_large', /65536/);
     assertError(await send('/v1/pets', { headers: { authorization: '' } }), 'missing_api_key');
     assertError(await send('/v1/nothing'), 'route_not_found');
   });
 
-  test('Host is passed on, and what a client claims in X-Forwarded headers is replaced', async () => {
+  test('Host is passed on, and X-Forwarded headers of the client are replaced', async () => {
     const claimed = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'ftp' };
     await send('/v1/pets', { headers: { ...claimed, 'x-forwarded-host': 'evil.example' } });
     const head = relay.heads.at(-1) ?? '';
@@ -110,14 +110,14 @@ function proxySuite(kind: ProxyProgram): void {
     assert.doesNotMatch(head, /192\.0\.2\.1|ftp|evil/);
   });
 
-  test('a GET whose kept connection ends without a response is sent again', async () => {
+  test('a GET is sent again if its kept connection closes without a response', async () => {
     await send('/v1/pets');
     relay.cutting = 1;
     assert.equal((await send('/v1/pets')).status, 200);
     assert.equal(relay.cutting, 0);
   });
 
-  test('a POST whose connection ends without a response is sent once and is 503 unavailable', async () => {
+  test('a POST whose connection closes without a response is sent once and is 503 unavailable', async () => {
     const postsBefore = posts();
     relay.cutting = 1;
     assertUnavailable(await send('/v1/pets', { method: 'POST', agent: false }, REX));
@@ -125,7 +125,7 @@ function proxySuite(kind: ProxyProgram): void {
     assert.equal((await post()).status, 201, 'the service is not taken away after one failure');
   });
 
-  test('a POST on a kept connection that ends without a response is sent once', async () => {
+  test('a POST on a kept connection that closes without a response is sent once', async () => {
     await send('/v1/pets');
     const postsBefore = posts();
     relay.cutting = 1;
@@ -135,7 +135,7 @@ function proxySuite(kind: ProxyProgram): void {
     assert.equal((await post()).status, 201);
   });
 
-  test('an idle connection is ended by the proxy, not by the service', async (t) => {
+  test('the proxy closes an idle connection before the service does', async (t) => {
     const idleSetting = kind.idleSetting.replace(/\d+s/, '1s');
     const impatient = await Proxy.configure(kind, relay.port, { idleSetting });
     t.after(() => impatient.close());
@@ -149,7 +149,7 @@ function proxySuite(kind: ProxyProgram): void {
     assert.equal(kept?.endedBy, 'proxy');
   });
 
-  test('a POST is 503 unavailable with the Error body while the service is away', async () => {
+  test('a POST is 503 unavailable with the Error body while the service is stopped', async () => {
     await relay.close();
     assertUnavailable(await post());
   });

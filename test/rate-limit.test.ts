@@ -46,7 +46,7 @@ function list(service: Running, agent: Agent): Promise<Pick<Received, 'status' |
 }
 
 for (const days of [-400, 400]) {
-  test(`a step of the clock by ${days} days changes neither the count nor Retry-After`, async (t) => {
+  test(`a clock change of ${days} days affects neither the rate limit nor Retry-After`, async (t) => {
     const now = Date.now();
     t.mock.timers.enable({ apis: ['Date'], now });
     const service = await startTestService(sqliteStorage, { flags: ['--rate-limit', '1/600s'] });
@@ -60,14 +60,14 @@ for (const days of [-400, 400]) {
   });
 }
 
-test('a key may use its requests again when the window has passed', async (t) => {
+test('a key can send requests again in the next window', async (t) => {
   const service = await startTestService(sqliteStorage, { flags: ['--rate-limit', '1/1s'] });
   t.after(() => service.close());
   await service.send('/pets');
   await until('the window has passed', async () => (await service.send('/pets')).status === 200);
 });
 
-test('a worker whose primary is stopped answers 503 unavailable, and 200 when it runs again', async (t) => {
+test('a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards', async (t) => {
   const service = await serveWithWorkers(t, '100000/60s');
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -80,7 +80,7 @@ test('a worker whose primary is stopped answers 503 unavailable, and 200 when it
   await until('counted again', async () => (await list(service, agent)).status === 200);
 });
 
-test('a worker that dies while the primary counts for it does not end the primary', async (t) => {
+test('a worker that dies during a rate limit request does not stop the primary', async (t) => {
   const service = await serveWithWorkers(t, '100000/60s');
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   t.after(() => agent.destroy());

@@ -22,7 +22,7 @@ function childrenOf(pid: number): string[] {
   return children === '' ? [] : children.split(' ');
 }
 
-test('SIGTERM in the middle of a rolling restart ends every worker, also the one that is starting', async (t) => {
+test('SIGTERM during a rolling restart stops every worker, including one that is starting', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
   service.kill('SIGHUP');
   while (childrenOf(service.pid).length <= WORKERS) await sleep(5);
@@ -31,7 +31,7 @@ test('SIGTERM in the middle of a rolling restart ends every worker, also the one
   assert.equal(await Promise.race([service.ended, hangs]), 0);
 });
 
-test('SIGHUP before all workers are there does not end the service', async (t) => {
+test('SIGHUP before all workers are ready does not stop the service', async (t) => {
   const flags = ['--port', '0', '--admin-port', 'off', '--data', temporaryFolder(t)];
   const args = [MAIN, 'serve', ...flags, '--workers', String(WORKERS)];
   const primary = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -52,7 +52,7 @@ test('SIGHUP before all workers are there does not end the service', async (t) =
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('SIGTERM at any moment of a start under load: no acknowledged animal is lost and no request is reset', async () => {
+test('SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request', async () => {
   const report = await drillInterruptedStart({ workers: 3, moments: 3 });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);

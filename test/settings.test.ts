@@ -45,7 +45,7 @@ test('without a rate limit there are no RateLimit headers', async (t) => {
   assert.equal(page.headers['ratelimit-policy'], undefined);
 });
 
-test('with one, every answer to a key tells what is left, and the request beyond it is 429', async (t) => {
+test('with a rate limit, every response has the remaining count, and a request beyond the limit is 429', async (t) => {
   const service = await startWith(t, '--rate-limit', '3/60s');
   const first = await service.send('/pets');
   assert.equal(first.headers['ratelimit-policy'], '"default";q=3;w=60');
@@ -68,7 +68,7 @@ test('with one, every answer to a key tells what is left, and the request beyond
   assert.equal((await service.send('/pets', other)).status, 200, 'another key has its own');
 });
 
-test('a refused create over the limit stores nothing', async (t) => {
+test('a create beyond the rate limit stores nothing', async (t) => {
   const service = await startWith(t, '--rate-limit', '1/60s');
   assert.equal((await service.send('/pets')).text, '[]');
   const over = await service.send('/pets', {
@@ -82,14 +82,14 @@ test('a refused create over the limit stores nothing', async (t) => {
 
 const SHOP = 'https://shop.example';
 
-test('without configured origins, a browser elsewhere is told nothing', async (t) => {
+test('without configured origins there are no CORS headers', async (t) => {
   const service = await startWith(t);
   const page = await service.send('/pets', { headers: { origin: SHOP } });
   assert.equal(page.headers['access-control-allow-origin'], undefined);
   assert.equal(page.headers['vary'], undefined);
 });
 
-test('a configured origin may read the answers and their headers; another may not', async (t) => {
+test('a configured origin may read responses and their headers; another origin may not', async (t) => {
   const service = await startWith(t, '--cors-origins', `${SHOP},http://localhost:3000`);
   const page = await service.send('/pets', { headers: { origin: SHOP } });
   assert.equal(page.headers['access-control-allow-origin'], SHOP);
@@ -114,7 +114,7 @@ test('a configured origin may read the answers and their headers; another may no
   assert.equal(refused.headers['access-control-allow-origin'], SHOP, 'errors can be read too');
 });
 
-test('a preflight of a configured origin is answered without a key', async (t) => {
+test('the preflight request of a configured origin needs no key', async (t) => {
   const service = await startWith(t, '--cors-origins', SHOP);
   const preflight = (origin: string) =>
     service.send('/pets', {
@@ -133,7 +133,7 @@ test('a preflight of a configured origin is answered without a key', async (t) =
   assert.equal(denied.headers['access-control-allow-methods'], undefined);
 });
 
-test('links and Location stand under the configured base address', async (t) => {
+test('Link and Location begin with the configured base URL', async (t) => {
   const base = 'https://pets.example/store/v1';
   const port = await freePort();
   const service = await startWith(t, '--base-url', base, '--port', String(port));
@@ -151,7 +151,7 @@ test('links and Location stand under the configured base address', async (t) => 
   assert.equal(pet['successor-version'], `${base}/pets`);
 });
 
-test('the admin port tells health and counts requests, creates and deprecated calls', async (t) => {
+test('the admin port serves health and the counts of requests, creates and deprecated calls', async (t) => {
   const service = await startWithAdmin(t);
   const headers = { authorization: `Bearer ${service.firstKey}` };
   const body = '{"name":"Rex","categoryId":1}';
@@ -183,7 +183,7 @@ test('the admin port tells health and counts requests, creates and deprecated ca
   assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found');
 });
 
-test('where the default admin port is in use, the service starts without metrics and says so', async (t) => {
+test('if the default admin port is in use, the service starts without metrics and says so', async (t) => {
   const config = loadConfig(['--env', 'staging', '--port', '0', '--data', temporaryFolder(t)], {});
   const other = createServer();
   t.after(() => other.close());
@@ -227,7 +227,7 @@ test('every series of the operations begins at 0', async (t) => {
   }
 });
 
-test('the admin port refuses a Host that is not a loopback name, as a rebound name of a page is', async (t) => {
+test('the admin port refuses a Host that is not a loopback name, against DNS rebinding', async (t) => {
   const service = await startWithAdmin(t);
   const get = (host: string, path: string) =>
     send(`${service.adminUrl}${path}`, { headers: { host } });

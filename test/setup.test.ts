@@ -30,6 +30,8 @@ const LOADER_WORDS =
 const NODE_WITHOUT_LIBRARY = `#!/bin/sh\necho "${LOADER_WORDS}" >&2\nexit 127\n`;
 const NODE_WITHOUT_LOADER = '#!/lib/no-such-loader\n';
 
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+
 /** A project whose lock file names PACKAGES, with some of them installed as npm notes it. */
 function newProject(t: TestContext, installed: Path[]) {
   const root = temporaryFolder(t);
@@ -38,7 +40,7 @@ function newProject(t: TestContext, installed: Path[]) {
   for (const file of ['scripts/setup.js', 'bin/petstore.js']) {
     cpSync(fileURLToPath(new URL(`../${file}`, import.meta.url)), inRoot(file));
   }
-  writeFileSync(inRoot('package.json'), '{"type":"module"}');
+  writeFileSync(inRoot('package.json'), '{"type":"module","engines":{"node":">=26"}}');
   writeFileSync(inRoot('package-lock.json'), JSON.stringify({ packages: PACKAGES }));
   const executable = (path: string, content: string) => {
     writeFileSync(inRoot(path), content);
@@ -61,24 +63,26 @@ function newProject(t: TestContext, installed: Path[]) {
       existsSync(inRoot('npm-calls'))
         ? readFileSync(inRoot('npm-calls'), 'utf8').trim().split('\n')
         : [],
-    /** Runs a script of the project, by a Node.js that takes itself for the given version. */
-    run(script: string, args: string[], version = '20.0.0') {
-      const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
-      const { status, stderr } = spawnSync(
-        process.execPath,
-        ['--import', pretend, inRoot(script), ...args],
-        { env: { PATH: `${inRoot('path')}:${process.env['PATH']}` }, encoding: 'utf8' },
-      );
-      return { status, stderr };
-    },
+    run: (script: string, args: string[], node = '20.0.0') =>
+      runAs({ node }, inRoot(script), args, `${inRoot('path')}:${process.env['PATH']}`),
   };
+}
+
+/** Runs a script by a Node.js that takes itself for one of the given versions. */
+function runAs(versions: object, script: string, args: string[], path = '') {
+  const pretend = `data:text/javascript,for (const [name, value] of Object.entries(${JSON.stringify(versions)})) Object.defineProperty(process.versions, name, { value })`;
+  const { status, stderr } = spawnSync(process.execPath, ['--import', pretend, script, ...args], {
+    env: { PATH: path },
+    encoding: 'utf8',
+  });
+  return { status, stderr };
 }
 
 const options = { skip: process.platform === 'win32' ? 'needs sh' : false };
 
 describe('Setup', options, () => {
   for (const extent of ['runtime', 'development']) {
-    test(`after a plain npm ci nothing is installed or removed for ${extent}`, (t) => {
+    test(`after npm ci, the setup for ${extent} installs and removes nothing`, (t) => {
       const project = newProject(t, DEVELOPMENT);
       project.putNode(GOOD_NODE);
       for (const time of ['first', 'second']) {
@@ -89,7 +93,7 @@ describe('Setup', options, () => {
     });
   }
 
-  test('npm start keeps the packages for development when the lock file has changed', (t) => {
+  test('npm start keeps the development packages when the lock file has changed', (t) => {
     const project = newProject(t, DEVELOPMENT);
     assert.equal(project.run('scripts/setup.js', ['runtime']).status, 0);
     const changed = { ...PACKAGES, 'node_modules/new': { version: '1.0.0' } };
@@ -98,7 +102,7 @@ describe('Setup', options, () => {
     assert.match(project.npmCalls().join('\n'), /^install --no-save --include=dev [^\n]*$/);
   });
 
-  test('what is missing is installed: all of it, or what npm test needs more than npm start', (t) => {
+  test('the setup installs what is missing: everything, or only the development packages', (t) => {
     const clean = newProject(t, []);
     assert.equal(clean.run('scripts/setup.js', ['runtime']).status, 0);
     assert.match(clean.npmCalls().join('\n'), /^ci --omit=dev [^\n]*$/);
@@ -115,10 +119,10 @@ describe('Setup', options, () => {
       NODE_WITHOUT_LIBRARY,
       /libatomic\.so\.1.*libatomic1 on Debian.*libatomic on Fedora/,
     ],
-    ['the C library is another', NODE_WITHOUT_LOADER, /glibc.*Alpine Linux.*not supported/],
+    ['the C library is not glibc', NODE_WITHOUT_LOADER, /glibc.*Alpine Linux.*not supported/],
   ];
   for (const [what, node, line] of unusable) {
-    test(`where ${what}, one line says what to do, until it is done`, (t) => {
+    test(`if ${what}, the setup prints one line that says what to do, until it is done`, (t) => {
       const project = newProject(t, RUNTIME);
       project.putNode(node);
       for (const time of ['first', 'second']) {
@@ -135,7 +139,7 @@ describe('Setup', options, () => {
       assert.deepEqual(project.npmCalls(), []);
     });
 
-    test(`where ${what}, the petstore command says so too`, (t) => {
+    test(`if ${what}, the petstore command says so too`, (t) => {
       const project = newProject(t, RUNTIME);
       project.putNode(node);
       const { status, stderr } = project.run('bin/petstore.js', ['--version']);
@@ -147,6 +151,37 @@ describe('Setup', options, () => {
       assert.doesNotMatch(stderr, /^\s+at /m);
     });
   }
+
+  test('Node.js below 26 is refused in one line that names both versions, where no other is installed', (t) => {
+    const project = newProject(t, []);
+    const { status, stderr } = project.run('bin/petstore.js', ['--version'], '25.9.0');
+    assert.match(stderr, /^petstore: Node\.js 25\.9\.0 .*\b26 or later[^\n]*\n$/);
+    assert.equal(status, 2);
+  });
+
+  test('SQLite below 3.51.3 is refused in one line that names both versions', () => {
+    const main = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
+    for (const sqlite of ['3.51.2', '3.9.0']) {
+      const { status, stderr } = runAs({ node: '26.0.0', sqlite }, main, ['--version']);
+      assert.ok(
+        stderr.startsWith(`petstore: SQLite ${sqlite} is too old; 3.51.3 or later`),
+        stderr,
+      );
+      assert.match(stderr, /^[^\n]+\n$/);
+      assert.equal(status, 2);
+    }
+    for (const sqlite of ['3.51.3', '3.100.0', '4.0.0']) {
+      const result = runAs({ node: '26.0.0', sqlite }, main, ['--version']);
+      assert.deepEqual(result, { status: 0, stderr: '' }, sqlite);
+    }
+  });
+
+  test('npm start, the petstore command and the systemd unit pass the same flags to Node.js', () => {
+    const [, flags = ''] = /"start": "node (.*) bin\/petstore\.js/.exec(read('package.json')) ?? [];
+    assert.match(flags, /^--max-semi-space-size=\d+$/);
+    assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
+    assert.match(read('docs/operations.md'), new RegExp(`^ExecStart=\\S+ ${flags} `, 'm'));
+  });
 
   test("where the machine's own Node.js is new enough, it takes the place of one that does not run", (t) => {
     const project = newProject(t, RUNTIME);

@@ -29,7 +29,7 @@ function headOf(key: string, length: number): string {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal}: a request in flight is answered with Connection: close, and the exit code is 0`, async (t) => {
+  test(`${signal}: a request in flight gets its response with Connection: close, and the exit code is 0`, async (t) => {
     const { key, port, kill, ended } = await serveIn(t);
     const body = '{"name":"Last","categoryId":1}';
     const socket = connect(port, '127.0.0.1');
@@ -52,7 +52,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('SIGTERM with hanging clients ends with exit code 0 within 10 seconds', async (t) => {
+test('SIGTERM with clients that hang stops the service within 10 seconds with exit code 0', async (t) => {
   const { key, port, kill, ended } = await serveIn(t);
   const hanging = [headOf(key, 100), 'GET /v1/pets HTT', ''].map((bytes) => {
     const socket = connect(port, '127.0.0.1');
@@ -69,7 +69,7 @@ test('SIGTERM with hanging clients ends with exit code 0 within 10 seconds', asy
 });
 
 // In a process of its own: the test runner would catch what ends a service that runs inside it.
-test('a client that resets its CONNECT does not end the service', async (t) => {
+test('a client that resets its CONNECT does not stop the service', async (t) => {
   const { port, kill, ended } = await serveIn(t);
   for (let round = 0; round < 5; round += 1) {
     await new Promise((resolve) => {
@@ -86,7 +86,7 @@ test('a client that resets its CONNECT does not end the service', async (t) => {
   assert.equal(await ended, 0);
 });
 
-test('SIGTERM during the start ends it with exit code 0', async (t) => {
+test('SIGTERM during the start stops the service with exit code 0', async (t) => {
   const data = temporaryFolder(t);
   const args = [MAIN, 'serve', '--port', '0', '--admin-port', 'off', '--data', data];
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
@@ -98,7 +98,7 @@ test('SIGTERM during the start ends it with exit code 0', async (t) => {
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('a log that nobody reads does not keep the service from ending', async (t) => {
+test('the service stops even if nobody reads its log', async (t) => {
   const { port, kill, ended, stopReading } = await serveIn(t, ['--log', 'debug']);
   stopReading();
   const one = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${'x'.repeat(128)}\r\n\r\n`;
@@ -113,7 +113,7 @@ test('a log that nobody reads does not keep the service from ending', async (t) 
   assert.ok(performance.now() - startedMs < EXIT_MS_MAX);
 });
 
-test('a second signal ends it at once', async (t) => {
+test('a second signal stops the service at once', async (t) => {
   const { key, port, kill, ended, stderr } = await serveIn(t);
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);

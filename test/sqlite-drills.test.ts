@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drillReplacedFile } from '../drills/sqlite/replaced-file.ts';
 
-test('the file is replaced, deleted, and deleted with its log under load: what is acknowledged afterwards is in the final file, and no restart is needed', async () => {
+test('when the file is replaced or deleted under load, every later acknowledged animal is in the final file, without a restart', async () => {
   const report = await drillReplacedFile({ rounds: 3, workers: 1 });
   assert.deepEqual(report.violations, []);
   assert.equal(report.rounds, 3);

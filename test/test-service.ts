@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api-key.ts';
 import { openLog, type LogLevel } from '../src/ops/log.ts';
-import { startService, storeFile } from '../src/service.ts';
-import { openStore } from '../src/storage/open.ts';
+import { openConfiguredStore, startService } from '../src/service.ts';
 
 /** A kind of store to run a suite on: each new database is empty, and its flags tell a service to use it. */
 export interface TestStorage {
@@ -73,7 +72,7 @@ export async function startTestService(
     log: openLog(options.logLevel ?? 'debug', { write: (line) => logLines.push(line) }),
   });
   const key = service.firstKey ?? '';
-  const openAside = () => openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
+  const openAside = () => openConfiguredStore(config);
 
   return {
     baseUrl: service.baseUrl,

@@ -40,7 +40,7 @@ function get(url: string, key: string, agent: Agent): Promise<number> {
   });
 }
 
-test('workers share one address, one first key and one store; SIGTERM ends them all with exit code 0', async (t) => {
+test('workers share one address, one first key and one store; SIGTERM stops them all with exit code 0', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
   assert.match(service.key, /^pet_live_/);
   assert.equal(service.stderr().match(/first API key/g)?.length, 1);
@@ -60,7 +60,7 @@ test('workers share one address, one first key and one store; SIGTERM ends them 
   assert.equal(await service.ended, 0);
 });
 
-test('a worker that dies is replaced, and the others answer meanwhile', async (t) => {
+test('a worker that dies is replaced, and the others keep serving', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
   const headers = { authorization: `Bearer ${service.key}` };
   const [victim = 0] = workersOf(service);
@@ -96,7 +96,7 @@ test('SIGHUP replaces all workers one by one without a failed request', async (t
   assert.ok(workersOf(service).every((pid) => !old.includes(pid)));
 });
 
-test('a rate limit is that of the key, whichever worker counts', async (t) => {
+test('all workers together apply one rate limit per key', async (t) => {
   const flags = [
     '--data',
     temporaryFolder(t),
@@ -133,7 +133,7 @@ test('a revoked key is refused by every worker within 5 seconds', async (t) => {
   assert.deepEqual([...(await statusesNow())], [401]);
 });
 
-test('what is wrong for all workers is said once, with exit code 2', async (t) => {
+test('an error that stops every worker is printed once, with exit code 2', async (t) => {
   const first = await serve(t, ['--data', temporaryFolder(t)]);
   const { port } = new URL(first.baseUrl);
   const flags = [
@@ -151,7 +151,7 @@ test('what is wrong for all workers is said once, with exit code 2', async (t) =
   assert.match(stderr, new RegExp(`^petstore: [^\\n]*${port}[^\\n]*\\n$`));
 });
 
-test('the metrics of the primary are those of all workers together', async (t) => {
+test('the metrics of the primary are the sum over all workers', async (t) => {
   const flags = ['--data', temporaryFolder(t), '--workers', String(WORKERS), '--admin-port', '0'];
   const service = await serve(t, flags);
   const headers = { authorization: `Bearer ${service.key}` };
@@ -165,7 +165,7 @@ test('the metrics of the primary are those of all workers together', async (t) =
   );
 });
 
-test('a worker that does not respond is counted in /metrics as it was last known', async (t) => {
+test('/metrics has the last report of a worker that does not respond', async (t) => {
   const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
   const service = await serve(t, flags);
   await createPets(service, 10);
@@ -177,7 +177,7 @@ test('a worker that does not respond is counted in /metrics as it was last known
   assert.equal((await send(`${adminOf(service)}/livez`)).status, 200);
 });
 
-test('counters do not fall when a worker is killed or replaced', async (t) => {
+test('counters do not decrease when a worker is killed or replaced', async (t) => {
   const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
   const service = await serve(t, flags);
   await createPets(service, 20);
@@ -220,7 +220,7 @@ async function petsCreated(service: Running): Promise<number> {
   return Number(/^petstore_pets_created_total (\d+)$/m.exec(text)?.[1]);
 }
 
-test('SIGTERM while workers are being replaced ends them all, the new one too', async (t) => {
+test('SIGTERM while workers are being replaced stops them all, including the new one', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', '2']);
   service.kill('SIGHUP');
   await until('one is being started', () => workersOf(service).length === 3);

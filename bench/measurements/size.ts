@@ -108,9 +108,9 @@ export async function measureMemory(bench: Bench): Promise<Row[]> {
   });
 }
 
-/** From the start of the process to the first answered list. */
+/** From the start of the process to the response to the first list. */
 export async function measureStart(bench: Bench): Promise<Row[]> {
-  const what = `start to first answer, ${quantity(START_COUNT)} animals`;
+  const what = `start to first response, ${quantity(START_COUNT)} animals`;
   bench.progress.show(`${what}: making the animals`);
   const folder = await bench.stores.folderWith(START_COUNT);
   const startsMs: number[] = [];

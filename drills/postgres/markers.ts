@@ -1,12 +1,13 @@
 import { Client, types } from 'pg';
 import { parseAddress } from '../../src/storage/postgres/address.ts';
 import {
+  deadlineIn,
   openConnection,
+  timeLeftMs,
   type Connection,
   type Row,
   type Statement,
 } from '../../src/storage/postgres/connection.ts';
-import { deadlineIn, timeLeftMs } from '../../src/storage/postgres/deadline.ts';
 import { Pool } from '../../src/storage/postgres/pool.ts';
 
 const CONNECTIONS = 4;
@@ -102,7 +103,6 @@ export async function openMixedUp(url: string): Promise<Connection> {
       });
     },
     isUsable: () => true,
-    onLost: () => undefined,
     close: () => client.end(),
     destroy: () => undefined,
   };

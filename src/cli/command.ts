@@ -6,16 +6,16 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** What a command may touch besides the network and its store. */
+/** The variables and streams that a command uses. */
 export interface Io {
   env: Variables;
-  /** What a command reads where it is told to read `-`; the process's own unless given. */
+  /** Read when the file to import is `-`; by default the standard input of the process. */
   stdin?: AsyncIterable<Uint8Array>;
-  /** For what a program may use. */
+  /** Results, which a program may read. */
   stdout: Output;
-  /** For words to a person. */
+  /** Messages for people. */
   stderr: Output;
 }
 
-/** Runs with the arguments after its name; the answer is the exit code. */
+/** Runs with the arguments after its name and returns the exit code. */
 export type Command = (args: string[], io: Io) => Promise<number>;

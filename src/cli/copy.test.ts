@@ -202,7 +202,10 @@ test('a database that goes away during a copy is told in one line, and the copy 
     url,
   );
   assert.equal(cut.code, 1);
-  assert.match(cut.stderr, /petstore: .*the copy stopped \(.*\): run it again to go on\.\n$/);
+  assert.match(
+    cut.stderr,
+    /petstore: .*the copy stopped \(.*\): run the same command again to continue\.\n$/,
+  );
   assert.equal((await run('--from', `sqlite:${here}`, '--to', url)).code, 0);
 });
 

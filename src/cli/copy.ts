@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError } from '../config.ts';
+import { parseArguments, UsageError } from '../config.ts';
 import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,
@@ -15,18 +14,20 @@ import { Progress, renderTable } from './terminal.ts';
 
 /** One end of a copy: a file (`sqlite:PATH`) or a database (`postgres://…`). */
 interface End {
-  /** How it is named to people, and in the marker: without a password. */
+  /** Its name in messages and in the marker of an unfinished copy, without a password. */
   name: string;
   openSource: () => Promise<CopySource>;
   openTarget: () => Promise<CopyTarget>;
 }
 
-/** Carries a whole catalogue from one store to another, and compares both in the end. */
+/** Copies a whole catalogue from one store to another, then compares the two. */
 export async function copy(args: string[], io: Io): Promise<number> {
   const { from, to } = parse(args);
   const [source, target] = [await parseEnd('--from', from), await parseEnd('--to', to)];
   if (source.name === target.name) {
-    throw new UsageError('--from and --to name the same catalogue: they must be two.');
+    throw new UsageError(
+      '--from and --to name the same catalogue: they must name two different ones.',
+    );
   }
   const progress = new Progress(io.stderr);
   const reader = await source.openSource();
@@ -58,17 +59,13 @@ export async function copy(args: string[], io: Io): Promise<number> {
 function reasonOf(error: unknown): string {
   if (error instanceof CopyRefused) return error.message;
   const reason = error instanceof Error ? error.message : String(error);
-  return `the copy stopped (${reason}): run it again to go on`;
+  return `the copy stopped (${reason}): run the same command again to continue`;
 }
 
 function parse(args: string[]): { from: string; to: string } {
-  try {
-    const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
-    const { from, to } = parseArgs({ args, options, strict: true }).values;
-    if (from !== undefined && to !== undefined) return { from, to };
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
-  }
+  const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
+  const { from, to } = parseArguments({ args, options }).values;
+  if (from !== undefined && to !== undefined) return { from, to };
   throw new UsageError(
     'copy needs --from and --to, each sqlite:FILE or postgres://user:password@host:port/database.',
   );

@@ -1,6 +1,6 @@
-// CSV as RFC 4180 has it: fields with commas, quotes or line breaks stand in double quotes, and a double
-// quote among them is doubled. Nothing here or in records.ts needs Node.js, so that a page can read CSV
-// with the same code.
+// CSV as RFC 4180 defines it: a field with commas, quotes or line breaks is enclosed in double quotes, and a
+// double quote inside it is doubled. This file and records.ts use nothing of Node.js, so that a page in a
+// browser can read CSV with the same code.
 
 const MUST_QUOTE = /[",\r\n]/;
 const [COMMA, QUOTE, RETURN, NEWLINE] = [0x2c, 0x22, 0x0d, 0x0a];
@@ -14,15 +14,15 @@ export function csvLine(fields: readonly string[]): string {
 
 export interface CsvRecordEnd {
   /**
-   * `complete`: there is a line break outside quotes; `faulty`: a quote is in the wrong place; `open` and
-   * `unended`: the bytes end first, inside quotes or outside.
+   * `complete`: a line break outside quotes ends the record. `faulty`: a quote is in the wrong place.
+   * `open` and `unended`: the bytes end before the record does, inside or outside quotes.
    */
   outcome: 'complete' | 'faulty' | 'open' | 'unended';
-  /** The last byte that was looked at: for a complete record its line break. */
+  /** The index of the last byte that was examined: for a complete record, its line break. */
   at: number;
 }
 
-/** Finds the end of the record with which the bytes start. A quote opens a field only at its start. */
+/** Finds the end of the first record. A quote opens a quoted field only at the start of that field. */
 export function findCsvRecordEnd(bytes: Uint8Array): CsvRecordEnd {
   const last = bytes.length - 1;
   let at = 0;
@@ -46,8 +46,8 @@ export function findCsvRecordEnd(bytes: Uint8Array): CsvRecordEnd {
   return { outcome: 'unended', at: last };
 }
 
-/** The fields of one record, or undefined where quotes stand in the wrong place. */
-export function parseCsvRecord(record: string): string[] | undefined {
+/** Returns the fields of one record, or undefined if a quote is in the wrong place. */
+export function csvFieldsOrUndefined(record: string): string[] | undefined {
   if (!record.includes('"')) return record.split(',');
   const fields: string[] = [];
   let at = 0;
@@ -64,7 +64,7 @@ export function parseCsvRecord(record: string): string[] | undefined {
   }
 }
 
-/** The place behind the closing quote. */
+/** The index after the closing quote. */
 function endOfQuoted(record: string, start: number): number | undefined {
   let at = record.indexOf('"', start + 1);
   while (at !== -1 && record.charAt(at + 1) === '"') at = record.indexOf('"', at + 2);

@@ -1,8 +1,7 @@
 import { Writable } from 'node:stream';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError } from '../config.ts';
+import { parseArguments } from '../config.ts';
 import type { Io, Output } from './command.ts';
-import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { choosePetFormat, headerOf, writePet } from './pet-format.ts';
 import { Progress } from './terminal.ts';
 
@@ -14,14 +13,14 @@ const OPTIONS = {
 const PAGE_ANIMALS = 1_000;
 
 /**
- * Writes every animal to standard output, in the order of ids. What is written is the catalogue as it was
- * at one moment, not before the export began: ids are given in the order of commits and no animal is
- * ever changed or deleted, so a walk up the ids that stops at a page's end is a snapshot.
+ * Writes every animal to standard output, in the order of ids. The output is the catalogue as it was at one
+ * moment after the export began: ids follow the order of commits, and no animal is ever changed or deleted,
+ * so all animals up to the last id that was read are a snapshot.
  */
 export async function exportPets(args: string[], io: Io): Promise<number> {
-  const { format: asked, ...flags } = parse(args);
-  const format = choosePetFormat(asked, undefined);
-  const { store } = await openConfiguredStore(flags, io.env, { mustExist: true });
+  const { format: requested, ...flags } = parseArguments({ args, options: OPTIONS }).values;
+  const format = choosePetFormat(requested, undefined);
+  const { store } = await openStoreByFlags(flags, io.env, { mustExist: true });
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   try {
@@ -43,15 +42,7 @@ export async function exportPets(args: string[], io: Io): Promise<number> {
   }
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
-  }
-}
-
-/** Writes no faster than the reader reads, and notices when it has gone away (`| head`). */
+/** Waits for a slow reader, and notices when the reader is gone (`| head`). */
 class ExportOutput {
   readonly #output: Output;
   #isClosed = false;
@@ -59,7 +50,7 @@ class ExportOutput {
   constructor(output: Output) {
     this.#output = output;
     if (output instanceof Writable) {
-      // Why it cannot be written is said where the command was started.
+      // runCommand reports the reason.
       output.on('error', () => {
         this.#isClosed = true;
       });

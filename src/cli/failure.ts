@@ -2,16 +2,16 @@ import { UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import { StoreUnusable } from '../domain/store.ts';
 
-/** Why a command could not do its work. The exit code is 2 for wrong use, 1 for whatever failed. */
+/** Why a command failed. The exit code is 2 for wrong usage and 1 for every other failure. */
 export interface Failure {
   exitCode: 1 | 2;
   line: string;
 }
 
-/** SQLite's number for a statement that makes no sense: a defect of ours. */
+/** The code of SQLite for an invalid statement, which is a defect of this program. */
 const SQLITE_ERROR = 1;
 
-/** The failure to tell a person, or undefined for a defect, whose stack trace is worth more. */
+/** Returns undefined for a defect of this program: its stack trace says more than one line. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof UsageError || error instanceof StoreUnusable) {
     return { exitCode: 2, line: error.message };
@@ -19,11 +19,11 @@ export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Refusal) return { exitCode: 1, line: refusalLine(error) };
   if (!(error instanceof Error)) return undefined;
   const { syscall, errcode } = error as { syscall?: string; errcode?: number };
-  const isOfSystem = syscall !== undefined || (errcode ?? SQLITE_ERROR) !== SQLITE_ERROR;
-  return isOfSystem ? { exitCode: 1, line: error.message } : undefined;
+  const isSystemError = syscall !== undefined || (errcode ?? SQLITE_ERROR) !== SQLITE_ERROR;
+  return isSystemError ? { exitCode: 1, line: error.message } : undefined;
 }
 
-/** A refusal with its cause: unlike the caller of the interface, who runs a command may know it. */
+/** The message of a refusal and its cause. A client of the interface never sees the cause; an operator may. */
 export function refusalLine({ message, cause }: Refusal): string {
   const reason = cause instanceof Error ? cause.message : cause;
   return typeof reason === 'string' ? `${message.replace(/\.$/, '')} (${reason}).` : message;

@@ -1,6 +1,6 @@
 import { SETTINGS } from '../config.ts';
 
-/** The whole manual of the command line, made from the settings themselves. */
+/** The help of the command line. Its list of settings is made from SETTINGS. */
 export function help(): string {
   const flags = Object.entries(SETTINGS).map(([flag, setting]) => ({
     usage: `--${flag} ${setting.value}`,
@@ -18,20 +18,20 @@ Usage
   petstore keys rotate ID [--overlap 24h]            a new key now, the old one ends after the overlap
   petstore pets list | add | get ID                  use a running service; see petstore pets --help
   petstore import FILE|- [--format ndjson|csv] [--strict]
-                                                     add animals; bad lines are named and skipped, and
-                                                     the same command again goes on where one stopped
+                                                     add animals; bad lines are reported and skipped;
+                                                     run the same command again to continue an import
   petstore export [--format ndjson|csv]              write all animals to standard output
-  petstore copy --from URL --to URL                  carry a whole catalogue; URL is sqlite:FILE or
-                                                     postgres://…; the same command again goes on
+  petstore copy --from URL --to URL                  copy a whole catalogue; URL is sqlite:FILE or
+                                                     postgres://…; run it again to continue a copy
   petstore check BASE_URL [BASE_URL2] --key K [--key2 K2] [--write] [--json]
-                                                     hold any service to the specification; reads only
+                                                     check any service against the specification; reads only
                                                      unless --write (keys: PETSTORE_API_KEY, PETSTORE_API_KEY_2)
   petstore --help | --version
 
 Settings (flag, then environment variable, then default)
 ${flags.map(({ usage, text }) => `  ${usage.padEnd(width)}  ${text}`).join('\n')}
 
-PETSTORE_BOOTSTRAP_KEY supplies the first key of an empty store, instead of one being made.
+PETSTORE_BOOTSTRAP_KEY supplies the first key of an empty store. Without it, the service creates one.
 The keys, import and export commands take --env, --data and --database, and work whether or not the
 service runs.
 `;

@@ -3,20 +3,20 @@ import { open } from 'node:fs/promises';
 import type { PetFormat, ReadPet } from './pet-format.ts';
 import { PetReader, type LineFault } from './pet-reader.ts';
 
-/** What is read at once, and stored in one transaction: about a thousand animals. */
+/** Bytes per read. The animals of one read, about a thousand, are stored in one transaction. */
 const READ_BYTES = 64 * 1024;
 
 export interface Inspection {
   /** SHA-256 of the whole file. */
   digest: string;
   sizeBytes: number;
-  /** How its records are read; undefined for a CSV file without even a header. */
+  /** How its records are read; undefined for a CSV file without a header. */
   readPet: ReadPet | undefined;
-  /** The first line that holds no animal; looked for only with `isStrict`. */
+  /** The first line that is not an animal; searched for only with `isStrict`. */
   fault: LineFault | undefined;
 }
 
-/** Reads a file from a place on. Every chunk is in the same memory and gone with the next. */
+/** Reads a file from a position on. All chunks share one buffer: each is valid until the next is read. */
 export async function* readChunks(file: string, start: number): AsyncGenerator<Buffer> {
   const handle = await open(file);
   try {
@@ -33,7 +33,7 @@ export async function* readChunks(file: string, start: number): AsyncGenerator<B
   }
 }
 
-/** Reads a file through without storing anything. */
+/** Reads the whole file without storing anything. */
 export async function inspectFile(
   file: string,
   { format, isStrict }: { format: PetFormat; isStrict: boolean },

@@ -3,10 +3,10 @@ import type { Output } from './command.ts';
 import type { LineFault } from './pet-reader.ts';
 import { Progress } from './terminal.ts';
 
-/** Bad lines that are shown one by one; the rest is only counted. */
+/** The number of bad lines that are reported; the others are only counted. */
 const FAULTS_SHOWN_MAX = 1_000;
 
-/** Tells a person how an import goes. What ends it answers the exit code. */
+/** Reports the progress of an import. The methods that end it return the exit code. */
 export class ImportReport {
   readonly #output: Output;
   readonly #progress: Progress;
@@ -28,20 +28,20 @@ export class ImportReport {
   faults(faults: readonly LineFault[]): void {
     for (const fault of faults) {
       this.#faultCount += 1;
-      if (this.#faultCount <= FAULTS_SHOWN_MAX) this.#say(faultText(fault));
-      if (this.#faultCount === FAULTS_SHOWN_MAX) this.#say('Further bad lines are only counted.');
+      if (this.#faultCount <= FAULTS_SHOWN_MAX) this.#print(faultText(fault));
+      if (this.#faultCount === FAULTS_SHOWN_MAX) this.#print('Further bad lines are only counted.');
     }
   }
 
   resumed({ lines, imported }: ImportProgress): void {
-    this.#say(
-      `An import of this file stopped after line ${countText(lines)} with ${animalsText(imported)} in; it goes on from there.`,
+    this.#print(
+      `An earlier import of this file stopped after line ${countText(lines)}, with ${animalsText(imported)} imported; this import continues there.`,
     );
   }
 
   importedBefore({ imported, skipped }: ImportProgress): number {
-    this.#say(
-      `This file was imported before: ${animalsText(imported)} in, ${linesText(skipped)} skipped. Nothing was added.`,
+    this.#print(
+      `This file was imported before: ${animalsText(imported)} added, ${linesText(skipped)} skipped. Nothing was added now.`,
     );
     return skipped === 0 ? 0 : 1;
   }
@@ -49,32 +49,32 @@ export class ImportReport {
   finished(after: ImportProgress, before: ImportProgress): number {
     const added = after.imported - before.imported;
     const seconds = (performance.now() - this.#startedMs) / 1000;
-    this.#say(
-      `Imported ${animalsText(added)} in ${seconds.toFixed(1)} s, ${countText(Math.round(added / seconds))} a second; ${linesText(after.skipped)} skipped.`,
+    this.#print(
+      `Imported ${animalsText(added)} in ${seconds.toFixed(1)} s, ${countText(Math.round(added / seconds))} per second; ${linesText(after.skipped)} skipped.`,
     );
     return after.skipped === 0 ? 0 : 1;
   }
 
-  /** With --strict: at the first bad line. */
+  /** Ends the import at the first bad line, with --strict. */
   stopped(fault: LineFault, imported: number): number {
-    if (this.#faultCount === 0) this.#say(faultText(fault));
-    this.#say(
-      `Stopped there; ${animalsText(imported)} of the lines before it ${imported === 1 ? 'is' : 'are'} in.`,
+    if (this.#faultCount === 0) this.#print(faultText(fault));
+    this.#print(
+      `The import stopped there; ${animalsText(imported)} before it ${imported === 1 ? 'was' : 'were'} added.`,
     );
     return 1;
   }
 
   failed(reason: string): number {
     const remedy = this.#isFile
-      ? 'Run the same command again: it goes on where this one stopped.'
-      : 'Part of the input may be in.';
-    this.#say(`The import stopped. ${reason} ${remedy}`);
+      ? 'Run the same command again to continue.'
+      : 'Part of the input may have been added.';
+    this.#print(`The import stopped. ${reason} ${remedy}`);
     return 1;
   }
 
-  #say(words: string): void {
+  #print(message: string): void {
     this.#progress.clear();
-    this.#output.write(`${words}\n`);
+    this.#output.write(`${message}\n`);
   }
 }
 

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError } from '../config.ts';
+import { parseArguments, UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
 import type { Io } from './command.ts';
-import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
@@ -19,7 +18,7 @@ const OPTIONS = {
   strict: { type: 'boolean' },
 } as const;
 
-/** How standard input is named. */
+/** The file name that means standard input. */
 const STANDARD_INPUT = '-';
 
 interface Import {
@@ -30,27 +29,31 @@ interface Import {
   suspension: Suspension;
 }
 
-/** Where the animals come from, from which place on, and how far the import had come before. */
+/** The input from the position at which this import starts, and the progress of an earlier one. */
 interface Source {
   chunks: AsyncIterable<Uint8Array>;
   reader: PetReader;
   before: ImportProgress;
-  /** Whether the store keeps a note of how far it is. */
+  /** Whether the store records the progress, so that a later import can continue. */
   isResumable: boolean;
   sizeBytes: number | undefined;
 }
 
-/** Adds the animals of a file. The exit code: 0 all are in, 1 some lines are not, 2 wrong usage. */
+/** Adds the animals of a file. The exit code is 0 if all were added, 1 if some were not, 2 for wrong usage. */
 export async function importPets(args: string[], io: Io): Promise<number> {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseArguments({
+    args,
+    options: OPTIONS,
+    allowPositionals: true,
+  });
   const [file, ...rest] = positionals;
   if (file === undefined || rest.length > 0) {
     throw new UsageError('import needs one file, or - for standard input.');
   }
-  const { format: askedFormat, strict: isStrict = false, ...flags } = values;
-  const format = choosePetFormat(askedFormat, file);
+  const { format: requestedFormat, strict: isStrict = false, ...flags } = values;
+  const format = choosePetFormat(requestedFormat, file);
   const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-  const { store } = await openConfiguredStore(flags, io.env, { mustExist: false });
+  const { store } = await openStoreByFlags(flags, io.env, { mustExist: false });
   const report = new ImportReport(io.stderr, { isFile });
   const suspension = new Suspension();
   const work = { store, report, format, isStrict, suspension };
@@ -67,14 +70,6 @@ export async function importPets(args: string[], io: Io): Promise<number> {
   }
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
-  }
-}
-
 async function isRegularFile(file: string): Promise<boolean> {
   try {
     const found = await stat(file);
@@ -86,8 +81,8 @@ async function isRegularFile(file: string): Promise<boolean> {
 }
 
 /**
- * A file is read twice: first to know its content by a hash (and, with --strict, to find the first bad
- * line before anything is stored), then from where an earlier import of the same content stopped.
+ * A file is read twice: first to hash its content (and, with --strict, to find the first bad line before
+ * anything is stored), then from the position at which an earlier import of the same content stopped.
  */
 async function importFile(file: string, work: Import): Promise<number> {
   const { store, report, format, isStrict } = work;
@@ -99,7 +94,7 @@ async function importFile(file: string, work: Import): Promise<number> {
   if (before.position > 0) report.resumed(before);
   const reader = new PetReader(format, {
     linesBefore: before.lines,
-    // From its start on, the file tells it by itself.
+    // From the start, the reader takes it from the header of the file.
     readPet: before.position === 0 ? undefined : readPet,
     isStrict,
   });
@@ -107,7 +102,7 @@ async function importFile(file: string, work: Import): Promise<number> {
   return importSource({ chunks, reader, before, isResumable: true, sizeBytes }, work);
 }
 
-/** What can be read only once has no content to be known by: it starts anew each time. */
+/** A stream can be read only once, so it cannot be hashed first: an import of it always starts anew. */
 function streamSource(chunks: AsyncIterable<Uint8Array>, { format, isStrict }: Import): Source {
   const reader = new PetReader(format, { linesBefore: 0, isStrict });
   const before = newProgress('');
@@ -118,7 +113,7 @@ function newProgress(source: string): ImportProgress {
   return { source, position: 0, lines: 0, imported: 0, skipped: 0 };
 }
 
-/** Stores piece after piece, each in one transaction; the next is read while one is being stored. */
+/** Stores each piece in one transaction, and reads the next piece meanwhile. */
 async function importSource(source: Source, work: Import): Promise<number> {
   const { store, report, isStrict, suspension } = work;
   const { isResumable, sizeBytes } = source;
@@ -129,24 +124,24 @@ async function importSource(source: Source, work: Import): Promise<number> {
     const from = progress.position;
     progress = advance(progress, piece);
     report.progress(progress, sizeBytes);
-    refuseIfTaken(await storing);
+    requireStored(await storing);
     const step = isResumable ? { from, to: progress } : undefined;
     storing = suspension.guard(store.importPets(piece.pets, step));
-    // Awaited one piece later; until then a failure must not count as unhandled.
+    // It is awaited one piece later; until then a failure must not count as unhandled.
     storing.catch(() => undefined);
   }
 
   for await (const piece of readPieces(source)) {
     report.faults(piece.faults);
     const [fault] = isStrict ? piece.faults : [];
-    // A file was found without fault a moment ago: it has changed since, and its note would be wrong.
+    // The inspection of a file found no fault. The file has changed since, so its recorded progress would be wrong.
     if (fault === undefined || !isResumable) await storePiece(piece);
     if (fault !== undefined) {
-      refuseIfTaken(await storing);
+      requireStored(await storing);
       return report.stopped(fault, progress.imported);
     }
   }
-  refuseIfTaken(await storing);
+  requireStored(await storing);
   return report.finished(progress, source.before);
 }
 
@@ -169,7 +164,7 @@ function advance(progress: ImportProgress, piece: PetPiece): ImportProgress {
   };
 }
 
-function refuseIfTaken(isStored: boolean): void {
+function requireStored(isStored: boolean): void {
   if (isStored) return;
-  throw new Refusal('unavailable', 'Another import of the same file is at work.');
+  throw new Refusal('unavailable', 'Another import of the same file is running.');
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { firstSentence, UsageError, type Config } from '../config.ts';
+import { parseArguments, UsageError, type Config } from '../config.ts';
 import {
   KEY_NAME_LENGTH_MAX,
   newApiKey,
@@ -12,7 +11,7 @@ import {
 } from '../domain/api-key.ts';
 import type { Store } from '../domain/store.ts';
 import type { Io } from './command.ts';
-import { openConfiguredStore, STORE_OPTIONS } from './configured-store.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { printable, renderTable } from './terminal.ts';
 
 const DEFAULT_OVERLAP = '24h';
@@ -39,9 +38,13 @@ interface KeysCall {
 
 const verbs: Record<string, (call: KeysCall) => Promise<number>> = { create, list, revoke, rotate };
 
-/** Makes, shows and ends API keys, whether or not the service is running. */
+/** Creates, lists, revokes and rotates API keys, whether or not the service is running. */
 export async function keys(args: string[], io: Io): Promise<number> {
-  const { values: flags, positionals } = parse(args);
+  const { values: flags, positionals } = parseArguments({
+    args,
+    options: OPTIONS,
+    allowPositionals: true,
+  });
   const [verb = '', id, ...rest] = positionals;
   const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (perform === undefined || rest.length > 0) {
@@ -50,19 +53,11 @@ export async function keys(args: string[], io: Io): Promise<number> {
     );
   }
   const mustExist = perform !== create;
-  const { config, store } = await openConfiguredStore(flags, io.env, { mustExist });
+  const { config, store } = await openStoreByFlags(flags, io.env, { mustExist });
   try {
     return await perform({ id, flags, config, store, io });
   } finally {
     await store.close();
-  }
-}
-
-function parse(args: string[]): { values: Flags; positionals: string[] } {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
   }
 }
 
@@ -76,13 +71,14 @@ async function create({ flags, config, store, io }: KeysCall): Promise<number> {
     secret: newSecret(config.environment, randomBytes),
     name,
     scopes: parseScopes(flags.scopes ?? SCOPES.join(',')),
-    expiresAt: flags.expires === undefined ? undefined : later(now, '--expires', flags.expires),
+    expiresAt:
+      flags.expires === undefined ? undefined : addDuration(now, '--expires', flags.expires),
     now,
     randomBytes,
   });
   await store.createApiKey(record);
   io.stderr.write(
-    `Made ${record.id} (${printable(name)}) for ${config.environment}; its key is shown this once:\n`,
+    `Created ${record.id} (${printable(name)}) for ${config.environment}; the key is shown only once:\n`,
   );
   io.stdout.write(`${secret}\n`);
   return 0;
@@ -97,9 +93,9 @@ async function list({ store, io }: KeysCall): Promise<number> {
       printable(key.name),
       stateOfKey(key, now),
       key.scopes.join(','),
-      moment(key.createdAt),
-      moment(key.expiresAt),
-      moment(key.lastUsedAt),
+      timeText(key.createdAt),
+      timeText(key.expiresAt),
+      timeText(key.lastUsedAt),
     ]),
   ];
   io.stdout.write(renderTable(rows));
@@ -110,7 +106,7 @@ async function revoke({ id, store, io }: KeysCall): Promise<number> {
   const key = await findKey(store, id);
   await store.revokeApiKey(key.id, new Date());
   io.stderr.write(
-    `Revoked ${key.id} (${printable(key.name)}); every process knows within 5 seconds.\n`,
+    `Revoked ${key.id} (${printable(key.name)}); every process refuses it within 5 seconds.\n`,
   );
   return 0;
 }
@@ -120,10 +116,10 @@ async function rotate({ id, flags, config, store, io }: KeysCall): Promise<numbe
   const now = new Date();
   if (stateOfKey(key, now) !== 'active') {
     throw new UsageError(
-      `${key.id} is ${stateOfKey(key, now)} and cannot be rotated; make a new key.`,
+      `${key.id} is ${stateOfKey(key, now)} and cannot be rotated; create a new key instead.`,
     );
   }
-  const endsAt = later(now, '--overlap', flags.overlap ?? DEFAULT_OVERLAP);
+  const endsAt = addDuration(now, '--overlap', flags.overlap ?? DEFAULT_OVERLAP);
   const { secret, record } = newApiKey({
     secret: newSecret(config.environment, randomBytes),
     name: key.name,
@@ -134,7 +130,7 @@ async function rotate({ id, flags, config, store, io }: KeysCall): Promise<numbe
   });
   await store.rotateApiKey(key.id, endsAt, record);
   io.stderr.write(
-    `Made ${record.id} in place of ${key.id}, which ends at ${endsAt.toISOString()}; its key is shown this once:\n`,
+    `Created ${record.id} in place of ${key.id}, which expires at ${endsAt.toISOString()}; the new key is shown only once:\n`,
   );
   io.stdout.write(`${secret}\n`);
   return 0;
@@ -158,8 +154,8 @@ function parseScopes(text: string): Scope[] {
   throw new UsageError(`--scopes is "${text}": it must be one or both of ${SCOPES.join(', ')}.`);
 }
 
-/** A moment that a duration such as 90d or 24h lies after another. */
-function later(from: Date, flag: string, text: string): Date {
+/** Adds a duration such as 90d or 24h to a date. */
+function addDuration(from: Date, flag: string, text: string): Date {
   const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const durationMs = Number(count) * (DURATION_MS[unit as keyof typeof DURATION_MS] ?? 0);
   if (unit !== '' && durationMs <= DURATION_MAX_MS) return new Date(from.getTime() + durationMs);
@@ -168,6 +164,6 @@ function later(from: Date, flag: string, text: string): Date {
   );
 }
 
-function moment(date: Date | undefined): string {
+function timeText(date: Date | undefined): string {
   return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
 }

@@ -1,17 +1,17 @@
 import { UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { NewPet } from '../domain/pet.ts';
-import { csvPetReader, readNdjsonPet, type PetFormat, type ReadPet } from './pet-format.ts';
+import { parseCsvHeader, readNdjsonPet, type PetFormat, type ReadPet } from './pet-format.ts';
 import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
 
 export interface LineFault {
   line: number;
-  /** How many lines were left out: a record of CSV may have several. */
+  /** How many lines were skipped: a CSV record may have several. */
   lines: number;
   reason: string;
 }
 
-/** The animals of one piece of a file, and the lines that hold none. */
+/** The animals of one piece of a file, and its bad lines. */
 export interface PetPiece {
   pets: NewPet[];
   faults: LineFault[];
@@ -22,9 +22,9 @@ export interface PetPiece {
 export interface PetReaderOptions {
   /** Lines of the file that were read before; 0 at its start. */
   linesBefore: number;
-  /** How records are read, where the header that tells it was read before. */
+  /** How records are read; given when reading starts after the header. */
   readPet?: ReadPet | undefined;
-  /** Read no further than the first line that holds no animal. */
+  /** Stop at the first line that is not an animal. */
   isStrict: boolean;
 }
 
@@ -40,7 +40,7 @@ export class PetReader {
     this.#isStrict = isStrict;
   }
 
-  /** Known from the start for NDJSON, and for CSV once its header was read. */
+  /** Undefined for CSV until its header was read. */
   get readPet(): ReadPet | undefined {
     return this.#readPet;
   }
@@ -80,5 +80,5 @@ export class PetReader {
 
 function readHeader(record: SourceRecord): ReadPet {
   if ('fault' in record) throw new UsageError(`the first line of the file ${record.fault}`);
-  return csvPetReader(record.text);
+  return parseCsvHeader(record.text);
 }

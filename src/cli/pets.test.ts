@@ -16,12 +16,12 @@ interface Run {
   stderr: string;
 }
 
-interface Surroundings {
+interface RunOptions {
   isTTY?: boolean;
   env?: Record<string, string>;
 }
 
-async function run(args: string[], { isTTY = false, env = {} }: Surroundings = {}): Promise<Run> {
+async function run(args: string[], { isTTY = false, env = {} }: RunOptions = {}): Promise<Run> {
   const written = { stdout: '', stderr: '' };
   const io = {
     env: { PETSTORE_API_KEY: service.key, ...env },
@@ -207,7 +207,7 @@ describe('petstore pets', () => {
       await assert.rejects(run(['list'], { env: { PETSTORE_API_KEY: key } }), {
         name: 'UsageError',
         message:
-          'PETSTORE_API_KEY is not set to a key: it must be one that petstore keys create made.',
+          'PETSTORE_API_KEY is not set to a key: it must be a key that petstore keys create printed.',
       });
     }
   });

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { PetStore, PetStoreError } from '../../sdk/src/index.ts';
-import { UsageError } from '../config.ts';
+import { DEFAULT_PORT, SETTINGS, UsageError } from '../config.ts';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../domain/int64.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../domain/pet.ts';
@@ -8,7 +8,7 @@ import type { Io } from './command.ts';
 import { newJsonPrinter, newTablePrinter, type PetPrinter } from './pet-printer.ts';
 import { printable } from './terminal.ts';
 
-const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
+const DEFAULT_BASE_URL = `http://${SETTINGS.host.default}:${DEFAULT_PORT.production}/v1`;
 
 const USAGE = `Usage
   petstore pets list [--status S] [--limit N] [--all]        show animals: one page, or all of them
@@ -18,10 +18,10 @@ const USAGE = `Usage
 Options
   --status S        ${PET_STATUSES.join(', ')}
   --limit N         how many animals a page holds: ${LIMIT_MIN} to ${LIMIT_MAX}
-  --json            one animal a line as JSON, with every digit of its numbers
+  --json            one animal per line as JSON, with exact numbers
   --base-url URL    where the service is (default: ${DEFAULT_BASE_URL})
 
-The API key comes from PETSTORE_API_KEY, so that it is in no list of processes.
+The API key comes from PETSTORE_API_KEY, so that it does not appear in the list of processes.
 `;
 
 const OPTIONS = {
@@ -41,13 +41,13 @@ type Flags = {
     : boolean;
 };
 
-const EVERYWHERE = ['base-url', 'json', 'help'];
-const TAKEN = {
-  list: [...EVERYWHERE, 'status', 'limit', 'all'],
-  add: [...EVERYWHERE, 'name', 'category-id', 'status'],
-  get: EVERYWHERE,
+const COMMON_FLAGS = ['base-url', 'json', 'help'];
+const FLAGS_OF_VERB = {
+  list: [...COMMON_FLAGS, 'status', 'limit', 'all'],
+  add: [...COMMON_FLAGS, 'name', 'category-id', 'status'],
+  get: COMMON_FLAGS,
 };
-type Verb = keyof typeof TAKEN;
+type Verb = keyof typeof FLAGS_OF_VERB;
 
 interface PetsCall {
   store: PetStore;
@@ -59,7 +59,7 @@ interface PetsCall {
 
 const verbs: Record<Verb, (call: PetsCall) => Promise<void>> = { list, add, get };
 
-/** Shows and adds animals through the interface itself, like any other client. */
+/** Lists, adds and gets animals over HTTP, like any other client. */
 export async function pets(args: string[], io: Io): Promise<number> {
   const [verb = '', ...rest] = args;
   if (verb === '--help' || verb === '-h') {
@@ -95,12 +95,12 @@ function parse(verb: Verb, args: string[]): { flags: Flags; id: string | undefin
   try {
     parsed = parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true });
   } catch (error) {
-    // The parser's advice comes on several lines; here it also tells how to write a negative number.
+    // The whole message on one line: it also says how to write a negative number.
     const message = error instanceof Error ? error.message : String(error);
     throw new UsageError(printable(message.replaceAll('\n', ' ')));
   }
   const { values: flags, positionals } = parsed;
-  const foreign = Object.keys(flags).find((flag) => !TAKEN[verb].includes(flag));
+  const foreign = Object.keys(flags).find((flag) => !FLAGS_OF_VERB[verb].includes(flag));
   const surplus = foreign === undefined ? positionals[verb === 'get' ? 1 : 0] : `--${foreign}`;
   if (surplus === undefined) return { flags, id: positionals[0] };
   throw new UsageError(
@@ -110,10 +110,10 @@ function parse(verb: Verb, args: string[]): { flags: Flags; id: string | undefin
 
 function openClient(flags: Flags, io: Io): PetStore {
   const apiKey = io.env['PETSTORE_API_KEY'] ?? '';
-  // The value is a secret and stays out of the message.
+  // The value is a secret, so the message does not repeat it.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UsageError(
-      'PETSTORE_API_KEY is not set to a key: it must be one that petstore keys create made.',
+      'PETSTORE_API_KEY is not set to a key: it must be a key that petstore keys create printed.',
     );
   }
   const baseUrl = flags['base-url'] ?? DEFAULT_BASE_URL;

@@ -87,7 +87,7 @@ test('after a quoted field that is never closed, reading goes on with the next l
         records[1],
         {
           line: 2,
-          fault: `${UNCLOSED} (lines 2 to ${lastLine}); only line 2 was left out, and reading went on with line 3.`,
+          fault: `${UNCLOSED} (lines 2 to ${lastLine}); only line 2 was skipped, and reading continued with line 3.`,
         },
         what,
       );

@@ -1,6 +1,6 @@
 import { findCsvRecordEnd } from './csv.ts';
 
-/** A record longer than this is refused unread; a request body is held to the same. */
+/** A longer record is refused; a request body has the same limit. */
 export const RECORD_BYTES_MAX = 64 * 1024;
 
 const NEWLINE = 0x0a;
@@ -10,32 +10,32 @@ const BYTE_ORDER_MARK = '\uFEFF';
 /** One record of a file: its text, or why it cannot be read. */
 export type SourceRecord = { line: number; text: string } | { line: number; fault: string };
 
-/** The records of one piece of a file, and the bytes and lines that they and their ends take up. */
+/** The records of one piece of a file, and how many bytes and lines they take up with their line breaks. */
 export interface Piece {
   records: SourceRecord[];
   byteCount: number;
   lines: number;
 }
 
-/** Where a record ends, undefined where no line break ends it yet; and why it cannot be read. */
+/** Where a record ends, undefined if its line break was not read yet; and why it cannot be read. */
 interface RecordEnd {
   end: number | undefined;
   fault?: string;
 }
 
 /**
- * Cuts a stream of bytes into pieces of whole records, in constant memory. A record is a line; with
- * `hasQuotes`, a line break inside a quoted field belongs to the record, as CSV has it. Where such a field
- * is not closed properly only its first line is lost: the next line is read as a record again.
+ * Splits a stream of bytes into pieces of whole records, in constant memory. A record is a line; with
+ * `hasQuotes`, a line break inside a quoted field belongs to the record, as in CSV. If such a field is not
+ * closed properly, only its first line is skipped: the next line is read as a new record.
  */
 export class RecordSplitter {
   readonly #hasQuotes: boolean;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  /** What was pushed and not yet cut. One buffer for all chunks: a new one each would soon be hundreds. */
+  /** The bytes that were pushed and not yet split. One buffer for all chunks, to allocate no memory for each. */
   #buffer = new Uint8Array(0);
   #length = 0;
   #line: number;
-  /** How much of an overlong line was dropped already. */
+  /** How many bytes of an overlong line were dropped already. */
   #droppedBytes = 0;
   #quoteAt = -1;
   #isAtStart: boolean;
@@ -46,7 +46,7 @@ export class RecordSplitter {
     this.#isAtStart = options.linesBefore === 0;
   }
 
-  /** The records that are complete with this chunk, which is not kept. */
+  /** Returns the records that are complete with this chunk. The chunk itself is copied. */
   push(chunk: Uint8Array): Piece {
     const length = this.#length + chunk.length;
     if (length > this.#buffer.length) {
@@ -56,15 +56,15 @@ export class RecordSplitter {
     }
     this.#buffer.set(chunk, this.#length);
     this.#length = length;
-    return this.#cut(this.#buffer.subarray(0, length), { isLast: false });
+    return this.#split(this.#buffer.subarray(0, length), { isLast: false });
   }
 
-  /** What is left when the stream ends: a last line needs no line break. */
+  /** Returns the last record when the stream ends: it needs no line break. */
   end(): Piece {
-    return this.#cut(this.#buffer.subarray(0, this.#length), { isLast: true });
+    return this.#split(this.#buffer.subarray(0, this.#length), { isLast: true });
   }
 
-  #cut(bytes: Uint8Array, { isLast }: { isLast: boolean }): Piece {
+  #split(bytes: Uint8Array, { isLast }: { isLast: boolean }): Piece {
     const piece: Piece = { records: [], byteCount: 0, lines: 0 };
     this.#quoteAt = -1;
     let start = 0;
@@ -74,7 +74,7 @@ export class RecordSplitter {
       const isOverlong = this.#droppedBytes + record.length > RECORD_BYTES_MAX;
       if (end === undefined && !isLast) {
         if (!isOverlong) break;
-        // Not a part of this piece: whoever goes on behind it must find the line from its start.
+        // Not counted in this piece: an import that continues after it must read the line from its start.
         this.#droppedBytes += record.length;
         start = bytes.length;
         break;
@@ -106,23 +106,23 @@ export class RecordSplitter {
       lineEnd - start > RECORD_BYTES_MAX ||
       this.#nextQuote(bytes, start) > lineEnd;
     if (isPlainLine) return { end: lineEnd };
-    const looked = bytes.subarray(start, start + RECORD_BYTES_MAX + 1);
-    const { outcome, at } = findCsvRecordEnd(looked);
+    const examined = bytes.subarray(start, start + RECORD_BYTES_MAX + 1);
+    const { outcome, at } = findCsvRecordEnd(examined);
     if (outcome === 'complete') return { end: start + at };
     const isUnclosed =
-      outcome === 'faulty' || looked.length > RECORD_BYTES_MAX || (outcome === 'open' && isLast);
+      outcome === 'faulty' || examined.length > RECORD_BYTES_MAX || (outcome === 'open' && isLast);
     if (!isUnclosed) return { end: undefined };
     const line = this.#line;
-    const lastLine = line + countLines(looked.subarray(0, at), true);
-    // A quote that is wrong in the first line already is found by the parser of that line.
+    const lastLine = line + countLines(examined.subarray(0, at), true);
+    // csvFieldsOrUndefined finds a misplaced quote in the first line.
     if (lastLine === line) return { end: lineEnd };
     return {
       end: lineEnd,
-      fault: `opens a quoted field that is not closed properly (lines ${line} to ${lastLine}); only line ${line} was left out, and reading went on with line ${line + 1}.`,
+      fault: `opens a quoted field that is not closed properly (lines ${line} to ${lastLine}); only line ${line} was skipped, and reading continued with line ${line + 1}.`,
     };
   }
 
-  /** Remembered, because where quotes are rare the same far one would be looked for by every record. */
+  /** Remembered: if quotes are rare, every record would search for the same distant one. */
   #nextQuote(bytes: Uint8Array, from: number): number {
     if (this.#quoteAt < from) {
       const at = bytes.indexOf(QUOTE, from);
@@ -131,7 +131,7 @@ export class RecordSplitter {
     return this.#quoteAt;
   }
 
-  /** A record as text. An empty line is none, and so is what a byte order mark stands before. */
+  /** A record as text. An empty line is not a record. A byte order mark is removed. */
   #read(bytes: Uint8Array, fault: string | undefined): SourceRecord | undefined {
     const line = this.#line;
     const isAtStart = this.#isAtStart;

@@ -1,28 +1,28 @@
-import { readFileSync } from 'node:fs';
+import manifest from '../../package.json' with { type: 'json' };
 import { processVariables, UsageError } from '../config.ts';
 import type { Command } from './command.ts';
 import { failureOf } from './failure.ts';
 import { help } from './help.ts';
 
-/** What nobody reads from standard error would keep the process alive: it is given up after this long. */
+/** Unread output in standard error would keep the process alive: after this time it is discarded. */
 const UNREAD_MS_MAX = 300;
 
-/** Finds the command, and turns wrong use and failures into one line and an exit code. */
+/** Runs the named command, and turns wrong usage and failures into one line and an exit code. */
 export async function runCommand(
   commands: Record<string, () => Promise<Command>>,
   [name, ...args]: string[],
 ): Promise<number> {
   const { stdout, stderr } = process;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader, such as head, has seen enough.
+    // The reader, such as head, has closed the pipe.
     if (error.code === 'EPIPE') process.exit(0);
     stderr.write(`petstore: standard output cannot be written (${error.message}).\n`);
     process.exit(1);
   });
-  // Whoever read the log has gone: that is no reason for a service to end.
+  // If the reader of the log is gone, the service still continues.
   stderr.on('error', () => undefined);
   if (name === '--version' || name === 'version') {
-    stdout.write(`${version()}\n`);
+    stdout.write(`${manifest.version}\n`);
     return 0;
   }
   if (name === '--help' || name === '-h' || name === 'help') {
@@ -50,9 +50,4 @@ export async function runCommand(
     };
     setInterval(exit, UNREAD_MS_MAX).unref();
   }
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }

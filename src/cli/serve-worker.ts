@@ -1,23 +1,23 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { startService, type Surroundings } from '../service.ts';
+import { startService, type Runtime } from '../service.ts';
 import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
 
-/** Another worker may hang: none waits longer than this for the others to close before it drains. */
+/** The longest a worker waits for the others to close before it drains: one of them may hang. */
 const DRAIN_DELAY_MS_MAX = 1_000;
-/** Under a flood of connections there is always one more: the worker then closes all the same. */
+/** The longest a worker waits for accepted connections: under constant load there is always another one. */
 const CLOSE_MS_MAX = 1_000;
 
-/** Responds to requests on the listener of the primary, until the primary says stop. */
-export async function serveAsWorker(config: Config, around: Surroundings): Promise<number> {
-  // A signal to the whole group is for the primary to act on.
+/** Responds to requests on the listener of the primary, until the primary sends STOP. */
+export async function serveAsWorker(config: Config, runtime: Runtime): Promise<number> {
+  // Only the primary acts on a signal to the process group.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
   const primary = new Primary();
   try {
     const service = await startService(
       { ...config, adminPort: undefined },
-      { ...around, beforeListening: () => primary.ask('listen') },
+      { ...runtime, beforeListening: () => primary.ask('listen') },
     );
     const { startReports } = await import('../ops/worker-metrics.ts');
     const reports = startReports(service.metrics);
@@ -35,7 +35,7 @@ export async function serveAsWorker(config: Config, around: Surroundings): Promi
   }
 }
 
-/** The primary, as a worker sees it. */
+/** The messages between this worker and the primary. */
 class Primary {
   readonly #stop = Promise.withResolvers<void>();
   #go = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ class Primary {
     process.send?.(message);
   }
 
-  /** Resolves when the primary says GO. */
+  /** Resolves when the primary sends GO. */
   ask(what: 'listen' | 'close' | 'drain'): Promise<void> {
     this.#go = Promise.withResolvers();
     this.tell({ ask: what });
@@ -64,9 +64,9 @@ class Primary {
 }
 
 /**
- * Waits for the connections that the primary has accepted, which it hands over one at a time: closing would
- * reset them. The primary accepts one connection or more between two responses, and so two in a row
- * without a new connection show that none is left.
+ * Waits for the connections that the primary has accepted and hands over one at a time: closing now would
+ * reset them. The primary accepts at least one connection between two of its responses, so two responses in
+ * a row without a new connection show that none is left.
  */
 async function takeAccepted(primary: Primary): Promise<void> {
   let accepted = 0;

@@ -4,45 +4,59 @@ import { loadConfig, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { openAdmin } from '../listeners.ts';
-import { openLog } from '../ops/log.ts';
-import { makeFirstKey, startService, type Surroundings } from '../service.ts';
+import { openLog, type Log } from '../ops/log.ts';
+import { makeFirstKey, startService, type Runtime } from '../service.ts';
 import type { Io } from './command.ts';
 import { help } from './help.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { welcome } from './welcome.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
-/** Runs the service: here, or in as many workers as the settings say. */
+/** Runs the service in this process, or in the configured number of workers. */
 export async function serve(args: string[], io: Io): Promise<number> {
   if (args.includes('--help')) {
     io.stdout.write(help());
     return 0;
   }
   const config = loadConfig(args, io.env);
-  const around: Surroundings = {
+  const log = openLog(config.logLevel, io.stderr);
+  logWarnings(log);
+  const runtime: Runtime = {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: newRequestIds(),
-    log: openLog(config.logLevel, io.stderr),
+    log,
     isWorker: cluster.isWorker,
   };
-  if (cluster.isWorker) return serveAsWorker(config, around);
-  return config.workers === 1 ? serveAlone(config, around, io) : serveAsPrimary(config, around, io);
+  if (cluster.isWorker) return serveAsWorker(config, runtime);
+  return config.workers === 1
+    ? serveAlone(config, runtime, io)
+    : serveAsPrimary(config, runtime, io);
 }
 
-/** Request ids that no other process gives: a random beginning and a count. */
+/** Logs the warnings of Node.js, which otherwise prints them as plain text among the JSON lines of the log. */
+function logWarnings(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    // The service uses an experimental function of Node.js on purpose: it strips types for the console.
+    const level = warning.name === 'ExperimentalWarning' ? 'debug' : 'warn';
+    log[level]({ err: warning }, 'Node.js has a warning');
+  });
+}
+
+/** Request ids that no other process uses: a random prefix and a counter. */
 function newRequestIds(): () => string {
-  const beginning = randomBytes(9).toString('base64url');
+  const prefix = randomBytes(9).toString('base64url');
   let count = 0;
-  return () => `${beginning}.${(count += 1).toString(36)}`;
+  return () => `${prefix}.${(count += 1).toString(36)}`;
 }
 
-async function serveAlone(config: Config, around: Surroundings, io: Io): Promise<number> {
-  const { log } = around;
+async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<number> {
+  const { log } = runtime;
   const stop = stopSignal(() => process.exit(1));
   try {
     const service = await startService(config, {
-      ...around,
+      ...runtime,
       beforeListening: async () => stop.throwIfAborted(),
     });
     io.stderr.write(welcome(config, service));
@@ -57,11 +71,11 @@ async function serveAlone(config: Config, around: Surroundings, io: Io): Promise
   return 0;
 }
 
-/** Owns the listener and the workers, and serves nothing itself but what operators ask for. */
-async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Promise<number> {
-  const { log } = around;
+/** Owns the listener and the workers. It serves only the admin port itself. */
+async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise<number> {
+  const { log } = runtime;
   const pool = new WorkerPool(config.workers, log);
-  // From the beginning: a signal that nobody listens to yet would end the process.
+  // Before anything else starts: a signal without a listener would end the process.
   const stop = stopSignal(() => {
     pool.kill();
     process.exit(1);
@@ -70,11 +84,11 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     log.info('replacing the workers one by one');
     pool.replaceAll();
   });
-  const firstKey = await makeFirstKey(config, around);
+  const firstKey = await makeFirstKey(config, runtime);
   const { WorkersExposition } = await import('../ops/worker-metrics.ts');
-  openSharedRateLimits(config.rateLimit, around.clock);
+  openSharedRateLimits(config.rateLimit, runtime.clock);
   const exposition = new WorkersExposition(METRIC_SERIES);
-  const admin = await openAdmin(config, around, {
+  const admin = await openAdmin(config, runtime, {
     expose: async () => exposition,
     isReady: async () => pool.readyCount > 0,
   });
@@ -88,7 +102,7 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
     log.info({ signal: stop.reason as unknown }, 'stopping');
   } catch (error) {
     await pool.stop();
-    // A signal to the whole group also ends a worker that cannot ignore it yet.
+    // A signal to the process group may also end a worker that does not ignore it yet.
     if (!stop.aborted && error instanceof WorkerRefused) return error.exitCode;
     if (!stop.aborted) throw error;
   } finally {
@@ -99,7 +113,7 @@ async function serveAsPrimary(config: Config, around: Surroundings, io: Io): Pro
   return 0;
 }
 
-/** Aborted by the first signal to stop; a second one ends everything at once. */
+/** Aborted by the first SIGTERM or SIGINT; a second one ends the process at once. */
 function stopSignal(endAtOnce: () => void): AbortSignal {
   const controller = new AbortController();
   const stop = (signal: NodeJS.Signals) => {

@@ -1,12 +1,12 @@
 /**
- * Suspends the process (Ctrl-Z) only between transactions. One that is suspended in its middle holds the
- * store's write lock, and nobody else can write until the process goes on. SIGSTOP cannot be held back.
+ * Suspends the process (Ctrl-Z) only between transactions. A process that is suspended inside a transaction
+ * holds the write lock of the store, and no other can write until it continues. SIGSTOP cannot be delayed.
  */
 export class Suspension {
   #isGuarding = false;
-  #isAsked = false;
+  #isRequested = false;
   readonly #onSignal = () => {
-    this.#isAsked = true;
+    this.#isRequested = true;
     if (!this.#isGuarding) this.#suspend();
   };
 
@@ -14,14 +14,14 @@ export class Suspension {
     process.on('SIGTSTP', this.#onSignal);
   }
 
-  /** Holds a suspension back until this work has ended. */
+  /** Delays a suspension until this work has ended. */
   async guard<Result>(work: Promise<Result>): Promise<Result> {
     this.#isGuarding = true;
     try {
       return await work;
     } finally {
       this.#isGuarding = false;
-      if (this.#isAsked) this.#suspend();
+      if (this.#isRequested) this.#suspend();
     }
   }
 
@@ -30,7 +30,7 @@ export class Suspension {
   }
 
   #suspend(): void {
-    this.#isAsked = false;
+    this.#isRequested = false;
     process.kill(process.pid, 'SIGSTOP');
   }
 }

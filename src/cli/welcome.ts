@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { SETTINGS, type Config } from '../config.ts';
 import { storeFile, type Service } from '../service.ts';
 
-/** The first lines a person sees: where everything is, the first key, and a line to try it with. */
+/** The text after a start: the addresses, the first key, and a command to try it with. */
 export function welcome(
   config: Config,
   { baseUrl, adminUrl, firstKey }: Pick<Service, 'baseUrl' | 'adminUrl' | 'firstKey'>,
@@ -42,11 +42,11 @@ function noMetrics({ adminPort }: Config): string {
   return `off: port ${adminPort} is already in use; --admin-port (${variable}) names another`;
 }
 
-/** The command that makes a key for this service, from whichever folder and shell it is run. */
+/** The command that creates a key for this service, from any folder and shell. */
 function commandForKey({ environment, dataFolder, databaseUrl }: Config): string {
   const command = ['npx petstore keys create --name NAME'];
   if (environment !== 'production') command.push(`--env ${environment}`);
-  // The address of a database may hold a password, and is not repeated.
+  // The address of a database may hold a password, so it is not printed.
   if (databaseUrl !== undefined) {
     return `${command.join(' ')}, with the DATABASE_URL of this service`;
   }

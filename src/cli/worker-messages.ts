@@ -1,15 +1,15 @@
 /**
- * What a worker tells the primary: that it takes requests, or what it wants to do next, for which it waits
- * until the primary says GO. Other parts, such as the rate limit, send messages of their own.
+ * A message of a worker to the primary: that it is ready for requests, or what it will do once the primary
+ * sends GO. Other parts, such as the rate limit, send their own messages.
  */
 export type WorkerMessage =
   | { ready: { baseUrl: string } }
   /**
-   * listen: accept connections. close: accept no more; this GO only shows that all that the primary had sent
-   * before it has arrived. drain: ask clients to leave, respond to what was accepted, and end.
+   * listen: accept connections. close: accept no more; its GO only shows that everything the primary sent
+   * before has arrived. drain: ask clients to disconnect, respond to the accepted requests, and exit.
    */
   | { ask: 'listen' | 'close' | 'drain' };
 
 export const GO = 'go';
-/** What the primary tells a worker that is to close and to drain. */
+/** Sent by the primary to a worker that must close and drain. */
 export const STOP = 'stop';

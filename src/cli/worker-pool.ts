@@ -2,15 +2,15 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '../ops/log.ts';
 import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
 
-/** A worker that dies is replaced after this long, and after twice as long each time one dies again soon. */
+/** The delay before a crashed worker is replaced. It doubles with every crash in a row, up to the maximum. */
 const BACK_OFF_MIN_MS = 100;
 const BACK_OFF_MAX_MS = 10_000;
 /** After this uptime a crash is not counted as part of a crash loop. */
 const SETTLED_MS = 30_000;
-/** A worker that was told to stop drains for up to 8 seconds; after this long it is killed. */
+/** A worker that was told to stop drains for up to 8 seconds; after this time it is killed. */
 const STOP_MS_MAX = 9_300;
 
-/** A worker ended before it ever took a request; it has said why itself. */
+/** A worker exited before it was ready for requests; it has printed the reason itself. */
 export class WorkerRefused extends Error {
   readonly exitCode: number;
 
@@ -23,9 +23,9 @@ export class WorkerRefused extends Error {
 
 interface Member {
   worker: Worker;
-  /** A worker that is starting has no connections for certain; one that is closed accepts no more. */
+  /** A worker that is `starting` has no connections; one that is `closed` accepts no more. */
   state: 'starting' | 'listening' | 'ready' | 'stopping' | 'closed';
-  /** To be replaced by the rolling restart that is under way. */
+  /** To be replaced by the current rolling restart. */
   isOld: boolean;
   startedMs: number;
   ended: Promise<void>;
@@ -41,7 +41,7 @@ export class WorkerPool {
   /** Every worker process that runs. */
   readonly #members = new Set<Member>();
   readonly #start = Promise.withResolvers<string>();
-  /** The first worker starts alone, so that what is wrong for all of them is said once. */
+  /** The first worker starts alone, so that an error which all of them would have is printed once. */
   #wanted = 1;
   #isStarted = false;
   #deathsInARow = 0;
@@ -87,14 +87,14 @@ export class WorkerPool {
     return [...this.#members].filter(({ isOld }) => isOld);
   }
 
-  /** Starts the workers that are missing; while old ones are replaced, one more than is wanted. */
+  /** Starts the missing workers; during a rolling restart, one more than the wanted number. */
   #adjust(): void {
     this.#drainClosed();
     if (this.#stopping !== undefined) return;
     const serving = this.#in('starting', 'listening', 'ready');
     const old = serving.filter(({ isOld }) => isOld);
     const isReplacing = this.#isStarted && old.length > 0;
-    // Only when the old one before it has ended: workers are replaced one by one.
+    // Only after the previous old worker has exited: workers are replaced one by one.
     const extra = isReplacing && this.#members.size === this.#wanted ? 1 : 0;
     const missing = Math.max(this.#wanted - serving.length, extra);
     if (this.#backOff === undefined) for (let count = 0; count < missing; count += 1) this.#fork();
@@ -103,8 +103,9 @@ export class WorkerPool {
   }
 
   /**
-   * A client that is asked to leave connects again at once. When all stop, none asks before all have closed,
-   * with which the primary closes the listener: that client is then refused, and not accepted and reset.
+   * A client that is asked to disconnect connects again at once. When all workers stop, none of them drains
+   * before all have closed, because the primary then closes the listener: a client that connects again is
+   * refused instead of accepted and reset.
    */
   #drainClosed(): void {
     const closed = this.#in('closed');
@@ -191,7 +192,7 @@ function stop(member: Member): void {
   void member.ended.then(() => clearTimeout(overdue));
 }
 
-/** A worker that died at this moment has no channel any more; its exit follows. */
+/** The send fails if the worker has just died: its exit event follows, so the failure is ignored. */
 function tell({ worker }: Member, message: string): void {
   worker.send(message, () => undefined);
 }

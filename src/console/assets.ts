@@ -17,19 +17,19 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 export interface Asset {
   file: URL;
   headers?: readonly string[];
-  /** Changes the text before it is kept. */
+  /** Transforms the text before it is cached. */
   edit?: ((text: string) => string) | undefined;
 }
 
 /**
- * A file as a page. It is read when somebody first asks for it and kept from then on: a service that
- * nobody looks at in a browser pays nothing for its pages.
+ * Serves a file. The file is read on the first request and cached, so that pages cost nothing until they
+ * are used.
  */
 export function assetPage(asset: Asset): Page {
   let loading: Promise<Representation> | undefined;
   return async (request) => {
     loading ??= loadAsset(asset).catch((fault: unknown) => {
-      // The next request tries again.
+      // The next request reads the file again.
       loading = undefined;
       throw fault;
     });
@@ -42,7 +42,7 @@ async function loadAsset({ file, headers = [], edit }: Asset): Promise<Represent
   const source = await readFile(file, 'utf8');
   const body = Buffer.from(edit === undefined ? source : edit(source));
   const etag = `"${hash('sha256', body, 'base64url').slice(0, ETAG_LENGTH)}"`;
-  // A browser keeps the file but asks each time whether it still holds, so that an update shows at once.
+  // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
   const common = ['Cache-Control', 'no-cache', 'ETag', etag, ...headers];
   return {
     etag,
@@ -61,30 +61,18 @@ async function loadAsset({ file, headers = [], edit }: Asset): Promise<Represent
   };
 }
 
-/** TypeScript as browsers read it: the types are blanked out, and the blanks then left out. */
+/** Converts TypeScript to JavaScript for browsers: removes the types, then the space they leave. */
 export function toJavaScript(source: string): string {
-  return tighten(withoutWarnings(() => stripTypeScriptTypes(source)));
+  return tighten(stripTypeScriptTypes(source));
 }
 
 const COMMENT_LINES = /^[ \t]*(?:\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm;
 const EDGE_SPACE = /^\s+|[ \t]+$/gm;
 
 /**
- * Leaves out what only people read: lines that are comments, and space at the ends of lines. That is
- * safe as long as no text between backquotes spans lines; a test watches over it.
+ * Removes comment lines and the space at both ends of each line. This is safe only while no template
+ * literal spans several lines; a test checks that.
  */
 export function tighten(source: string): string {
   return source.replace(COMMENT_LINES, '').replace(EDGE_SPACE, '');
-}
-
-const emitWarning = process.emitWarning.bind(process);
-
-/** Node.js warns on standard error that the function is experimental; the log there is for programs. */
-function withoutWarnings<Result>(act: () => Result): Result {
-  process.emitWarning = () => undefined;
-  try {
-    return act();
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

@@ -6,7 +6,7 @@ import { curlCommand, KEY_VARIABLE } from './page/curl.ts';
 
 const NUMBER_OF_COMMANDS = 40;
 
-/** What a real shell hands to curl: a function of that name takes its place and prints what it got. */
+/** The arguments that a real shell passes to curl. A shell function named curl prints them. */
 function argumentsInShell(command: string): string[] {
   const script = `curl() { printf '%s\\0' "$@"; }\n${command}`;
   const env = { [KEY_VARIABLE]: 'the key', PATH: '/usr/bin:/bin' };
@@ -15,7 +15,7 @@ function argumentsInShell(command: string): string[] {
     .slice(0, -1);
 }
 
-test('whatever an animal is called, a shell hands the command on unchanged and runs nothing', () => {
+test('a shell passes every name to curl unchanged and runs no part of it', () => {
   const hostile = fc.oneof(
     fc.constantFrom(
       "'; touch /tmp/x; '",

@@ -14,7 +14,7 @@ function refusalOf(body: unknown): string {
   return assert.fail('The body was not refused.');
 }
 
-test('each fault that the service finds in a body is told apart by its field', () => {
+test('the message of the service is split by field', () => {
   const parts = splitByField(refusalOf({ name: '', status: 'lost', color: 'red' }));
   assert.match(parts.name ?? '', /^name must be a string/);
   assert.match(parts.categoryId ?? '', /^categoryId is missing: it must be an integer/);
@@ -22,13 +22,13 @@ test('each fault that the service finds in a body is told apart by its field', (
   assert.equal(parts.form, undefined);
 });
 
-test('a message that names no field stays with the form', () => {
+test('a message that names no field is shown with the form', () => {
   assert.deepEqual(splitByField('The body is not valid UTF-8.'), {
     form: 'The body is not valid UTF-8.',
   });
 });
 
-test('every fault has words and a way to mend it, and only 401 takes the key away', () => {
+test('every error has a title and a remedy, and only 401 removes the key', () => {
   const mends = [400, 401, 403, 404, 410, 422, 429, 500, 503].map((status) => {
     const fault = explain(
       new PetStoreError('some_code', 'Words.', { status, retryAfterMs: 1_200 }),

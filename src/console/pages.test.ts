@@ -29,12 +29,12 @@ function headerOf({ headers }: { headers: readonly string[] }, name: string): st
   return headers[headers.indexOf(name) + 1];
 }
 
-/** The lines that hold anything, without the space around them. */
+/** The lines that are not empty, without the space around them. */
 function linesOf(text: string): string[] {
   return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
-test('every page and asset has its type and its length, and is not sent again when it is known', async () => {
+test('every page and asset has its type and length, and is 304 for its ETag', async () => {
   for (const [path] of consolePages()) {
     const answer = await ask(path);
     assert.equal(answer.status, 200, path);
@@ -61,7 +61,7 @@ test('no page allows inline scripts, inline styles or another host', async () =>
   }
 });
 
-test('every asset that a page names is there, and nothing of another host is named', async () => {
+test('every asset that a page names exists, and no page names another host', async () => {
   for (const path of ['/', '/docs', '/docs/deprecations']) {
     const html = await textOf(path);
     const named = [...html.matchAll(/(?:href|src)="([^"#]+)/g)].map(([, address = '']) => address);
@@ -74,7 +74,7 @@ test('every asset that a page names is there, and nothing of another host is nam
   }
 });
 
-test('the modules lose nothing but types, comments and space on their way to the browser', async () => {
+test('the served modules lack only types, comments and space', async () => {
   for (const file of [...CONSOLE_MODULES, ...SDK_MODULES]) {
     const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
     const code = source.replaceAll(/^\s*(?:\/\/.*|\/\*[^]*?\*\/)$/gm, '');
@@ -89,7 +89,7 @@ test('the modules lose nothing but types, comments and space on their way to the
   }
 });
 
-test('the pages name the dates by which the service itself goes', async () => {
+test('the pages name the dates that the service uses', async () => {
   const { since, removedAt } = GET_PET_DEPRECATION;
   const removed = removedAt.toISOString().slice(0, 10);
   const removedInWords = removedAt.toLocaleDateString('en-GB', {

@@ -1,11 +1,11 @@
 import type { Page } from '../http/public-pages.ts';
 import { assetPage, tighten, toJavaScript, type Asset } from './assets.ts';
 
-/** The tree; an asset's address is /assets/ and its path in it, so that imports work as they stand. */
+/** The repository root. An asset has the URL /assets/ and its path below the root, so that imports work. */
 const ROOT = new URL('../../', import.meta.url);
 const PAGE_FOLDER = 'src/console/page';
 
-/** Every module the console loads; named in its HTML, so that the browser fetches them all at once. */
+/** Every module of the console. The HTML preloads them, so that the browser fetches them in parallel. */
 export const CONSOLE_MODULES = [
   'add',
   'catalogue',
@@ -25,13 +25,13 @@ export const SDK_MODULES = ['client', 'error', 'index', 'json', 'link', 'request
 
 const COMMON_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const STRICT_POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; ${COMMON_POLICY}`;
-// The component of the reference draws its arrows from data: addresses in its style sheet.
+// The style sheet of Swagger UI has its arrows in data: URLs.
 const REFERENCE_POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; ${COMMON_POLICY}`;
 
-/** Made once: the files of the tree are the same for every service in this process. */
+/** Created once: the files are the same for every service in this process. */
 let made: [path: string, page: Page][] | undefined;
 
-/** The pages for people: the console, the reference, and what the deprecation links point at. */
+/** The console, the API reference, the page on deprecations, and their assets. */
 export function consolePages(): [path: string, page: Page][] {
   made ??= newPages();
   return made;

@@ -14,7 +14,7 @@ import {
 const environments = fc.constantFrom(...ENVIRONMENTS);
 const NOW = new Date('2027-01-01T00:00:00Z');
 
-test('a key is its prefix, 30 random characters and 6 of checksum, and tells its environment', () => {
+test('a key has a prefix for its environment, 30 random characters and 6 characters of checksum', () => {
   fc.assert(
     fc.property(environments, (environment) => {
       const secret = newSecret(environment, randomBytes);
@@ -27,7 +27,7 @@ test('a key is its prefix, 30 random characters and 6 of checksum, and tells its
   );
 });
 
-test('a key with one character mistyped is no key', () => {
+test('a key with one wrong character is not a key', () => {
   fc.assert(
     fc.property(
       environments,
@@ -56,7 +56,7 @@ test('all 62 letters are about equally frequent', () => {
   for (const count of counts.values()) assert.ok(Math.abs(count - average) < average / 4);
 });
 
-test('what is stored of a key is its SHA-256 and never the key', () => {
+test('the record of a key has its SHA-256 and not the key', () => {
   const secret = newSecret('staging', randomBytes);
   const { record } = newApiKey({ secret, name: 'shop', now: NOW, randomBytes });
   assert.equal(record.hash, hashApiKey(secret));

@@ -7,7 +7,7 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 export const SCOPES = ['pets:read', 'pets:write'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** An API key as the store keeps it: all there is to know about it, but not the key itself. */
+/** An API key as it is stored: its hash and its attributes, but never the key itself. */
 export interface ApiKey {
   id: string;
   /** SHA-256 of the key, in hexadecimal. */
@@ -29,11 +29,11 @@ const CHECKSUM_LENGTH = 6;
 const ID_RANDOM_LENGTH = 10;
 const SECRET = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 
-/** Gives that many random bytes; passed in, so that a test can choose them. */
+/** Returns `count` random bytes. Passed in, so that a test can choose them. */
 export type RandomBytes = (count: number) => Uint8Array;
 
 export interface NewApiKey {
-  /** The key itself: shown once to a person and then forgotten. */
+  /** The key itself. It is shown once and not stored. */
   secret: string;
   record: ApiKey;
 }
@@ -65,7 +65,7 @@ export function newSecret(environment: Environment, randomBytes: RandomBytes): s
   return body + checksum(body);
 }
 
-/** The environment a key was made for, or undefined for what is not a key: the checksum needs no store. */
+/** The environment of a key, or undefined if the text is not a key. Needs no store, only the checksum. */
 export function environmentOfSecret(secret: string): Environment | undefined {
   if (!SECRET.test(secret)) return undefined;
   const body = secret.slice(0, -CHECKSUM_LENGTH);
@@ -79,7 +79,7 @@ export function hashApiKey(secret: string): string {
 
 export type KeyState = 'active' | 'expired' | 'revoked';
 
-/** A revocation time is never compared with the clock: the machine that set it may have another one. */
+/** A revocation time is not compared with the clock: another machine set it, and clocks differ. */
 export function stateOfKey(key: ApiKey, now: Date): KeyState {
   if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';
@@ -96,7 +96,7 @@ function checksum(body: string): string {
   return text;
 }
 
-/** Random base62 without bias: bytes from 248 upwards would favour the first letters and are passed over. */
+/** Random base62 without bias: bytes of 248 and above would favour the first letters and are skipped. */
 function randomText(length: number, randomBytes: RandomBytes): string {
   const fairLimit = 256 - (256 % ALPHABET.length);
   let text = '';

@@ -1,6 +1,6 @@
-/** Time, passed in so that a test can stand on both sides of a date. */
+/** Time. Passed in, so that a test can run before and after a date. */
 export interface Clock {
   now(): Date;
-  /** Milliseconds since an arbitrary start; never goes back. */
+  /** Milliseconds since an arbitrary start. Never decreases. */
   elapsedMs(): number;
 }

@@ -4,7 +4,7 @@ import { crc32 as reference } from 'node:zlib';
 import fc from 'fast-check';
 import { crc32 } from './crc32.ts';
 
-test('the checksum is the one of zip and png', () => {
+test('crc32 gives the checksum of zip and png', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
       assert.equal(crc32(bytes), reference(bytes));

@@ -1,81 +1,87 @@
 import type { Static } from 'typebox';
 
 /**
- * Every error code of the interface, with its HTTP status and what it means. The list is closed and part of
- * the contract: a code is added here together with its row in docs/errors.md, which adds cause and remedy.
+ * Every error code of the interface with its HTTP status and meaning. The list is closed and part of the
+ * contract: add a code together with its row in docs/errors.md, which adds the cause and the remedy.
  */
 export const ERRORS = {
   invalid_json: { status: 400, meaning: 'The body is not a JSON object in UTF-8.' },
   missing_field: { status: 400, meaning: 'The body lacks a required field.' },
-  invalid_field: { status: 400, meaning: 'A field of the body has a value that is not allowed.' },
+  invalid_field: { status: 400, meaning: 'A field of the body has an invalid value.' },
   unknown_field: {
     status: 400,
-    meaning: 'Strict handling was asked for, and the body has a field that does not exist.',
+    meaning: 'The body has an unknown field, and the request asked for strict handling.',
   },
   invalid_parameter: {
     status: 400,
-    meaning: 'A query parameter has a value that is not allowed, or was given twice.',
+    meaning: 'A query parameter has an invalid value, or is repeated.',
   },
   unknown_parameter: {
     status: 400,
-    meaning: 'Strict handling was asked for, and a query parameter does not exist.',
+    meaning: 'The query has an unknown parameter, and the request asked for strict handling.',
   },
   invalid_cursor: {
     status: 400,
-    meaning: 'The cursor is not one of this service, or belongs to another status filter.',
+    meaning: 'The cursor is not from this service, or is for a different status filter.',
   },
-  invalid_idempotency_key: { status: 400, meaning: 'The Idempotency-Key header cannot be used.' },
+  invalid_idempotency_key: { status: 400, meaning: 'The Idempotency-Key header is not valid.' },
   malformed_request: {
     status: 400,
-    meaning: 'The bytes received are not a well-formed HTTP request.',
+    meaning: 'The request is not well-formed HTTP.',
   },
-  missing_api_key: { status: 401, meaning: 'No API key was sent.' },
+  missing_api_key: { status: 401, meaning: 'The request has no API key.' },
   invalid_api_key: {
     status: 401,
-    meaning: 'The API key is not a key of this environment, or was revoked.',
+    meaning: 'The API key is not valid in this environment, or was revoked.',
   },
   expired_api_key: { status: 401, meaning: 'The API key has expired.' },
-  insufficient_scope: { status: 403, meaning: 'The API key may not perform this operation.' },
+  insufficient_scope: {
+    status: 403,
+    meaning: 'The API key lacks the scope that this operation requires.',
+  },
   pet_not_found: { status: 404, meaning: 'No animal has this id.' },
-  route_not_found: { status: 404, meaning: 'There is nothing at this path.' },
-  method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method.' },
-  request_timeout: { status: 408, meaning: 'The request did not arrive completely in time.' },
+  route_not_found: { status: 404, meaning: 'The path does not exist.' },
+  method_not_allowed: { status: 405, meaning: 'The path does not support this method.' },
+  request_timeout: {
+    status: 408,
+    meaning: 'The service did not receive the whole request in time.',
+  },
   operation_removed: { status: 410, meaning: 'The operation was removed on its announced date.' },
   body_too_large: { status: 413, meaning: 'The body is larger than the service accepts.' },
   uri_too_long: { status: 414, meaning: 'The request target is longer than the service accepts.' },
   unsupported_media_type: {
     status: 415,
-    meaning: 'The body is in a format or encoding the service does not read.',
+    meaning: 'The service does not support the media type or the encoding of the body.',
   },
   expectation_failed: {
     status: 417,
-    meaning: 'The Expect header asks for something the service does not do.',
+    meaning: 'The service does not support the expectation in the Expect header.',
   },
   idempotency_key_reused: {
     status: 422,
-    meaning: 'The Idempotency-Key was used before for another animal.',
+    meaning: 'The Idempotency-Key was already used for a different animal.',
   },
-  rate_limited: { status: 429, meaning: 'The API key has used up its requests for now.' },
+  rate_limited: { status: 429, meaning: 'The API key has reached its rate limit.' },
   headers_too_large: {
     status: 431,
     meaning: 'The request headers are larger than the service accepts.',
   },
   internal_error: {
     status: 500,
-    meaning: 'The service has failed; the log has the cause under the request id.',
+    meaning: 'The service failed; its log has the cause under the request id.',
   },
   not_implemented: {
     status: 501,
-    meaning: 'The service does not know this method or transfer coding.',
+    meaning: 'The service does not support this method or transfer coding.',
   },
   unavailable: {
     status: 503,
-    meaning: 'The store cannot be reached, or the service is shutting down.',
+    meaning: 'The store is not available, or the service is shutting down.',
   },
-  overloaded: { status: 503, meaning: 'More requests are waiting than the service will hold.' },
+  overloaded: { status: 503, meaning: 'Too many requests are waiting.' },
   http_version_not_supported: {
     status: 505,
-    meaning: 'The service speaks HTTP/1.1 and HTTP/1.0 only.',
+    meaning: 'The service supports only HTTP/1.1 and HTTP/1.0.',
   },
 } as const;
 
@@ -83,7 +89,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** The body of every error response: these three fields and no fourth. */
+/** The body of every error response: exactly these three fields. */
 export const ErrorBody = {
   type: 'object',
   required: ['code', 'message', 'status'],
@@ -103,8 +109,8 @@ export const ErrorBody = {
 export type ErrorBody = Static<typeof ErrorBody>;
 
 /**
- * A request that is refused. `message` is for the caller and tells nothing of the inside; `cause` is
- * for the log.
+ * A refused request. `message` goes to the caller and contains no internal detail. `cause` goes to the
+ * log.
  */
 export class Refusal extends Error {
   readonly code: ErrorCode;
@@ -120,11 +126,11 @@ export class Refusal extends Error {
   }
 }
 
-/** How many names, and how much of each, an error message repeats. */
+/** How many names an error message repeats, and how many characters of each. */
 const NAMES_MAX = 10;
 const NAME_LENGTH_MAX = 40;
 
-/** Names that a caller has sent, as an error message may repeat them. */
+/** Formats names that a caller has sent for an error message. */
 export function shownNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).map((name) => name.slice(0, NAME_LENGTH_MAX));
   const rest = names.length - shown.length;

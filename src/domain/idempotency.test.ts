@@ -11,7 +11,7 @@ const visible = fc.string({
   maxLength: 255,
 });
 
-test('any visible ASCII is a key, and quoting it gives the same key', () => {
+test('any visible ASCII text is a key, and quotes do not change it', () => {
   fc.assert(
     fc.property(visible, (key) => {
       fc.pre(!/^".*"$/.test(key));
@@ -21,7 +21,7 @@ test('any visible ASCII is a key, and quoting it gives the same key', () => {
   );
 });
 
-test('whatever is sent, the answer is a key of 1 to 255 visible characters or a Refusal', () => {
+test('every header gives a key of 1 to 255 visible ASCII characters or a Refusal', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (header) => {
       try {
@@ -38,7 +38,7 @@ function claim(name: string, categoryId: bigint, status: PetStatus = 'sold') {
   return newIdempotencyClaim('k', pet, { apiKeyId: 'a', now: new Date(0) });
 }
 
-test('two creates have the same fingerprint exactly when they ask for the same animal', () => {
+test('two creates have the same fingerprint exactly if they are for the same animal', () => {
   assert.equal(claim('Rex', 1n).fingerprint, claim('Rex', 1n).fingerprint);
   assert.notEqual(claim('Rex', 1n).fingerprint, claim('Rex', 2n).fingerprint);
   assert.notEqual(claim('Rex', 1n).fingerprint, claim('Max', 1n).fingerprint);

@@ -5,14 +5,14 @@ import type { NewPet } from './pet.ts';
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 const RETENTION_MS = 24 * 60 * 60 * 1000;
 
-/** A caller's wish that this create happens once, however often it is sent. */
+/** Identifies a create, so that it happens once even if it is sent several times. */
 export interface IdempotencyClaim {
   apiKeyId: string;
   key: string;
-  /** Equal for two creates that ask for the same animal. */
+  /** Equal for two creates of the same animal. */
   fingerprint: string;
   now: Date;
-  /** When the claim is forgotten and the key is free again. */
+  /** From this time on, the key can be used for another animal. */
   expiresAt: Date;
 }
 
@@ -30,13 +30,13 @@ export function newIdempotencyClaim(
   return { apiKeyId, key, fingerprint, now, expiresAt: new Date(now.getTime() + RETENTION_MS) };
 }
 
-/** Reads the header: 1 to 255 visible ASCII characters, bare or as a quoted string. */
+/** Parses the header: 1 to 255 visible ASCII characters, with or without double quotes. */
 export function parseIdempotencyKey(header: string): string {
   const quoted = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header)?.[1];
   const key = quoted === undefined ? header : quoted.replaceAll(/\\(["\\])/g, '$1');
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= IDEMPOTENCY_KEY_LENGTH_MAX) return key;
   throw new Refusal(
     'invalid_idempotency_key',
-    `Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} visible ASCII characters, bare or in double quotes.`,
+    `Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} visible ASCII characters, with or without double quotes.`,
   );
 }

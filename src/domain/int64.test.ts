@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN, parseInt64 } from './int64.ts';
 
-test('every int64 is read back from its own digits', () => {
+test('parseInt64 returns every int64 from its digits', () => {
   fc.assert(
     fc.property(fc.bigInt(INT64_MIN, INT64_MAX), (value) => {
       assert.equal(parseInt64(String(value)), value);
@@ -11,7 +11,7 @@ test('every int64 is read back from its own digits', () => {
   );
 });
 
-test('an integer is the same however it is written: with zeros, a fraction of zeros, an exponent', () => {
+test('leading zeros, a zero fraction and an exponent do not change an integer', () => {
   fc.assert(
     fc.property(
       fc.bigInt(INT64_MIN, INT64_MAX),
@@ -30,7 +30,7 @@ test('an integer is the same however it is written: with zeros, a fraction of ze
   );
 });
 
-test('what lies outside int64 is no int64', () => {
+test('an integer outside int64 is undefined', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 2n ** 80n }), (beyond) => {
       assert.equal(parseInt64(String(INT64_MAX + beyond)), undefined);
@@ -51,15 +51,15 @@ test('1.0, 1e2, 100e-2 and -0 are integers; 1.5, 15e-1 and words are not', () =>
   }
 });
 
-test('a monstrous exponent costs nothing', () => {
+test('a huge exponent takes no time', () => {
   assert.equal(parseInt64('1e999999999999'), undefined);
   assert.equal(parseInt64('1e-999999999999'), undefined);
   assert.equal(parseInt64(`1e${'9'.repeat(60_000)}`), undefined);
 });
 
-test('a number as long as a body is read in time that grows with its length, not with its square', () => {
+test('the time for a number as long as a body grows linearly with its length', () => {
   const startedMs = performance.now();
   assert.equal(parseInt64(`1${'0'.repeat(65_000)}1`), undefined);
-  // Squared, it takes ten seconds; the bound leaves a slow machine a hundred times what it needs.
+  // Quadratic work would take ten seconds. The bound is a hundred times the linear time, for slow machines.
   assert.ok(performance.now() - startedMs < 1_000);
 });

@@ -1,21 +1,21 @@
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** The most decimal digits an int64 has. */
+/** The largest number of decimal digits of an int64. */
 const INT64_DIGITS_MAX = 19;
 
 /**
- * An exact int64. In memory it is a bigint, because JavaScript's numbers round above 2^53; on the wire
- * it is a JSON number, and the OpenAPI document calls it `integer` with format `int64`.
+ * An exact int64. It is a bigint in memory, because JavaScript rounds numbers above 2^53. It is a JSON
+ * number on the wire, and `integer` with format `int64` in the OpenAPI document.
  */
 export const Int64 = { type: 'bigint', minimum: INT64_MIN, maximum: INT64_MAX } as const;
 
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads the text of a JSON number as an exact integer: `1.0` and `1e2` are integers, as JSON Schema has
- * it, `1.5` is not. Answers undefined for what is not an integer or lies outside int64. The work is
- * bounded by the length of the text, also for `1e999999999`.
+ * Converts the text of a JSON number to an exact integer. As in JSON Schema, `1.0` and `1e2` are integers
+ * and `1.5` is not. Returns undefined if the number is not an integer or is outside int64. The work is
+ * bounded by the length of the text, even for `1e999999999`.
  */
 export function parseInt64(source: string): bigint | undefined {
   const match = JSON_NUMBER.exec(source);
@@ -23,7 +23,7 @@ export function parseInt64(source: string): bigint | undefined {
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;
 
   const significant = (whole + fraction).replace(/^0+/, '');
-  // The look behind keeps the work linear: a run of zeros is tried once, and not again from each of them.
+  // The lookbehind keeps the work linear: a run of zeros is tried once, not once from each zero.
   const digits = significant.replace(/(?<!0)0+$/, '');
   if (digits === '') return 0n;
 

@@ -16,7 +16,7 @@ const pets = fc.record(
   { noNullPrototype: true },
 );
 
-test('an animal survives writing and reading to the last digit and character', () => {
+test('an animal that is written and parsed again is unchanged', () => {
   fc.assert(
     fc.property(pets, (pet) => {
       const json = petJson(pet);
@@ -25,7 +25,7 @@ test('an animal survives writing and reading to the last digit and character', (
   );
 });
 
-test('a text is read the same, whether its numbers need care or not', () => {
+test('the fast and the exact parser give the same result', () => {
   const careful = '1234567890123456789';
   const small = fc.integer({ min: -999_999_999, max: 999_999_999 });
   const { value } = fc.letrec((tie) => ({
@@ -50,7 +50,7 @@ test('a text is read the same, whether its numbers need care or not', () => {
   assert.equal(parseJson('999999999999999'), 999_999_999_999_999n);
 });
 
-test('what JSON.parse refuses is refused as invalid_json, however deep', () => {
+test('a text that JSON.parse refuses is invalid_json, at any depth', () => {
   for (const text of [
     '',
     '{',
@@ -66,7 +66,7 @@ test('what JSON.parse refuses is refused as invalid_json, however deep', () => {
   }
 });
 
-test('a number that is no int64 stays a number', () => {
+test('a number that is not an int64 stays a number', () => {
   assert.deepEqual(parseJson('[1.5,9223372036854775808,1e400]'), [
     1.5,
     9223372036854775808,

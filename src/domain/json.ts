@@ -2,26 +2,28 @@ import { Refusal } from './errors.ts';
 import { parseInt64 } from './int64.ts';
 import type { Pet } from './pet.ts';
 
-/** What a text must hold for a number in it to be rounded, or to be no integer. */
+/** Matches every text with a number that JSON.parse could round, or that may not be an integer. */
 const NEEDS_CARE = /\d{16}|\d[.eE]/;
 
 /**
- * Reads JSON without rounding: an integer within int64 becomes a bigint with its exact digits, any other
- * number stays a number (and so is no integer to whoever validates it).
+ * Parses JSON without rounding. An integer within int64 becomes a bigint with its exact digits. Any other
+ * number stays a number, which validation does not accept as an integer.
  */
 export function parseJson(text: string): unknown {
   try {
-    // Asking about every value takes three times as long as reading them all, and few texts need it.
+    // Parsing with a reviver takes three times as long, and few texts need it.
     if (!NEEDS_CARE.test(text)) return integersAsBigints(JSON.parse(text));
     return JSON.parse(text, exactInteger as (key: string, value: unknown) => unknown);
   } catch (cause) {
     const isTooDeep = cause instanceof RangeError;
-    const fault = isTooDeep ? 'nested too deeply' : 'not valid JSON';
+    const fault = isTooDeep
+      ? 'nested too deeply: send an object without nested values'
+      : 'not valid JSON: send one JSON object';
     throw new Refusal('invalid_json', `The body is ${fault}.`, { cause });
   }
 }
 
-/** Every number in the value is an integer that was not rounded. */
+/** Expects a value whose numbers are all integers that were not rounded. */
 function integersAsBigints(value: unknown): unknown {
   if (typeof value === 'number') return BigInt(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -30,7 +32,7 @@ function integersAsBigints(value: unknown): unknown {
   return value;
 }
 
-/** The third argument, with the text a value was read from, is newer than TypeScript's declarations. */
+/** The third argument has the source text of the value. TypeScript does not declare it yet. */
 function exactInteger(_key: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value !== 'number' || context.source === undefined) return value;
   return parseInt64(context.source) ?? value;

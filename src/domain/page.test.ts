@@ -10,7 +10,7 @@ const filters = fc.constantFrom(undefined, ...PET_STATUSES);
 const ids = fc.bigInt(0n, INT64_MAX);
 const isRefusal = (error: unknown) => error instanceof Refusal && error.code === 'invalid_cursor';
 
-test('a cursor leads back to its id, is URL-safe and at most 64 characters long', () => {
+test('a cursor contains its id, is URL-safe and has at most 64 characters', () => {
   fc.assert(
     fc.property(ids, filters, (id, status) => {
       const cursor = newCursor(id, status);
@@ -21,7 +21,7 @@ test('a cursor leads back to its id, is URL-safe and at most 64 characters long'
   );
 });
 
-test('a cursor is refused under any other filter than its own', () => {
+test('a cursor is refused with a different status filter', () => {
   fc.assert(
     fc.property(ids, filters, filters, (id, made, used) => {
       fc.pre(made !== used);
@@ -30,7 +30,7 @@ test('a cursor is refused under any other filter than its own', () => {
   );
 });
 
-test('a cursor with one character changed, added or lost is refused', () => {
+test('a cursor with one character changed, added or removed is refused', () => {
   fc.assert(
     fc.property(
       ids,
@@ -48,7 +48,7 @@ test('a cursor with one character changed, added or lost is refused', () => {
   );
 });
 
-test('no text at all makes the cursor reader fail in another way', () => {
+test('any other text is refused as a cursor', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), filters, (text, status) => {
       assert.throws(() => parseCursor(text, status), isRefusal);
@@ -56,7 +56,7 @@ test('no text at all makes the cursor reader fail in another way', () => {
   );
 });
 
-test('limit is exactly the integers 1 to 100; anything else is refused by name', () => {
+test('limit accepts exactly the integers 1 to 100, and the error for anything else names limit', () => {
   for (let limit = 1; limit <= 100; limit += 1) {
     const parameters = { limit: String(limit), status: undefined, cursor: undefined };
     assert.equal(parsePageRequest(parameters).limit, limit);
@@ -73,7 +73,7 @@ test('limit is exactly the integers 1 to 100; anything else is refused by name',
   );
 });
 
-test('nothing given is the first 20 of all', () => {
+test('without parameters the page is the first 20 animals', () => {
   const nothing = { limit: undefined, status: undefined, cursor: undefined };
   assert.deepEqual(parsePageRequest(nothing), { limit: 20, status: undefined, afterId: 0n });
 });

@@ -21,14 +21,14 @@ export const Cursor = {
   pattern: '^[A-Za-z0-9_-]+$',
 } as const;
 
-/** A page as the caller asked for it: at most `limit` animals after `afterId`, in ascending order of id. */
+/** A request for a page: at most `limit` animals with ids above `afterId`, in ascending order of id. */
 export interface PageRequest {
   limit: number;
   status: PetStatus | undefined;
   afterId: bigint;
 }
 
-/** The query parameters of a list, each with the text it was given, or undefined where it was not. */
+/** The query parameters of a list as text; undefined if a parameter is absent. */
 export interface PageParameters {
   limit: string | undefined;
   status: string | undefined;
@@ -59,8 +59,8 @@ function parseStatus(text: string): PetStatus {
   throw new Refusal('invalid_parameter', `status must be one of ${PET_STATUSES.join(', ')}.`);
 }
 
-// A cursor is base64url over: one byte for the status filter, eight for the last id of the page before,
-// four of CRC-32 over the nine. The checksum only tells garbage from a cursor; nothing secret is in it.
+// A cursor is the base64url form of 13 bytes: one for the status filter, eight for the last id of the
+// previous page, and a CRC-32 of these nine. The checksum only detects damage; a cursor holds no secret.
 const FILTER_BYTE = { all: 0, available: 1, pending: 2, sold: 3 } as const;
 const CHECKED_BYTES = 9;
 const CURSOR_BYTES = 13;
@@ -77,19 +77,19 @@ export function parseCursor(text: string, status: PetStatus | undefined): bigint
   const bytes = Buffer.from(text.slice(0, CURSOR_LENGTH_MAX + 1), 'base64url');
   if (
     bytes.length !== CURSOR_BYTES ||
-    // Decoding is lenient, so that many texts give the same bytes: only the one we wrote counts.
+    // Decoding is lenient: several texts give the same bytes. Only the text that newCursor writes is valid.
     bytes.toString('base64url') !== text ||
     bytes.readUInt32BE(CHECKED_BYTES) !== crc32(bytes, CHECKED_BYTES)
   ) {
     throw new Refusal(
       'invalid_cursor',
-      'cursor is not one of this service: take it from the rel="next" link of the page before.',
+      'cursor is not valid: use the one in the rel="next" link of the previous page.',
     );
   }
   if (bytes.readUInt8(0) !== FILTER_BYTE[status ?? 'all']) {
     throw new Refusal(
       'invalid_cursor',
-      'cursor belongs to another status filter: keep the status of the page it came from.',
+      'cursor is for a different status filter: use the same status as for the page that returned it.',
     );
   }
   return bytes.readBigInt64BE(1);

@@ -10,7 +10,7 @@ const names = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 255 })
   .filter((name) => !name.includes('\0'));
 
-test('any legal body becomes exactly that animal', () => {
+test('every valid body gives exactly its animal', () => {
   fc.assert(
     fc.property(
       names,
@@ -27,11 +27,11 @@ test('any legal body becomes exactly that animal', () => {
   );
 });
 
-test('the status is available when omitted', () => {
+test('status is available if it is omitted', () => {
   assert.equal(newPet({ name: 'Rex', categoryId: 1n }, lenient).status, 'available');
 });
 
-test('whatever is sent, the answer is an animal or a Refusal', () => {
+test('every body gives an animal or a Refusal', () => {
   fc.assert(
     fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (body) => {
       try {
@@ -46,7 +46,7 @@ test('whatever is sent, the answer is an animal or a Refusal', () => {
   );
 });
 
-test('one Refusal names every faulty field and what it must be', () => {
+test('one Refusal names every invalid field and what it must be', () => {
   assert.throws(
     () => newPet({ name: 5, status: 'lost', colour: 'red' }, { refuseUnknown: true }),
     ({ code, message }: Refusal) =>
@@ -58,7 +58,7 @@ test('one Refusal names every faulty field and what it must be', () => {
   );
 });
 
-test('an error repeats only so much of the unknown names', () => {
+test('an error message repeats a limited number of unknown names', () => {
   const body = Object.fromEntries(
     Array.from({ length: 5000 }, (_, index) => [`${index}`.padEnd(300, 'x'), 1]),
   );

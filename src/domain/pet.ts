@@ -3,7 +3,7 @@ import { Compile } from 'typebox/schema';
 import { Refusal, shownNames } from './errors.ts';
 import { Int64 } from './int64.ts';
 
-// Plain JSON Schema, from which TypeBox makes the types and the checks, and openapi.ts the document.
+// Plain JSON Schema. TypeBox derives the types and the validation from it, and openapi.ts the document.
 
 export const NAME_CODE_POINTS_MAX = 255;
 
@@ -25,7 +25,7 @@ const fields = {
     type: 'string',
     minLength: 1,
     maxLength: NAME_CODE_POINTS_MAX,
-    // Inside a class of a Unicode pattern a surrogate is always a lone one.
+    // In a character class of a Unicode pattern, a surrogate matches only a lone surrogate.
     pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
     description: "The animal's name, returned exactly as it was sent.",
   },
@@ -59,7 +59,7 @@ export const Pet = {
 } as const;
 export type Pet = Static<typeof Pet>;
 
-/** An animal as the service is about to store it: complete but for the id that the store assigns. */
+/** An animal before it is stored: complete except for the id, which the store assigns. */
 export type NewPet = Omit<Pet, 'id'>;
 
 export const Pets = {
@@ -71,7 +71,7 @@ export const Pets = {
 
 type Field = keyof typeof NewPet.properties;
 
-/** What each field must be, in the words the caller reads when it is not. */
+/** What each field must be; part of the error message. */
 const RULES: Record<Field, string> = {
   name: `must be a string of 1 to ${NAME_CODE_POINTS_MAX} characters, without U+0000 and without lone surrogates`,
   categoryId:
@@ -86,8 +86,8 @@ const FIELDS = (Object.keys(RULES) as Field[]).map((field) => ({
 }));
 
 /**
- * Decides what the body of a create means. The one Refusal names every faulty field; with
- * `refuseUnknown`, fields that are not part of NewPet are faults too, otherwise they are ignored.
+ * Validates the body of a create and fills in the defaults. The Refusal names every invalid field. Fields
+ * that are not part of NewPet are refused with `refuseUnknown`, and ignored without it.
  */
 export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewPet {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -119,7 +119,7 @@ function refuseFaults(missing: Field[], invalid: Field[], unknown: string[]): vo
     ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
     ...invalid.map((field) => `${field} ${RULES[field]}.`),
     ...(unknown.length > 0
-      ? [`Unknown fields: ${shownNames(unknown)}; a NewPet has name, categoryId and status.`]
+      ? [`Unknown fields: ${shownNames(unknown)}; a NewPet has only name, categoryId and status.`]
       : []),
   ];
   if (faults.length === 0) return;

@@ -3,60 +3,59 @@ import type { IdempotencyClaim } from './idempotency.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 
 /**
- * The shelf: where animals and keys are kept. What follows is promised by every store, and
- * storage/store.contract.ts holds each of them to it.
+ * The store of animals and keys. Every store guarantees the following, and storage/store.contract.ts
+ * tests each of them.
  *
- * - A promise that resolves tells of something durable: it survives the death of the process and of the
- *   machine's power.
- * - The order of ids is the order of commits, with any number of processes. Whoever has read up to an id
- *   will never find a lower one later.
- * - A read sees every create that was acknowledged, by any process, before the read was asked for.
- * - Faults are Refusals: `unavailable` when the database cannot be reached or written, `overloaded` when
- *   more waits than the store will hold. After either, a create may be repeated with its claim.
+ * - When the promise of a write resolves, the write is durable: it survives a crash of the process and a
+ *   loss of power.
+ * - The order of ids is the order of commits, with any number of processes. After a reader has seen an id,
+ *   no lower id appears.
+ * - A read sees every create that any process acknowledged before the read was requested.
+ * - Errors are Refusals: `unavailable` if the database cannot be reached or written, `overloaded` if the
+ *   queue is full. After either, a create with a claim can be retried.
  */
 export interface Store {
   /**
-   * Stores one animal. With a claim, the animal and the claim are stored in one transaction, and a
-   * second create under the same claim stores nothing.
+   * Stores one animal. A claim is stored in the same transaction, and a second create with the same claim
+   * stores nothing.
    */
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation>;
   /**
-   * Stores many animals in one transaction, in their order. With a step, the note of how far the import
-   * has come moves in the same transaction. False: the note is no longer where the step begins, because
-   * another import of the same file is at work; nothing was stored.
+   * Stores animals in one transaction, in the given order. A step updates the progress of the import in the
+   * same transaction. Returns false and stores nothing if the stored progress is not where the step begins,
+   * because another import of the same file is running.
    */
   importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean>;
-  /** How far the import of a file has come, or undefined if it was never begun. */
+  /** The progress of the import of a file, or undefined if it was never started. */
   findImport(source: string): Promise<ImportProgress | undefined>;
   findPet(id: bigint): Promise<Pet | undefined>;
-  /** At most `count` animals with ids above `afterId`, ascending. Any page costs the same. */
+  /** At most `count` animals with ids above `afterId`, in ascending order. Every page costs the same. */
   listPets(query: PetQuery): Promise<Pet[]>;
   /** The same animals, each with the JSON that `petJson` writes: a list sends them on unchanged. */
   listPetJson(query: PetQuery): Promise<PetJson[]>;
   /**
-   * A number that has changed whenever anything was committed, by any process, since it was last asked;
-   * or undefined where a store cannot tell without a query. Answers kept under an unchanged number are
-   * still exact.
+   * A number that changes with every commit of any process, or undefined if the store would need a query to
+   * find out. A response that was cached with the same number is still exact.
    */
   version(): number | undefined;
 
   /** Stores a key. */
   createApiKey(key: ApiKey): Promise<void>;
-  /** Stores a key only if there is none at all; of many processes that try at once, one succeeds. */
+  /** Stores a key if the store has none. If several processes try at once, one succeeds. */
   createFirstApiKey(key: ApiKey): Promise<boolean>;
   findApiKey(hash: string): Promise<ApiKey | undefined>;
-  /** All keys, the oldest first. */
+  /** All keys, oldest first. */
   listApiKeys(): Promise<ApiKey[]>;
-  /** Ends a key now. Answers whether there was such a key; revoking twice keeps the first date. */
+  /** Revokes a key. Returns false if there is no such key. A second call keeps the first date. */
   revokeApiKey(id: string, revokedAt: Date): Promise<boolean>;
-  /** Stores the successor and sets the end of the old key, both or neither. False: no such key. */
+  /** Stores the successor and the expiry of the old key atomically. Returns false if there is no such key. */
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean>;
-  /** Records when keys were last used; a date older than the one recorded changes nothing. */
+  /** Records when keys were last used. A date older than the recorded one is ignored. */
   recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void>;
 
-  /** Resolves when the database answers a query. */
+  /** Resolves when the database responds to a query. */
   ping(): Promise<void>;
-  /** Finishes what was accepted, then lets go of everything. */
+  /** Completes the accepted calls, then releases every resource. */
   close(): Promise<void>;
 }
 
@@ -70,30 +69,30 @@ export type PetJson = readonly [id: bigint, json: string];
 
 export type Creation =
   | { kind: 'created'; pet: Pet }
-  /** The claim was known with the same animal: this is the one it made the first time. */
+  /** The claim was used before for the same animal: this is the animal that was created then. */
   | { kind: 'replayed'; pet: Pet }
-  /** The claim was known with another animal; nothing was stored. */
+  /** The claim was used before for a different animal. Nothing was stored. */
   | { kind: 'claim_conflict' };
 
-/** How far the import of one file has come. */
+/** The progress of the import of one file. */
 export interface ImportProgress {
-  /** What identifies the file: its content, not its name. */
+  /** Identifies the file by its content, not by its name. */
   source: string;
-  /** Bytes of the file that are done with. */
+  /** The number of bytes of the file that are processed. */
   position: number;
-  /** Lines among these bytes, the animals that came of them, and the lines that were skipped. */
+  /** The lines in these bytes, the animals stored from them, and the lines skipped. */
   lines: number;
   imported: number;
   skipped: number;
 }
 
-/** From one position of an import to the next; the first begins at 0. */
+/** Moves an import from one position to the next. The first step begins at 0. */
 export interface ImportStep {
   from: number;
   to: ImportProgress;
 }
 
-/** A store that cannot be opened. The message is one line: what is wrong and what would be right. */
+/** A store that cannot be opened. The message is one line that says what is wrong and what would be right. */
 export class StoreUnusable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);

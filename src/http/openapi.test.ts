@@ -21,12 +21,12 @@ const document = JSON.parse(text) as {
   components: Record<string, Record<string, unknown>>;
 };
 
-test('openapi.json in the tree is the document the service serves; npm run openapi renews it', () => {
+test('openapi.json is the document that the service serves; npm run openapi updates it', () => {
   const kept = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.equal(kept, `${text}\n`);
 });
 
-test('the surface is three operations on two paths, and getPet alone is deprecated', () => {
+test('the interface has three operations on two paths, and only getPet is deprecated', () => {
   const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { deprecated }]) => [method, path, deprecated ?? false]),
   );
@@ -39,7 +39,7 @@ test('the surface is three operations on two paths, and getPet alone is deprecat
   assert.equal(document.servers.length, 2);
 });
 
-test('every reference leads somewhere', () => {
+test('every reference has a target', () => {
   const references = [...text.matchAll(/"\$ref": "([^"]*)"/g)].map(([, to = '']) => to);
   assert.ok(references.length > 0);
   for (const reference of references) {
@@ -48,7 +48,7 @@ test('every reference leads somewhere', () => {
   }
 });
 
-test('int64 is an integer of that format, and nothing of our bigint shows', () => {
+test('int64 values are integers of format int64, and the document does not mention bigint', () => {
   assert.doesNotMatch(text, /bigint/);
   const { Pet } = document.components['schemas'] as Record<
     string,
@@ -57,7 +57,7 @@ test('int64 is an integer of that format, and nothing of our bigint shows', () =
   assert.partialDeepStrictEqual(Pet?.properties['id'], { type: 'integer', format: 'int64' });
 });
 
-test('every error answer has the Error body with an example of each of its codes', () => {
+test('every error response has the Error body with an example of each of its codes', () => {
   const shown = new Set<string>();
   for (const methods of Object.values(document.paths)) {
     for (const { responses } of Object.values(methods)) {

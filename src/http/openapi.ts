@@ -5,7 +5,7 @@ import { operations, type Answer, type Operation } from './operations.ts';
 
 const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody };
 
-/** Errors that any operation can give, beside its own. */
+/** Errors that every operation can return, in addition to its own. */
 const ERRORS_OF_ALL: readonly ErrorCode[] = [
   'malformed_request',
   'missing_api_key',
@@ -35,13 +35,13 @@ const HEADERS_OF_ERROR: Partial<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 };
 
-/** Where the two environments are found when nobody says otherwise. */
+/** The base URLs of the two environments with default settings. */
 export const DEFAULT_SERVERS: Readonly<Record<Environment, string>> = {
   production: 'http://127.0.0.1:8080/v1',
   staging: 'http://127.0.0.1:8090/v1',
 };
 
-/** The OpenAPI document of the interface, made from the same table that answers the requests. */
+/** The OpenAPI document, generated from the table of operations that also serves the requests. */
 export function openApiDocument(servers = DEFAULT_SERVERS): object {
   return {
     openapi: '3.1.1',
@@ -50,7 +50,7 @@ export function openApiDocument(servers = DEFAULT_SERVERS): object {
       version: '1.0.0',
       summary: 'The catalogue of animals offered by a store.',
       description:
-        'List animals by page and by status, add one, and fetch one by its id (deprecated). Every error has the same body. `HEAD` works wherever `GET` does, and `OPTIONS` needs no key.',
+        'List animals by page and by status, add an animal, and get one by its id (deprecated). All errors have the same body. Every `GET` operation also supports `HEAD`. `OPTIONS` requires no key.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: ENVIRONMENTS.map((environment) => ({
@@ -69,7 +69,7 @@ export function openApiDocument(servers = DEFAULT_SERVERS): object {
         bearerAuth: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The API key as a bearer token. Scopes: `pets:read`, `pets:write`.',
+          description: 'Send the API key as a bearer token. Scopes: `pets:read`, `pets:write`.',
         },
       },
     },
@@ -146,8 +146,8 @@ function jsonContent(schema: object): object {
 }
 
 /**
- * Turns a schema of ours into the document's JSON Schema: what is a bigint in memory is an int64 on the
- * wire, and a schema with a title of its own is referred to by it.
+ * Converts a schema of the domain to JSON Schema: a bigint becomes an int64, and a schema with a title
+ * becomes a reference to the component of that name.
  */
 function jsonSchema(schema: unknown, isComponent = false): unknown {
   if (Array.isArray(schema)) return schema.map((each) => jsonSchema(each));
@@ -170,37 +170,49 @@ function jsonSchema(schema: unknown, isComponent = false): unknown {
   );
 }
 
-/** Every header of an answer that the interface gives a meaning to. */
+/** Every response header that the interface defines. */
 const HEADERS = {
-  'X-Request-Id': header('Names this exchange in the log of the service.', 'Hk2p0b7Yc1nq'),
+  'X-Request-Id': header('Identifies the request in the log of the service.', 'Hk2p0b7Yc1nq'),
   Link: header(
-    'RFC 8288. On a list: `rel="next"` until the last page, and `rel="first"`. On the deprecated operation: `rel="successor-version"` and `rel="deprecation"`.',
+    'Links (RFC 8288). A list has `rel="first"` and, except on the last page, `rel="next"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`.',
     '<http://127.0.0.1:8080/v1/pets?cursor=AAAAAAAAAAAAFAnHVOs>; rel="next", <http://127.0.0.1:8080/v1/pets>; rel="first"',
   ),
   ETag: header(
-    'Changes with the body or the Link; send it back as If-None-Match.',
+    'Changes when the body or the `Link` header changes. Send it in `If-None-Match`.',
     '"Jr8ccmnLrVqBmYJ2p3wE1g"',
   ),
-  'Cache-Control': header('How the answer may be kept.', 'private, no-cache'),
+  'Cache-Control': header('How the response may be cached.', 'private, no-cache'),
   Location: header(
-    'Where the new animal is; left out once getPet is removed.',
+    'The URL of the new animal. Absent after getPet is removed.',
     'http://127.0.0.1:8080/v1/pets/1',
   ),
-  'Idempotency-Replayed': header('`true` when this create had happened before.', 'true'),
+  'Idempotency-Replayed': header(
+    '`true` if this create is a repetition and nothing was stored.',
+    'true',
+  ),
   'Preference-Applied': header(
-    'Present when `Prefer: handling=strict` was honoured.',
+    'Present if `Prefer: handling=strict` was applied.',
     'handling=strict',
   ),
-  Deprecation: header('RFC 9745: since when the operation is deprecated.', '@1794614400'),
-  Sunset: header('RFC 8594: when the operation is removed.', 'Thu, 05 Dec 2030 00:00:00 GMT'),
-  'WWW-Authenticate': header('The challenge (RFC 6750).', 'Bearer realm="petstore"'),
-  'Accept-Post': header('The media type that is read.', 'application/json'),
-  'Retry-After': header('Seconds after which to try again.', '1'),
+  Deprecation: header(
+    'The date since which the operation is deprecated (RFC 9745).',
+    '@1794614400',
+  ),
+  Sunset: header(
+    'The date on which the operation is removed (RFC 8594).',
+    'Thu, 05 Dec 2030 00:00:00 GMT',
+  ),
+  'WWW-Authenticate': header('The authentication challenge (RFC 6750).', 'Bearer realm="petstore"'),
+  'Accept-Post': header('The media type that the service accepts.', 'application/json'),
+  'Retry-After': header('The number of seconds to wait before a retry.', '1'),
   RateLimit: header(
-    'When a rate limit is configured: what is left, and for how long.',
+    'The remaining requests and the seconds until the limit resets. Present if a rate limit is configured.',
     '"default";r=599;t=60',
   ),
-  'RateLimit-Policy': header('When a rate limit is configured: the limit.', '"default";q=600;w=60'),
+  'RateLimit-Policy': header(
+    'The rate limit. Present if one is configured.',
+    '"default";q=600;w=60',
+  ),
 };
 
 function header(description: string, example: string): object {

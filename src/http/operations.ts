@@ -12,7 +12,7 @@ import { createPet, getPet, listPets, type PetsParts } from './pets.ts';
 export interface Parameter {
   name: string;
   in: 'query' | 'path' | 'header';
-  /** JSON Schema, as every schema here. */
+  /** JSON Schema, like every schema here. */
   schema: object;
   description: string;
 }
@@ -20,15 +20,15 @@ export interface Parameter {
 export interface Answer {
   description: string;
   schema?: object;
-  /** Names of headers it may carry, beside those of every answer; openapi.ts describes each. */
+  /** The headers it can have, in addition to those of every response; openapi.ts describes them. */
   headers: readonly string[];
 }
 
-/** One operation, whole: the router, the checks, the OpenAPI document and the reference follow from it. */
+/** One operation. The router, the checks and the OpenAPI document are derived from it. */
 export interface Operation {
   id: 'listPets' | 'createPet' | 'getPet';
   method: 'GET' | 'POST';
-  /** Relative to the base address, with at most one path parameter, at its end. */
+  /** Relative to the base URL. At most one path parameter, at the end. */
   path: string;
   summary: string;
   description: string;
@@ -36,7 +36,7 @@ export interface Operation {
   parameters: readonly Parameter[];
   body?: object;
   answers: Readonly<Record<number, Answer>>;
-  /** Beside those that every operation can give. */
+  /** In addition to those of every operation. */
   errors: readonly ErrorCode[];
   deprecation?: Deprecation;
   handler: (context: RequestContext, parts: PetsParts) => Promise<HttpResponse>;
@@ -47,21 +47,23 @@ const prefer: Parameter = {
   in: 'header',
   schema: { type: 'string', examples: ['handling=strict'] },
   description:
-    '`handling=strict` (RFC 7240) refuses unknown query parameters and body fields; otherwise they are ignored.',
+    'With `handling=strict` (RFC 7240), the service refuses unknown query parameters and body fields. By default it ignores them.',
 };
 
 const ifNoneMatch: Parameter = {
   name: 'If-None-Match',
   in: 'header',
   schema: { type: 'string' },
-  description: 'The `ETag` of an answer already at hand; 304 when it still holds.',
+  description:
+    'The `ETag` of an earlier response. The response is 304 if nothing has changed since.',
 };
 
 const requestId: Parameter = {
   name: 'X-Request-Id',
   in: 'header',
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
-  description: 'Names the request in the log; one is made where none is sent.',
+  description:
+    'Identifies the request in the log of the service. The service generates an id if none is sent.',
 };
 
 export const operations: readonly Operation[] = [
@@ -71,7 +73,7 @@ export const operations: readonly Operation[] = [
     path: '/pets',
     summary: 'List all animals',
     description:
-      'Returns a page of animals in ascending order of id. Follow the `rel="next"` link until there is none.',
+      'Returns a page of animals in ascending order of id. To read all animals, follow the `rel="next"` link until a response has none.',
     scope: 'pets:read',
     parameters: [
       {
@@ -91,7 +93,7 @@ export const operations: readonly Operation[] = [
         in: 'query',
         schema: Cursor,
         description:
-          'Where to go on: from the `rel="next"` link of the page before, and only valid with the same `status`.',
+          'Return the page at this cursor. Take the cursor from the `rel="next"` link of the previous page, and keep the same `status`.',
       },
       ifNoneMatch,
       prefer,
@@ -104,7 +106,7 @@ export const operations: readonly Operation[] = [
         headers: ['Link', 'ETag', 'Cache-Control', 'Preference-Applied'],
       },
       304: {
-        description: 'The page has not changed since the ETag was given.',
+        description: 'The page has not changed: `If-None-Match` has its current ETag.',
         headers: ['Link', 'ETag', 'Cache-Control'],
       },
     },
@@ -117,7 +119,7 @@ export const operations: readonly Operation[] = [
     path: '/pets',
     summary: 'Add an animal',
     description:
-      'Stores an animal and assigns its id. The answer is sent after the animal is safely on disk.',
+      'Stores an animal and assigns its id. The response is sent after the animal is durably stored.',
     scope: 'pets:write',
     parameters: [
       {
@@ -125,7 +127,7 @@ export const operations: readonly Operation[] = [
         in: 'header',
         schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX + 2 },
         description:
-          '1 to 255 visible ASCII characters, bare or quoted. A create repeated with the same key within 24 hours stores nothing and gets the first answer again.',
+          'Makes the create safe to retry: 1 to 255 visible ASCII characters, with or without double quotes. A create with the same key and the same animal within 24 hours stores nothing and gets the first response again.',
       },
       prefer,
       requestId,
@@ -157,7 +159,7 @@ export const operations: readonly Operation[] = [
     path: '/pets/{petId}',
     summary: 'Get an animal',
     description:
-      'Returns one animal. Deprecated: it is removed on 5 December 2030; use `GET /pets` with the `status` filter.',
+      'Returns one animal. This operation is deprecated and will be removed on 5 December 2030. Use `GET /pets` with the `status` filter instead.',
     scope: 'pets:read',
     parameters: [
       {
@@ -177,7 +179,7 @@ export const operations: readonly Operation[] = [
         headers: ['ETag', 'Cache-Control', 'Preference-Applied'],
       },
       304: {
-        description: 'The animal has not changed since the ETag was given.',
+        description: 'The animal has not changed: `If-None-Match` has its current ETag.',
         headers: ['ETag', 'Cache-Control'],
       },
     },
@@ -187,7 +189,7 @@ export const operations: readonly Operation[] = [
   },
 ];
 
-/** What a request of any operation can be refused with, beside the errors of its own. */
+/** Errors that every operation can return, in addition to its own. */
 const ERRORS_OF_ALL: readonly ErrorCode[] = [
   'missing_api_key',
   'insufficient_scope',
@@ -196,7 +198,7 @@ const ERRORS_OF_ALL: readonly ErrorCode[] = [
   'internal_error',
   'unavailable',
 ];
-/** The statuses of requests that belong to no operation: pages, health, OPTIONS and refusals. */
+/** The statuses of requests that match no operation: pages, health, OPTIONS and refusals. */
 const STATUSES_OF_OTHER = [200, 204, 304, 401, 404, 405, 500, 503];
 
 /**

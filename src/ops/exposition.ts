@@ -1,26 +1,26 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client';
 import { LATENCY_BOUNDS_MS, type Latency, type Metrics } from './metrics.ts';
 
-/** What `/metrics` responds with. */
+/** The response of `/metrics`. */
 export interface Exposition {
   contentType: string;
   text(): Promise<string>;
 }
 
-/** The numbers of this process. */
+/** The metrics of this process. */
 export function openExposition(metrics: Metrics): Exposition {
   const registry = openRegistry(metrics);
-  // The runtime's own, the delay of the event loop among them.
+  // The metrics of the runtime, such as the delay of the event loop.
   collectDefaultMetrics({ register: registry });
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }
 
-/** The registry of our own metrics; its numbers are taken from the counters whenever it is read. */
+/** The registry of the service's own metrics. Each read takes the current values of the counters. */
 export function openRegistry(metrics: Metrics): Registry {
   const registry = new Registry();
   const inFlight = new Gauge({
     name: 'petstore_requests_in_flight',
-    help: 'Requests being answered right now.',
+    help: 'Requests without a response so far.',
     registers: [],
     collect() {
       this.set(metrics.inFlight);
@@ -46,13 +46,13 @@ export function openRegistry(metrics: Metrics): Registry {
     },
   });
   for (const metric of [inFlight, petsCreated, deprecatedCalls]) registry.registerMetric(metric);
-  // The library's own histogram takes one observation at a time and would cost more than the request;
-  // a registry only ever asks a metric for its values, so that is all this one can do.
+  // The library's histogram records one observation at a time, which would cost more than the request.
+  // A registry only reads the values of a metric, so this object implements only that.
   registry.registerMetric({
     name: LATENCY_NAME,
     get: async () => ({
       name: LATENCY_NAME,
-      help: 'Time from the head of a request to its answer, by operation and status.',
+      help: 'Time from the head of a request to its response, by operation and status.',
       type: 'histogram',
       aggregator: 'sum',
       values: metrics.latencies().flatMap(latencyValues),

@@ -11,7 +11,7 @@ function lines(isTTY: boolean, level: 'info' | 'silent' = 'info'): string[] {
   return written;
 }
 
-test('a program gets one JSON object a line, with the time and the cause', () => {
+test('the log has one JSON object per line, with the time and the cause', () => {
   const [first = '', second = ''] = lines(false);
   assert.match(first, /^\{.*\}\n$/);
   const { time, ...rest } = JSON.parse(first) as Record<string, unknown>;
@@ -20,17 +20,17 @@ test('a program gets one JSON object a line, with the time and the cause', () =>
   assert.match(second, /the disk is gone/);
 });
 
-test('a person at a terminal gets a line to read', () => {
+test('a terminal gets plain text', () => {
   const [first = '', second = ''] = lines(true);
   assert.match(first, /^\d\d:\d\d:\d\d info {2}request keyId=key_a status=200\n$/);
   assert.match(second, /error request failed .*the disk is gone/);
 });
 
-test('silent is silent', () => {
+test('the level silent logs nothing', () => {
   assert.deepEqual(lines(false, 'silent'), []);
 });
 
-test('lines that nobody reads are dropped beyond a mebibyte, and counted', () => {
+test('beyond 1 MiB of unread lines, further lines are dropped and counted', () => {
   const written: string[] = [];
   const target = { writableLength: 0, write: (text: string) => written.push(text) };
   const log = openLog('info', target);

@@ -16,14 +16,14 @@ const LEVEL_NAME: Record<number, string> = {
 export interface LogTarget {
   write(text: string): unknown;
   isTTY?: boolean;
-  /** The bytes written to it that nobody has read yet. */
+  /** Bytes that were written and not read yet. */
   writableLength?: number;
 }
 
-/** Beyond so many unread bytes lines are dropped: a reader that has stopped must not fill the memory. */
+/** Lines beyond this many unread bytes are dropped, so that a stopped reader does not fill the memory. */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 
-/** Opens the log: one JSON object per line, or a readable line where a person is watching. */
+/** Opens the log: one JSON object per line, or plain text on a terminal. */
 export function openLog(level: LogLevel, target: LogTarget): Log {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   let dropped = 0;

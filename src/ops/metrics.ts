@@ -8,13 +8,13 @@ export interface Latency {
   status: number;
   count: number;
   sumMs: number;
-  /** How many fell under each bound and above the one before; one more for those above all bounds. */
+  /** The number of requests in each bucket. The last bucket is for those above all bounds. */
   buckets: number[];
 }
 
 /**
- * Counts requests. Counting is a few additions on plain numbers, because it happens on every request;
- * exposition.ts gives it the form that Prometheus wants when somebody asks for it.
+ * Counts requests. Counting is a few additions on plain numbers, because every request pays for it.
+ * exposition.ts converts the counts to the format of Prometheus when `/metrics` is requested.
  */
 export class Metrics {
   readonly #latencies = new Map<string, Map<number, Latency>>();
@@ -22,7 +22,7 @@ export class Metrics {
   inFlight = 0;
   petsCreated = 0;
 
-  /** The series given are there from the beginning, at 0. */
+  /** The given series exist from the start, with the value 0. */
   constructor(series: readonly Series[]) {
     for (const [operation, status] of series) this.#latency(operation, status);
   }

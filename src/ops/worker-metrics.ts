@@ -4,9 +4,9 @@ import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client
 import { openRegistry, type Exposition } from './exposition.ts';
 import { Metrics, type Series } from './metrics.ts';
 
-/** A worker that is killed takes with it what it has counted since its last report, and no more. */
+/** When a worker is killed, only the counts since its last report are lost. */
 const REPORT_INTERVAL_MS = 1_000;
-/** A worker that does not respond for this long is exposed as it was last known. */
+/** If a worker does not respond within this time, its last report is used. */
 const REPORT_MS_MAX = 500;
 const REQUEST = 'report metrics';
 
@@ -17,13 +17,13 @@ interface Report {
   isRequested: boolean;
 }
 
-/** In a worker: reports its counters now and every second, and all of its metrics on request. */
+/** Runs in a worker. Reports the counters at once and every second, and all metrics on request. */
 export function startReports(metrics: Metrics): { end(): Promise<void> } {
   const counters = openRegistry(metrics);
   const runtime = new Registry();
   collectDefaultMetrics({ register: runtime });
   const report = async (isRequested: boolean) => {
-    // The runtime's delays are measured from one look to the next: only a scrape may look.
+    // Reading the delays of the runtime resets them, so only a scrape reads them.
     const registries = isRequested ? [counters, runtime] : [counters];
     const values = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
     const message: Report = { metrics: values.flat(), isRequested };
@@ -47,7 +47,7 @@ interface RunningWorker {
   requested: PromiseWithResolvers<void> | undefined;
 }
 
-/** In the primary: the metrics of all workers, added up. A counter also keeps what ended workers counted. */
+/** Runs in the primary. Adds up the metrics of all workers; counters include those of ended workers. */
 export class WorkersExposition implements Exposition {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
   readonly #running = new Map<Worker, RunningWorker>();
@@ -58,11 +58,11 @@ export class WorkersExposition implements Exposition {
     cluster.on('message', (worker, message: Partial<Report>) => {
       if (message.metrics !== undefined) this.#take(worker, message.metrics, message.isRequested);
     });
-    // A worker's exit may be seen before its last report; the end of its channel is not.
+    // The last report may arrive after the exit event of the worker, but never after the end of its channel.
     cluster.on('disconnect', (worker) => this.#remove(worker));
   }
 
-  /** Waits for nobody but workers that have reported before, and for them not long. */
+  /** Waits only for workers that have reported before, and for at most REPORT_MS_MAX. */
   async text(): Promise<string> {
     const requests = [...this.#running].map(([worker, running]) => request(worker, running));
     await Promise.race([Promise.all(requests), sleep(REPORT_MS_MAX, undefined, { ref: false })]);
@@ -95,7 +95,7 @@ export class WorkersExposition implements Exposition {
   }
 }
 
-/** A worker that has not responded to the last request is not sent another. */
+/** Sends no second request to a worker that has not responded to the first one. */
 function request(worker: Worker, running: RunningWorker): Promise<void> {
   if (running.requested === undefined) {
     running.requested = Promise.withResolvers();

@@ -40,7 +40,7 @@ export function accessContract(storage: TestStorage): void {
       });
     }
 
-    test('the scheme may be written in any case, and spaces may follow it', async () => {
+    test('the Bearer scheme is accepted in any case, followed by any number of spaces', async () => {
       for (const scheme of ['bearer', 'BEARER', 'Bearer  ']) {
         assert.equal((await service.send('/pets', as(`${scheme} ${service.key}`))).status, 200);
       }
@@ -57,14 +57,14 @@ export function accessContract(storage: TestStorage): void {
       assertError(await service.send('/pets', as('Bearer')), 'invalid_api_key');
     });
 
-    test('Basic, a bare key, and a key in the query are 401', async () => {
+    test('the Basic scheme, a key without a scheme and a key in the query are 401', async () => {
       assertError(await service.send('/pets', as('Basic cGV0OnN0b3Jl')), 'missing_api_key');
       assertError(await service.send('/pets', as(service.key)), 'missing_api_key');
       const query = `/pets?api_key=${service.key}&access_token=${service.key}`;
       assertError(await service.send(query, as('')), 'missing_api_key');
     });
 
-    test('a key with one wrong character is malformed, which needs no look at the store', async () => {
+    test('a key with one wrong character is 401 with a message that calls it malformed', async () => {
       const wrong = service.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
       assertError(
         await service.send('/pets', as(`Bearer ${wrong}`)),
@@ -73,7 +73,7 @@ export function accessContract(storage: TestStorage): void {
       );
     });
 
-    test('a staging key is 401 on production', async () => {
+    test('a staging key is 401 in production', async () => {
       const staging = newSecret('staging', () => new Uint8Array(30).fill(9));
       assertError(
         await service.send('/pets', as(`Bearer ${staging}`)),
@@ -103,7 +103,7 @@ export function accessContract(storage: TestStorage): void {
       });
     }
 
-    test('a read-only key may list and get, and is 403 on POST with nothing stored', async () => {
+    test('a read-only key can list and get; POST is 403, and nothing is stored', async () => {
       const listBefore = (await service.send('/pets')).text;
       const authorization = `Bearer ${await service.addKey({ scopes: ['pets:read'] })}`;
       assert.equal((await service.send('/pets', as(authorization))).status, 200);
@@ -120,7 +120,7 @@ export function accessContract(storage: TestStorage): void {
       assert.equal((await service.send('/pets')).text, listBefore);
     });
 
-    test('a write-only key may create and not list', async () => {
+    test('a write-only key can create; list is 403', async () => {
       const authorization = `Bearer ${await service.addKey({ scopes: ['pets:write'] })}`;
       assert.equal(
         (await service.send('/pets', { method: 'POST', body: REX, ...as(authorization) })).status,
@@ -133,7 +133,7 @@ export function accessContract(storage: TestStorage): void {
       );
     });
 
-    test('under /v1 the key comes first, so that a stranger learns nothing', async () => {
+    test('under /v1 a request without a key is 401, also for unknown paths and methods', async () => {
       for (const [method, path] of [
         ['GET', '/nothing'],
         ['DELETE', '/pets'],
@@ -145,7 +145,7 @@ export function accessContract(storage: TestStorage): void {
       }
     });
 
-    test('with a key an unknown route is 404 and a wrong method is 405 with Allow', async () => {
+    test('with a key, an unknown path is 404 and an unsupported method is 405 with Allow', async () => {
       for (const path of [
         '/nothing',
         '',
@@ -169,7 +169,7 @@ export function accessContract(storage: TestStorage): void {
       assert.equal(refused.headers.allow, 'GET, HEAD, OPTIONS');
     });
 
-    test('OPTIONS needs no key: 204 and Allow', async () => {
+    test('OPTIONS without a key is 204 with Allow', async () => {
       const pets = await service.send('/pets', { method: 'OPTIONS', ...as('') });
       assert.equal(pets.status, 204);
       assert.equal(pets.headers.allow, 'GET, HEAD, POST, OPTIONS');
@@ -177,7 +177,7 @@ export function accessContract(storage: TestStorage): void {
       assert.equal(pet.headers.allow, 'GET, HEAD, OPTIONS');
     });
 
-    test('checks come in order: 401, 404, 405, 403, 415, 413, 400', async () => {
+    test('the checks run in this order: 401, 404, 405, 403, 415, 413, 400', async () => {
       const readOnly = `Bearer ${await service.addKey({ scopes: ['pets:read'] })}`;
       const wrongInEveryWay = {
         method: 'POST',
@@ -206,7 +206,7 @@ export function accessContract(storage: TestStorage): void {
       assertError(await service.send('/pets', { method: 'POST', body: 'x' }), 'invalid_json');
     });
 
-    test('strict handling of the query comes after the type and the length of the body', async () => {
+    test('an unknown parameter is refused after an unsupported media type', async () => {
       const strict = { prefer: 'handling=strict', 'content-type': 'text/plain' };
       const sent = { method: 'POST', body: REX, headers: strict };
       assertError(await service.send('/pets?zz=1', sent), 'unsupported_media_type');
@@ -214,7 +214,7 @@ export function accessContract(storage: TestStorage): void {
       assertError(await service.send('/pets?zz=1', json), 'unknown_parameter', /zz/);
     });
 
-    test('X-Request-Id is taken when well-formed, else made, and stands in the log', async () => {
+    test('a valid X-Request-Id is used, otherwise one is generated; the log has the id', async () => {
       const taken = await service.send('/pets', { headers: { 'x-request-id': 'order.7_a-B' } });
       assert.equal(taken.headers['x-request-id'], 'order.7_a-B');
       assert.ok(service.logLines.some((line) => line.includes('order.7_a-B')));
@@ -225,13 +225,13 @@ export function accessContract(storage: TestStorage): void {
       }
     });
 
-    test('traceparent is read into the log', async () => {
+    test('the log has the traceparent of the request', async () => {
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
       await service.send('/pets', { headers: { traceparent } });
       assert.ok(service.logLines.some((line) => line.includes('4bf92f3577b34da6a3ce929d0e0e4736')));
     });
 
-    test('neither key nor body nor Authorization header is ever logged', async () => {
+    test('no API key, body or Authorization header is logged', async () => {
       await service.send('/pets', {
         method: 'POST',
         body: '{"name":"A secret name","categoryId":1}',
@@ -243,7 +243,7 @@ export function accessContract(storage: TestStorage): void {
       assert.ok(!log.includes('A secret name'));
     });
 
-    test('outside /v1 no key is needed, and errors have the same body', async () => {
+    test('paths outside /v1 need no key, and their errors have the same body', async () => {
       const site = service.baseUrl.replace('/v1', '');
       for (const path of [
         '/',

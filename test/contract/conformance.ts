@@ -4,7 +4,7 @@ import { check } from '../../src/cli/check.ts';
 import { startTestService, type TestStorage } from '../test-service.ts';
 
 export function conformanceContract(storage: TestStorage): void {
-  test(`petstore check finds every clause of the specification kept on ${storage.name}`, async (t) => {
+  test(`petstore check passes every clause of the specification on ${storage.name}`, async (t) => {
     const service = await startTestService(storage);
     t.after(() => service.close());
     let stdout = '';

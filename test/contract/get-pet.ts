@@ -30,20 +30,20 @@ export function getPetContract(storage: TestStorage): void {
       assert.match(String(answer.headers.link), /rel="deprecation"; type="text\/html"/);
     };
 
-    test('200 with the animal and the signs of its deprecation', async () => {
+    test('200 with the animal and the deprecation headers', async () => {
       const found = await service.send('/pets/1');
       assert.equal(found.status, 200);
       assert.equal(found.text, '{"id":1,"name":"Rex","categoryId":7,"status":"available"}');
       assertDeprecated(found);
     });
 
-    test('the Deprecation date is 14 November 2026, the day of interface 1.0.0', async () => {
+    test('the Deprecation date is 14 November 2026, the date of interface 1.0.0', async () => {
       const { deprecation } = (await service.send('/pets/1')).headers;
       const seconds = Number(/^@(\d+)$/.exec(String(deprecation))?.[1]);
       assert.equal(new Date(seconds * 1000).toISOString(), '2026-11-14T00:00:00.000Z');
     });
 
-    test('404 for an id that no animal has', async () => {
+    test('404 pet_not_found for an id that was never assigned', async () => {
       const missing = await service.send('/pets/2');
       assertError(missing, 'pet_not_found');
       assertDeprecated(missing);
@@ -72,17 +72,17 @@ export function getPetContract(storage: TestStorage): void {
       });
     }
 
-    test('a percent-encoded digit is that digit', async () => {
+    test('200 for an id with a percent-encoded digit', async () => {
       assert.equal((await service.send('/pets/%31')).status, 200);
     });
 
-    test('401 carries the signs of deprecation too: they are on every answer of the operation', async () => {
+    test('401 has the deprecation headers too, as every response of the operation', async () => {
       const refused = await service.send('/pets/1', { headers: { authorization: '' } });
       assertError(refused, 'missing_api_key');
       assertDeprecated(refused);
     });
 
-    test('HEAD has the headers of GET and no body; If-None-Match gives 304', async () => {
+    test('HEAD has the headers of GET and no body; If-None-Match with the ETag is 304', async () => {
       const found = await service.send('/pets/1');
       const head = await service.send('/pets/1', { method: 'HEAD' });
       assert.equal(head.status, 200);
@@ -95,7 +95,7 @@ export function getPetContract(storage: TestStorage): void {
       assert.equal((await service.send('/pets/1', known)).status, 304);
     });
 
-    test('until 2030-12-05T00:00:00Z it is served; from that second on it is 410, and Location is left out', async () => {
+    test('200 before 2030-12-05T00:00:00Z; from then on 410, and creates have no Location', async () => {
       service.setNow(new Date('2030-12-04T23:59:59Z'));
       const last = await service.send('/pets/1');
       assert.equal(last.status, 200);

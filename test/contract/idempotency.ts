@@ -21,7 +21,7 @@ export function idempotencyContract(storage: TestStorage): void {
     });
     after(() => service.close());
 
-    test('a repeated create gets the same 201 and body, says so, and stores nothing', async () => {
+    test('a repeated create gets the same 201 and body with Idempotency-Replayed, and stores nothing', async () => {
       const first = await post('order-1');
       const again = await post('order-1');
       assert.equal(first.status, 201);
@@ -33,7 +33,7 @@ export function idempotencyContract(storage: TestStorage): void {
       assert.equal((await service.send('/pets?limit=100')).text, `[${first.text}]`);
     });
 
-    test('quoted and bare are the same key, and white space in the body makes no difference', async () => {
+    test('a quoted key equals the same key without quotes, and white space in the body is ignored', async () => {
       const first = await post('"order-2"');
       const again = await post(
         'order-2',
@@ -43,7 +43,7 @@ export function idempotencyContract(storage: TestStorage): void {
       assert.equal(again.headers['idempotency-replayed'], 'true');
     });
 
-    test('concurrent duplicates make one animal', async () => {
+    test('concurrent creates with the same key store one animal', async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => post('order-3')));
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
       assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
@@ -53,14 +53,14 @@ export function idempotencyContract(storage: TestStorage): void {
       assert.equal(originals.length, 1);
     });
 
-    test('422 when the key was used for another animal, and nothing is stored', async () => {
+    test('422 when the key was used for a different animal, and nothing is stored', async () => {
       await post('order-4');
       const listBefore = (await service.send('/pets?limit=100')).text;
       assertError(await post('order-4', '{"name":"Max","categoryId":7}'), 'idempotency_key_reused');
       assert.equal((await service.send('/pets?limit=100')).text, listBefore);
     });
 
-    test('a key belongs to the API key it was sent with', async () => {
+    test('two API keys can use the same idempotency key for different animals', async () => {
       const first = await post('order-5');
       const other = await post('order-5', REX, `Bearer ${await service.addKey({})}`);
       assert.equal(other.status, 201);
@@ -68,14 +68,14 @@ export function idempotencyContract(storage: TestStorage): void {
       assert.equal(other.headers['idempotency-replayed'], undefined);
     });
 
-    test('a refused create leaves its key free', async () => {
+    test('the key of a refused create can be used again', async () => {
       assertError(await post('order-6', '{"name":""}'), 'missing_field');
       const first = await post('order-6');
       assert.equal(first.status, 201);
       assert.equal(first.headers['idempotency-replayed'], undefined);
     });
 
-    test('a key is kept for 24 hours and then free again', async () => {
+    test('a key is kept for 24 hours and can then be used again', async () => {
       const start = new Date('2027-02-01T00:00:00Z');
       service.setNow(start);
       const first = await post('order-7');
@@ -98,7 +98,7 @@ export function idempotencyContract(storage: TestStorage): void {
       });
     }
 
-    test('255 characters are fine, and two headers are not one key', async () => {
+    test('a key of 255 characters is accepted; two Idempotency-Key headers are 400', async () => {
       assert.equal((await post('y'.repeat(255))).status, 201);
       const twice = await service.send('/pets', {
         method: 'POST',

@@ -11,7 +11,7 @@ const EXAMPLE = { name: 'Rex', categoryId: 7n };
 const INT64_RULE = 'must be an integer from -9223372036854775808 to 9223372036854775807.';
 const KEY_BYTES = 16;
 
-/** The form that adds an animal. What was typed stays until the service has taken it. */
+/** The form that adds an animal. It keeps its values until the service has accepted them. */
 export class AddForm {
   readonly #session: Session;
   readonly #askForKey: (fault?: Fault) => void;
@@ -22,7 +22,7 @@ export class AddForm {
   readonly #submit = byId('add-submit', HTMLButtonElement);
   readonly #outcome = byId('add-outcome', HTMLElement);
   readonly #curl = offerCurl(byId('add-curl', HTMLElement), () => this.#command());
-  /** Names this creation for the service. It changes with what is typed, and not with how often it is sent. */
+  /** Identifies this create. It changes when a value changes, but not when the form is sent again. */
   #idempotencyKey = newIdempotencyKey();
 
   constructor(
@@ -39,7 +39,7 @@ export class AddForm {
       event.preventDefault();
       void this.#send();
     });
-    // The second click of a double click is not a second wish.
+    // The second click of a double click must not send the form again.
     this.#submit.addEventListener('click', (event) => {
       if (event.detail > 1) event.preventDefault();
     });
@@ -69,7 +69,7 @@ export class AddForm {
     }
   }
 
-  /** Only what cannot be sent at all is refused here: the service judges the rest. */
+  /** Rejects only what cannot be sent. The service validates the rest. */
   #read(): NewPet | undefined {
     const text = this.#categoryId.value.trim();
     const categoryId = parseInt64(text);
@@ -103,7 +103,7 @@ export class AddForm {
     this.#name.focus();
   }
 
-  /** The button that was pressed goes away with its notice, so the keyboard goes on from this one. */
+  /** The pressed button disappears with its notice, so the focus moves to the submit button. */
   #retry(): void {
     this.#submit.focus();
     void this.#send();
@@ -117,7 +117,7 @@ export class AddForm {
     const parts = fault.mend === 'none' ? splitByField(fault.message) : {};
     this.#showFieldFaults(parts);
     if (FIELDS.some((field) => parts[field] !== undefined)) return;
-    // A key that was used for something else stays so: the next attempt is a new creation.
+    // A key that was used for a different animal cannot be used again, so the next attempt gets a new one.
     if (fault.mend === 'none') this.#idempotencyKey = newIdempotencyKey();
     this.#outcome.replaceChildren(
       faultNotice(fault, { retry: () => this.#retry(), changeKey: () => this.#askForKey() }),
@@ -156,7 +156,7 @@ function addedNotice({ id, name }: Pet): HTMLElement {
   );
 }
 
-/** From getRandomValues, because browsers keep randomUUID from pages that came over plain http. */
+/** Uses getRandomValues, because browsers do not offer randomUUID to pages loaded over plain HTTP. */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -9,7 +9,7 @@ import { BASE_URL, type Session } from './session.ts';
 
 const LIMIT_DEFAULT = 20;
 
-/** The list of animals: one page of it, with its filter. */
+/** The list of animals: one page at a time, with a filter. */
 export class Catalogue {
   readonly #session: Session;
   readonly #askForKey: (fault?: Fault) => void;
@@ -23,7 +23,7 @@ export class Catalogue {
   readonly #limit = byId('limit', HTMLSelectElement);
   readonly #filter = byId('filter', HTMLFormElement);
   readonly #curl = offerCurl(byId('list-curl', HTMLElement), () => curlCommand(this.#url()));
-  /** The cursors of the pages up to this one; the first page has none. */
+  /** The cursors of all pages up to the current one. The first page has none. */
   #cursors: (string | undefined)[] = [undefined];
   #nextCursor: string | undefined;
   #loading = new AbortController();
@@ -42,7 +42,7 @@ export class Catalogue {
     });
   }
 
-  /** Shows the page as it is now, with the animal that was just added marked if it is on it. */
+  /** Loads the current page again and highlights a newly added animal if it is on the page. */
   async show(newId?: bigint): Promise<void> {
     this.#newId = newId;
     await this.#turnTo(this.#cursors);
@@ -63,7 +63,7 @@ export class Catalogue {
     try {
       this.#render(await list.page(cursors.at(-1)));
     } catch (error) {
-      // A later request has taken the place of this one.
+      // A later request has replaced this one.
       if (signal.aborted) return;
       this.#renderFault(explain(error));
     }
@@ -93,7 +93,7 @@ export class Catalogue {
     if (!isBusy) return;
     this.#curl.clear();
     this.#place.textContent = 'Loading …';
-    // Where these lead is known when the page is there.
+    // Whether there is a previous or next page is known after the page is loaded.
     setUsable(this.#previous, false);
     setUsable(this.#next, false);
   }
@@ -144,13 +144,13 @@ export class Catalogue {
     }
     const mending = {
       retry: () => {
-        // The button goes away with its notice, and the keyboard needs a place to go on from.
+        // The button disappears with its notice, so the focus moves to the title.
         byId('title', HTMLElement).focus();
         void this.#turnTo(this.#cursors);
       },
       changeKey: () => this.#askForKey(),
     };
-    // What is in the table is not what was asked for.
+    // The table still has the rows of the page before.
     this.#table.hidden = true;
     this.#message.replaceChildren(faultNotice(fault, mending));
   }

@@ -2,8 +2,8 @@ import { KEY_VARIABLE } from './curl.ts';
 import { element } from './dom.ts';
 
 /**
- * Makes a button that copies the view as a command, and shows what was copied. A page that came over
- * plain http from another machine has no clipboard: the command is then there to be copied by hand.
+ * Adds a button that copies the view as a curl command and shows the command. A page that was loaded over
+ * plain HTTP from another machine has no clipboard; there the user copies the shown command by hand.
  */
 export function offerCurl(place: HTMLElement, command: () => string): { clear: () => void } {
   const copy = element('button', { type: 'button', class: 'quiet' }, 'Copy as curl');

@@ -1,14 +1,14 @@
-/** Where the command takes the key from: a command is pasted into tickets and kept in histories. */
+/** Stands for the key in the command, because commands end up in tickets and shell histories. */
 export const KEY_VARIABLE = 'PETSTORE_API_KEY';
 
-/** The request as a command for a POSIX shell, ready to be pasted. */
+/** The request as a curl command for a POSIX shell. */
 export function curlCommand(url: string, body?: string): string {
   const parts = ['curl', `-H "Authorization: Bearer $${KEY_VARIABLE}"`];
   if (body !== undefined) parts.push(`-H 'Content-Type: application/json'`, `-d ${quote(body)}`);
   return [...parts, quote(url)].join(' ');
 }
 
-/** Between single quotes a shell takes everything literally, but for the single quote itself. */
+/** Within single quotes, a shell takes every character literally except the single quote. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

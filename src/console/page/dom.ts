@@ -1,11 +1,11 @@
-/** Finds a part of the page that its HTML promises. */
+/** Finds an element of the page, or throws if the HTML lacks it. */
 export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
   const found = document.getElementById(id);
   if (found instanceof kind) return found;
   throw new Error(`The page has no ${id}.`);
 }
 
-/** Makes an element. Children given as strings become text, never markup: names come from anywhere. */
+/** Creates an element. Strings become text, never markup, because anyone can choose the name of an animal. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>>,
@@ -23,7 +23,7 @@ export function button(label: string, onClick: () => void, kind = ''): HTMLButto
   return made;
 }
 
-/** A button that cannot be used now keeps its focus, so that the keyboard does not lose its place. */
+/** Sets aria-disabled and not disabled, so that the button keeps the keyboard focus. */
 export function setUsable(target: HTMLButtonElement, usable: boolean): void {
   target.setAttribute('aria-disabled', String(!usable));
 }

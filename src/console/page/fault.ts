@@ -1,14 +1,14 @@
 import { PetStoreError } from '../../../sdk/src/index.ts';
 
-/** What went wrong, in the words a person reads. */
+/** An error as the page shows it. */
 export interface Fault {
   title: string;
-  /** What the service itself said. */
+  /** The message of the service. */
   message: string;
   remedy: string;
-  /** What the person can do about it on this page. */
+  /** What the user can do about it on this page. */
   mend: 'key' | 'retry' | 'none';
-  /** The key is not, or no longer, good for anything. */
+  /** The service does not accept the key. */
   isKeyRefused: boolean;
   requestId: string | undefined;
 }
@@ -93,8 +93,8 @@ export const FIELDS = ['name', 'categoryId', 'status'] as const;
 export type Field = (typeof FIELDS)[number];
 
 /**
- * Takes the message of a refused animal apart: each of its sentences begins with the field it is about.
- * What begins with none stays with the form.
+ * Splits the error message of a create by field. Each sentence begins with the name of its field; a
+ * sentence that does not is shown with the whole form.
  */
 export function splitByField(message: string): Partial<Record<Field | 'form', string>> {
   const parts: Partial<Record<Field | 'form', string>> = {};

@@ -7,7 +7,7 @@ import { faultNotice } from './notice.ts';
 import { parseInt64, petName, statusChip } from './pet.ts';
 import { BASE_URL, type Session } from './session.ts';
 
-/** Fetches one animal by its id, which the service does until 5 December 2030. */
+/** Fetches one animal by its id. The service supports this until 5 December 2030. */
 export class Lookup {
   readonly #session: Session;
   readonly #askForKey: (fault?: Fault) => void;
@@ -57,7 +57,7 @@ export class Lookup {
     }
   }
 
-  /** The button that was pressed goes away with its notice, so the keyboard goes on from this one. */
+  /** The pressed button disappears with its notice, so the focus moves to the submit button. */
   #retry(): void {
     this.#submit.focus();
     void this.#send();

@@ -20,10 +20,10 @@ const added = (pet: { id: bigint }): void => void catalogue.show(pet.id);
 new AddForm(session, { keyNeeded: askForKey, added }).listen();
 new Lookup(session, askForKey).listen();
 
-/** Whether somebody was at work before the key was asked for, so that there is something to go back to. */
+/** Whether the workspace was open before. If so, the key form says that the typed values are kept. */
 let wasOpen = false;
 
-/** Asks for a key, at first or again. What was typed elsewhere stays where it is. */
+/** Shows the key form. The other forms keep their values. */
 function askForKey(refusal?: Fault): void {
   session.close();
   workspace.hidden = true;
@@ -43,7 +43,7 @@ function showKeyFault(message: string | undefined): void {
 async function enter(key: string): Promise<void> {
   session.open(key);
   await catalogue.show();
-  // The service may have refused the key meanwhile.
+  // The service may have refused the key.
   if (session.isOpen) showWorkspace(key);
 }
 
@@ -84,7 +84,7 @@ form.addEventListener('submit', (event) => {
   void submitKey();
 });
 form.addEventListener('input', () => showKeyFault(undefined));
-// Loading the page anew leaves nothing of this person's work to the next one.
+// A reload removes everything that this user has typed or loaded.
 who.append(
   button('Forget key', () => {
     session.close();

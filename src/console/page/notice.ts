@@ -6,7 +6,7 @@ export interface Mending {
   changeKey: () => void;
 }
 
-/** Says what went wrong and how to mend it, with the button that does. */
+/** Shows the error, its remedy, and a button for the remedy. */
 export function faultNotice(fault: Fault, mending: Mending): HTMLElement {
   const notice = element(
     'div',

@@ -11,12 +11,12 @@ export function statusChip(status: PetStatus): HTMLElement {
   return element('span', { class: `chip ${status}` }, LABELS[status]);
 }
 
-/** Isolated, so that a name written from right to left does not turn what stands beside it around. */
+/** In a bdi element, so that a right-to-left name does not change the order of the text around it. */
 export function petName(name: string): HTMLElement {
   return element('bdi', { class: 'name' }, name);
 }
 
-/** The roles are spelled out because a narrow screen lays the cells out in another way than as a table. */
+/** The roles are explicit because the layout for narrow screens removes the implicit ones. */
 export function petRow(pet: Pet, isNew: boolean): HTMLTableRowElement {
   return element(
     'tr',
@@ -34,7 +34,7 @@ function cell(kind: string, content: Node | string): HTMLElement {
 
 const INT64 = /^-?\d{1,19}$/;
 
-/** Reads what a person typed as an int64; JavaScript's own numbers would round the large ones. */
+/** Parses typed text as an int64. The result is a bigint, because JavaScript rounds large numbers. */
 export function parseInt64(text: string): bigint | undefined {
   if (!INT64.test(text)) return undefined;
   const value = BigInt(text);

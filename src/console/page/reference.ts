@@ -1,7 +1,7 @@
 import { byId, element } from './dom.ts';
 import { BASE_URL, storedKey } from './session.ts';
 
-/** The part of the component's interface that is used here; it comes as a script of its own. */
+/** The part of Swagger UI that is used here. Swagger UI is loaded as a separate script. */
 interface Reference {
   preauthorizeApiKey(scheme: string, key: string): void;
 }
@@ -17,13 +17,13 @@ interface ResponseBodyProps {
 }
 
 interface CurlProps {
-  /** An immutable map of the request that was sent. */
+  /** The request that was sent, as an immutable map. */
   request: { setIn: (path: string[], value: string) => unknown };
 }
 
 declare const SwaggerUIBundle: (options: object) => Reference;
 
-/** The component reads JSON with rounded numbers. An answer is shown with the digits it came with. */
+/** Swagger UI would round large numbers. This shows each response with its original digits. */
 const exactAnswers = {
   wrapComponents: {
     responseBody: (original: unknown, { React, getComponent }: System) => {
@@ -39,7 +39,7 @@ const exactAnswers = {
   },
 };
 
-/** The command the component offers for copying would hold the key itself, and commands are passed on. */
+/** Removes the key from the curl command that Swagger UI shows, because people share such commands. */
 const keylessCommands = {
   wrapComponents: {
     curl: (original: unknown, { React }: System) => {
@@ -51,7 +51,7 @@ const keylessCommands = {
   },
 };
 
-/** Adds the space that makes JSON readable, and changes nothing else. */
+/** Indents JSON and changes nothing else. */
 function indentJson(text: string): string {
   let depth = 0;
   const line = (): string => `\n${'  '.repeat(depth)}`;
@@ -73,7 +73,7 @@ function indentJson(text: string): string {
 async function open(): Promise<void> {
   const response = await fetch('openapi.json');
   const spec = (await response.json()) as { servers: unknown };
-  // This page may have been reached under another name than the document gives, and tries only itself.
+  // The page may have another address than the document names. Requests go to the page's own.
   spec.servers = [{ url: BASE_URL, description: 'This service' }];
   const reference = SwaggerUIBundle({
     spec,

@@ -1,13 +1,13 @@
 import { PetStore, type Pets } from '../../../sdk/src/index.ts';
 
 const STORAGE_NAME = 'petstore.key';
-/** A person waits in front of this page: short outages are bridged, longer ones are told. */
+/** A person is waiting: retry through short outages, and report longer ones soon. */
 const PATIENCE = { timeoutMs: 8_000, totalTimeoutMs: 10_000, retries: 2 };
 
-/** Where the interface is, relative to the page, so that a path prefix in front of both does no harm. */
+/** Relative to the page, so that it also works behind a proxy that adds a path prefix. */
 export const BASE_URL = new URL('v1', document.baseURI).href;
 
-/** The key and the client that uses it. The key lives as long as the tab, and is in no address. */
+/** The key and the client that uses it. The key is kept until the tab is closed, and is never in a URL. */
 export class Session {
   #pets: Pets | undefined;
 
@@ -20,12 +20,12 @@ export class Session {
     return this.#pets;
   }
 
-  /** Throws a TypeError for what cannot be a key. */
+  /** Throws a TypeError if the text cannot be a key. */
   open(key: string): void {
     this.#pets = new PetStore({
       baseUrl: BASE_URL,
       apiKey: key,
-      // The page says itself what is deprecated, so the library need not.
+      // The page itself shows what is deprecated.
       warn: () => undefined,
       ...PATIENCE,
     }).pets;
@@ -38,7 +38,7 @@ export class Session {
   }
 }
 
-/** The key of this tab from before it was loaded again. A browser may forbid storage: then there is none. */
+/** The key that this tab has stored; undefined if there is none or the browser forbids storage. */
 export function storedKey(): string | undefined {
   try {
     return sessionStorage.getItem(STORAGE_NAME) ?? undefined;
@@ -52,11 +52,11 @@ function write(key: string | undefined): void {
     if (key === undefined) sessionStorage.removeItem(STORAGE_NAME);
     else sessionStorage.setItem(STORAGE_NAME, key);
   } catch {
-    // Without storage the key lasts until the page is loaded again.
+    // Without storage, the key is kept until the page is reloaded.
   }
 }
 
-/** Enough of the key to tell it from another, and too little to use it. */
+/** Enough of the key to recognise it, and too little to use it. */
 export function keyHint(key: string): string {
   return `${key.slice(0, 9)}…${key.slice(-4)}`;
 }

@@ -34,7 +34,7 @@ test('sslmode chooses between plain text, encryption, and encryption with a chec
   assert.notEqual(checked.rejectUnauthorized, false);
 });
 
-test('an address that makes no sense is refused in one line, without its password', () => {
+test('an invalid address is refused in one line, without its password', () => {
   for (const url of [
     'mysql://ann:secret@host/pets',
     'postgres://ann:secret@host',

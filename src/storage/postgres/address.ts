@@ -12,25 +12,25 @@ export interface Host {
   port: number;
 }
 
-/** Where a catalogue lives: one database, on one of these hosts. */
+/** One database, on one of these hosts. */
 export interface Address {
   hosts: Host[];
   user: string | undefined;
   password: string | undefined;
   database: string;
   tls: ConnectionOptions | false;
-  /** How it is named to people: everything but the password. */
+  /** For messages: without the user and the password. */
   shown: string;
 }
 
-// Several hosts, separated by commas, are not a URL to the URL class: they are taken apart first.
+// The URL class refuses several hosts separated by commas.
 const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^@/]*)@)?([^/?]*)\/([^/?]+)(?:\?(.*))?$/;
 
 export function parseAddress(url: string): Address {
   const match = URL_PARTS.exec(url);
   if (match === null) {
     throw new StoreUnusable(
-      `the database address is not one of PostgreSQL: DATABASE_URL must read ${EXAMPLE}, with more hosts separated by commas.`,
+      `DATABASE_URL is not the address of a PostgreSQL database: it must read ${EXAMPLE}, with more hosts separated by commas.`,
     );
   }
   const [, credentials = '', hostList = '', database = '', query = ''] = match;
@@ -59,8 +59,8 @@ function parseHost(text: string): Host {
 }
 
 /**
- * TLS as libpq understands `sslmode`, without its two halfway modes: `allow` and `prefer` would go on in
- * plain text whenever somebody in between asks for it.
+ * TLS as in libpq's `sslmode`, without `allow` and `prefer`: an attacker in between could make those two
+ * continue in plain text.
  */
 function parseTls(parameters: URLSearchParams): ConnectionOptions | false {
   const unknown = [...parameters.keys()].filter(
@@ -68,7 +68,7 @@ function parseTls(parameters: URLSearchParams): ConnectionOptions | false {
   );
   if (unknown.length > 0) {
     throw new StoreUnusable(
-      `DATABASE_URL has parameters that mean nothing here (${unknown.join(', ')}): leave them out; sslmode and sslrootcert are known.`,
+      `DATABASE_URL has unknown parameters (${unknown.join(', ')}): remove them; only sslmode and sslrootcert are known.`,
     );
   }
   const given = parameters.get('sslmode') ?? 'disable';
@@ -110,7 +110,7 @@ function decode(text: string): string {
     return decodeURIComponent(text);
   } catch {
     throw new StoreUnusable(
-      'DATABASE_URL has a % that stands for nothing: write a literal % in a name or password as %25.',
+      'DATABASE_URL has a % that encodes nothing: write a literal % in a name or password as %25.',
     );
   }
 }

@@ -1,16 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError, types } from 'pg';
 import type { Address, Host } from './address.ts';
-import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
-import { ConnectionGone, NoAnswer, NotSent } from './faults.ts';
+import {
+  ConnectionGone,
+  NoResponse,
+  NotSent,
+  readOnlyHost,
+  stateOf,
+  UnusableHost,
+} from './errors.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** The server gives a statement up after this long, also when the one who sent it is gone. */
+/** The server ends a statement after this time, also when its client has disconnected. */
 const STATEMENT_TIMEOUT_MS = 3_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
-const GOODBYE_TIMEOUT_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
+/** A notification takes milliseconds. The full time passes only where the host is about to be refused. */
+const NOTIFICATION_TIMEOUT_MS = 3_000;
 const WARNING = '01000';
+const READ_ONLY = '25006';
 
-/** A statement that each connection prepares once, under its name. */
+/** The time by which something must be settled, on the clock of `performance.now()`. */
+export type Deadline = number;
+
+export function deadlineIn(milliseconds: number): Deadline {
+  return performance.now() + milliseconds;
+}
+
+/** 0 once the deadline has passed. */
+export function timeLeftMs(deadline: Deadline): number {
+  return Math.max(0, deadline - performance.now());
+}
+
+/** A statement that each connection prepares once, under its name. Without a name it is not prepared. */
 export interface Statement {
   name: string;
   text: string;
@@ -19,25 +41,16 @@ export interface Statement {
 /** Rows are arrays, in the order of the columns. */
 export type Row = unknown[];
 
-/** One connection: it carries one query at a time. */
-export interface Connection {
-  /** Answers the rows. Past the deadline the connection is destroyed. */
-  query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]>;
-  /** False once it was lost or destroyed. */
-  isUsable(): boolean;
-  /** Called once, when the connection is lost without having been closed. */
-  onLost(listener: () => void): void;
-  close(): Promise<void>;
-  destroy(): void;
-}
+/** What every user but the check of the session needs of a connection. */
+export type Connection = Pick<ClientConnection, 'query' | 'isUsable' | 'close' | 'destroy'>;
 
-// Prepared before anything else runs on a connection. Not sent as start-up parameters, because poolers
-// that stand between us and PostgreSQL refuse those they do not know. Each is set even where it has the
-// right value: what the session has set is not changed by a reload of the server's configuration.
+// Sent first on every connection. These are not start-up parameters, because a pooler refuses parameters it
+// does not know. Each is set even where it has the right value already, because a reload of the server's
+// configuration does not change what the session itself has set.
 //
 // - client_min_messages: the warning that a commit did not reach the standby must arrive here.
 // - synchronous_commit: a create is acknowledged when its commit is on the disk, and on the standby.
-// - search_path: the one schema where the catalogue lives, so that a schema that comes before it on the
+// - search_path: the one schema that holds the catalogue, so that a schema that comes before it on the
 //   search_path, such as one named like the role, cannot replace its tables. A new catalogue is created
 //   where PostgreSQL would create tables, which is public unless the role is configured otherwise.
 const PREPARE_SESSION = `
@@ -51,75 +64,24 @@ const PREPARE_SESSION = `
     JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'petstore_schema'
     WHERE nspname = ANY (current_schemas(false))
   )
-  SELECT array(SELECT schema FROM catalogue ORDER BY schema),
+  SELECT current_setting('transaction_read_only') = 'on',
+         array(SELECT schema FROM catalogue ORDER BY schema),
          set_config('search_path', quote_ident(coalesce(
-           (SELECT min(schema) FROM catalogue), current_schema(), 'public')), false);
-  SHOW transaction_read_only`;
-
-/** A server that answers, but takes no writes: a standby, or one that was fenced off. */
-export class ReadOnlyServer extends Error {
-  constructor() {
-    super('it is a standby, or takes no writes');
-    this.name = 'ReadOnlyServer';
-  }
-}
-
-/** The search_path leads to several catalogues. Taking the first would depend on who added a schema last. */
-export class SeveralCatalogues extends Error {
-  constructor(schemas: string[]) {
-    super(
-      `has a catalogue in each of the schemas ${schemas.join(', ')}: name one of them with ALTER ROLE … SET search_path`,
-    );
-    this.name = 'SeveralCatalogues';
-  }
-}
-
-function newClient(
-  { user, password, database, tls }: Address,
-  { host, port }: Host,
-  queryTimeoutMs?: number,
-): Client {
-  return new Client({
-    host,
-    port,
-    user,
-    password,
-    database,
-    ssl: tls,
-    application_name: 'petstore',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
-    ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs }),
-  });
-}
-
-/** Connects the driver itself to one host, of whatever kind: for questions about the host. */
-export async function openClient(
-  address: Address,
-  host: Host,
-  queryTimeoutMs: number,
-): Promise<Client> {
-  const client = newClient(address, host, queryTimeoutMs);
-  // A listener always: an error of an idle connection would otherwise end the process.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return client;
-  } catch (error) {
-    client.connection.stream.destroy();
-    throw error;
-  }
-}
+           (SELECT min(schema) FROM catalogue), current_schema(), 'public')), false)`;
 
 /** Connects to one host, and resolves only when it can be written to. */
 export async function openConnection(address: Address, host: Host): Promise<Connection> {
-  const client = newClient(address, host);
-  // Integers of 64 bits are read exactly, on our own connections and nobody else's.
-  client.setTypeParser(types.builtins.INT8, BigInt);
-  const connection = new ClientConnection(client);
+  const connection = await connect(address, host);
   try {
-    await connection.start();
+    const [row] = await ask(connection, PREPARE_SESSION);
+    const [isReadOnly, schemas] = row as [boolean, string[]];
+    if (isReadOnly) throw readOnlyHost();
+    // Choosing the first would depend on which schema was added last.
+    if (schemas.length > 1) {
+      throw new UnusableHost(
+        `has a catalogue in each of the schemas ${schemas.join(', ')}: name one of them with ALTER ROLE … SET search_path`,
+      );
+    }
     return connection;
   } catch (error) {
     connection.destroy();
@@ -127,95 +89,162 @@ export async function openConnection(address: Address, host: Host): Promise<Conn
   }
 }
 
-class ClientConnection implements Connection {
-  readonly #client: Client;
-  #isUsable = false;
-  #isBusy = false;
-  #isDoubtful = false;
-  #lostListener: (() => void) | undefined;
+/** Sends a query about the host itself. */
+export function ask(connection: Connection, text: string): Promise<Row[]> {
+  return connection.query({ name: '', text }, [], deadlineIn(CONNECT_TIMEOUT_MS));
+}
 
-  constructor(client: Client) {
-    this.#client = client;
-    // A listener always: an error of an idle connection would otherwise end the process.
-    client.on('error', () => this.#lose());
-    client.on('end', () => this.#lose());
-    // The one warning our statements can meet: a commit stopped waiting for its standby, because somebody
-    // cancelled it by hand. PostgreSQL calls that a success; whoever asked for two copies would not.
+/** Connects to one host, whether or not it takes writes, and leaves the session as it is. */
+export async function connect(address: Address, host: Host): Promise<ClientConnection> {
+  const connection = new ClientConnection(address, host);
+  try {
+    await connection.client.connect();
+    return connection;
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+/** One connection. It carries one query at a time. */
+class ClientConnection {
+  readonly client: Client;
+  #isUsable = true;
+  #isDoubtful = false;
+
+  constructor({ user, password, database, tls }: Address, { host, port }: Host) {
+    const client = new Client({
+      host,
+      port,
+      user,
+      password,
+      database,
+      ssl: tls,
+      application_name: 'petstore',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    });
+    this.client = client;
+    // 64-bit integers are read exactly, on these connections only.
+    client.setTypeParser(types.builtins.INT8, BigInt);
+    // Without a listener, an error on an idle connection would end the process.
+    client.on('error', () => (this.#isUsable = false));
+    client.on('end', () => (this.#isUsable = false));
+    // The only warning these statements can cause: a commit stopped waiting for its standby, because somebody
+    // cancelled the wait. PostgreSQL reports success, but the second copy does not exist.
     client.on('notice', ({ code }) => {
       if (code === WARNING) this.#isDoubtful = true;
     });
   }
 
-  async start(): Promise<void> {
-    const deadline = deadlineIn(CONNECT_TIMEOUT_MS);
-    await this.#client.connect();
-    this.#isUsable = true;
-    const prepared = this.#client.query<Row>({ text: PREPARE_SESSION, rowMode: 'array' });
-    // One result a statement, which the types of the driver do not tell.
-    const results = (await this.#inTime(prepared, deadline)) as unknown as { rows: Row[] }[];
-    if (results.at(-1)?.rows[0]?.[0] !== 'off') throw new ReadOnlyServer();
-    const schemas = results.at(-2)?.rows[0]?.[0] as string[];
-    if (schemas.length > 1) throw new SeveralCatalogues(schemas);
-  }
-
+  /** Resolves to the rows of the (last) statement. Past the deadline the connection is destroyed. */
   async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
     if (!this.#isUsable) throw new ConnectionGone();
-    if (timeLeftMs(deadline) === 0) throw new NotSent('its time was over before it was sent');
-    if (this.#isBusy) throw new NotSent('the connection is busy with another query');
-    this.#isBusy = true;
+    const timeoutMs = timeLeftMs(deadline);
+    if (timeoutMs === 0) throw new NotSent('its time was over before it was sent');
     this.#isDoubtful = false;
+    // The driver has a time limit per query, and several results for several statements; its types have neither.
+    const query = { name, text, values, rowMode: 'array' as const, query_timeout: timeoutMs };
     try {
-      const sent = this.#client.query<Row>({ name, text, values, rowMode: 'array' });
-      const result = await this.#inTime(sent, deadline);
-      if (this.#isDoubtful) throw new NoAnswer('it may not have reached the standby');
-      // Several statements in one text give several results; nobody reads those.
-      return Array.isArray(result) ? [] : result.rows;
+      const result = await this.client.query<Row>(query);
+      if (this.#isDoubtful) throw new NoResponse('it may not have reached the standby');
+      return (Array.isArray(result) ? (result as (typeof result)[]).at(-1) : result)?.rows ?? [];
     } catch (error) {
-      if (error instanceof DatabaseError || error instanceof NoAnswer) throw error;
+      if (error instanceof DatabaseError || error instanceof NoResponse) throw error;
       this.destroy();
-      throw new NoAnswer('the connection ended before the answer', { cause: error });
-    } finally {
-      this.#isBusy = false;
+      throw new NoResponse((error as Error).message, { cause: error });
     }
   }
 
+  /** False once the connection was lost, closed or destroyed. */
   isUsable(): boolean {
     return this.#isUsable;
   }
 
-  onLost(listener: () => void): void {
-    this.#lostListener = listener;
-  }
-
   async close(): Promise<void> {
     this.#isUsable = false;
-    const timer = setTimeout(() => this.destroy(), GOODBYE_TIMEOUT_MS);
-    await this.#client.end();
+    const timer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS);
+    await this.client.end();
     clearTimeout(timer);
   }
 
-  /** A late answer can reach nobody: the socket is gone, and no caller is ever given this one again. */
+  [Symbol.dispose](): void {
+    void this.close();
+  }
+
+  /** Closes the socket, so that a late response reaches no caller. */
   destroy(): void {
     this.#isUsable = false;
-    this.#client.connection.stream.destroy();
+    this.client.connection.stream.destroy();
   }
+}
 
-  #lose(): void {
-    if (!this.#isUsable) return;
-    this.#isUsable = false;
-    this.#lostListener?.();
+/** Runs `work` in a transaction, which is rolled back if `work` throws. `run` sends a text on the connection. */
+export async function inTransaction<Result>(
+  connection: Connection,
+  run: (text: string) => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await run('BEGIN');
+  try {
+    const result = await work();
+    await run('COMMIT');
+    return result;
+  } catch (error) {
+    // The server rolls back what a lost connection leaves behind.
+    await run('ROLLBACK').catch(() => connection.destroy());
+    throw error;
   }
+}
 
-  async #inTime<Result>(answer: Promise<Result>, deadline: Deadline): Promise<Result> {
-    const { promise: silence, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      this.destroy();
-      reject(new NoAnswer('no answer in time'));
-    }, timeLeftMs(deadline));
-    try {
-      return await Promise.race([answer, silence]);
-    } finally {
-      clearTimeout(timer);
-    }
+/**
+ * Throws where a connection has no session of its own, as behind PgBouncer with `pool_mode = transaction`
+ * or `statement`: the settings of the session would be lost, durability among them.
+ *
+ * Comparing sessions between statements is not enough, because an idle pooler assigns the same session
+ * again. A notification shows it every time: an idle connection receives one only while a session belongs
+ * to it.
+ */
+export async function requireOwnSession(address: Address, host: Host): Promise<void> {
+  using listener = await connect(address, host);
+  const session = await sessionOf(listener);
+  // PostgreSQL names its process when a connection begins; a pooler invents a number.
+  if (session === (listener.client as unknown as { processID: number | null }).processID) return;
+  using notifier = await connect(address, host);
+  const isShared =
+    session === (await sessionOf(notifier)) ||
+    !(await receives(listener, notifier, `petstore_${String(session)}`));
+  if (!isShared) return;
+  throw new UnusableHost(
+    'is a pooler whose connections share sessions: it must give each its own, in PgBouncer with pool_mode = session',
+  );
+}
+
+async function sessionOf(connection: Connection): Promise<unknown> {
+  const [row] = await ask(connection, 'SELECT pg_backend_pid()');
+  return row?.[0];
+}
+
+async function receives(
+  listener: ClientConnection,
+  notifier: Connection,
+  channel: string,
+): Promise<boolean> {
+  const { promise: received, resolve } = Promise.withResolvers<boolean>();
+  listener.client.on('notification', () => resolve(true));
+  try {
+    await ask(listener, `LISTEN ${channel}`);
+  } catch (error) {
+    if (stateOf(error) === READ_ONLY) throw readOnlyHost();
+    // Another engine, which has no notifications: its sessions differ, and no more can be checked.
+    if (stateOf(error) !== undefined) return true;
+    throw error;
   }
+  // The notification is not for standbys, so one that is away must not delay the start.
+  await ask(
+    notifier,
+    `SELECT set_config('synchronous_commit', 'local', true), pg_notify('${channel}', '')`,
+  );
+  return Promise.race([received, sleep(NOTIFICATION_TIMEOUT_MS, false, { ref: false })]);
 }

@@ -2,66 +2,49 @@ import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
 import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
 import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
 import { parseAddress } from './address.ts';
-import type { Connection, Row } from './connection.ts';
-import { deadlineIn } from './deadline.ts';
+import { deadlineIn, inTransaction, type Connection, type Row } from './connection.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 
-/** A copy has time: nobody waits for an answer, and a statement may have much to do. */
+/** No request waits for a copy, and one statement may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
+const API_KEY_TYPES = 'text text text text bigint bigint bigint bigint';
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Opens a database to copy from. Others may go on writing: the snapshot stays as it is. */
+/** Opens a database to copy from. Other programs may keep writing: the snapshot does not change. */
 export async function openPostgresSource(url: string): Promise<CopySource> {
   const { connection, run } = await open(url);
   await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  // The snapshot is that of the first read.
+  // The first read takes the snapshot.
   await run('SELECT FROM pet_counter');
   return readerOf(connection, run);
 }
 
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   const { connection, run } = await open(url);
+  /** Inserts many rows with one statement, which takes one array per column. */
+  async function insert(table: string, columns: string, types: string, rows: Row[]): Promise<void> {
+    const arrays = types.split(' ').map((type, index) => `$${index + 1}::${type}[]`);
+    const values = arrays.map((_, index) => rows.map((row) => row[index]));
+    await run(`INSERT INTO ${table} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
+  }
   return {
     ...readerOf(connection, run),
     mark: (source) =>
-      inTransaction(run, async () => {
+      inTransaction(connection, run, async () => {
         await run('CREATE TABLE unfinished_copy (source text NOT NULL)');
         await run('INSERT INTO unfinished_copy VALUES ($1)', [source]);
       }),
-    async writePets(rows) {
-      await run(
-        `INSERT INTO pets (${PET_COLUMNS})
-         SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[])`,
-        columnsOf(rows, 4),
-      );
-    },
+    writePets: (rows) => insert('pets', PET_COLUMNS, 'bigint text bigint text', rows),
     finish: (work) =>
-      inTransaction(run, async () => {
+      inTransaction(connection, run, async () => {
         await work({
-          async writeKeys(rows) {
-            await run(
-              `INSERT INTO api_keys (${API_KEY_COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[],
-                                    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])`,
-              columnsOf(rows, 8),
-            );
-          },
-          async writeClaims(rows) {
-            await run(
-              `INSERT INTO idempotency_keys (${CLAIM_COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])`,
-              columnsOf(rows, 5),
-            );
-          },
-          async writeImports(rows) {
-            await run(
-              `INSERT INTO imports (${IMPORT_COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])`,
-              columnsOf(rows, 5),
-            );
-          },
+          writeKeys: (rows) => insert('api_keys', API_KEY_COLUMNS, API_KEY_TYPES, rows),
+          writeClaims: (rows) =>
+            insert('idempotency_keys', CLAIM_COLUMNS, 'text text text bigint bigint', rows),
+          writeImports: (rows) =>
+            insert('imports', IMPORT_COLUMNS, 'text bigint bigint bigint bigint', rows),
           async setLastId(id) {
             await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
           },
@@ -116,20 +99,4 @@ function readerOf(connection: Connection, run: Run): CatalogueReader {
     unfinishedCopyOf: () => unfinishedCopyOf(connection),
     close: () => connection.close(),
   };
-}
-
-async function inTransaction(run: Run, work: () => Promise<void>): Promise<void> {
-  await run('BEGIN');
-  try {
-    await work();
-    await run('COMMIT');
-  } catch (error) {
-    await run('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
-}
-
-/** Rows as one array a column, which is how a statement takes many rows at once. */
-function columnsOf(rows: readonly unknown[][], columns: number): unknown[][] {
-  return Array.from({ length: columns }, (_, column) => rows.map((row) => row[column]));
 }

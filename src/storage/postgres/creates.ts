@@ -3,8 +3,8 @@ import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { petOfRow, type PetRow } from '../rows.ts';
-import type { Deadline } from './deadline.ts';
-import { faultOf, isRepeatable, unavailable } from './faults.ts';
+import type { Deadline } from './connection.ts';
+import { faultOf, isRepeatable, unavailable } from './errors.ts';
 import type { Pool } from './pool.ts';
 import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS } from './statements.ts';
 

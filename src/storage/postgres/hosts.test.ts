@@ -1,5 +1,5 @@
 // Which of several hosts is used when more than one takes writes: two real servers, of which the second is
-// promoted while the first lives on, as happens when a cluster manager dies and its PostgreSQL does not.
+// promoted while the first keeps running, as happens when only the cluster manager of a primary dies.
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -14,7 +14,7 @@ const POLL_MS = 50;
 /** Far more than the two seconds that are promised, for a busy machine. */
 const PATIENCE_MS = 30_000;
 
-test('a primary that was replaced but lives on is left: creates, reads, revoked keys and readiness follow the new one', async (context) => {
+test('a replaced primary that keeps running is no longer used: creates, reads, revoked keys and readiness follow the new one', async (context) => {
   const { replaced, promoted, url } = await startPair(context, { isSynchronous: false });
   const service = await startTestService({
     name: 'two hosts',
@@ -50,7 +50,7 @@ test('a primary that was replaced but lives on is left: creates, reads, revoked 
     async () => (await service.send('/pets', { headers: { authorization } })).status === 401,
   );
 
-  // The newest one is gone: the replaced one still takes writes, and must not be gone back to.
+  // The newest one is down. The replaced one still takes writes, and must not be used again.
   await promoted.stop('fast');
   await until(async () => !(await isReady()));
   assert.equal(await create('lost'), 503);
@@ -61,7 +61,7 @@ test('a primary that was replaced but lives on is left: creates, reads, revoked 
   assert.equal(await create('again'), 201);
 });
 
-test('creates that hang in the synchronous wait of a replaced primary go on at the new one, and a new process begins there', async (context) => {
+test('creates that wait for the standby of a replaced primary succeed on the new one, and a new process starts there', async (context) => {
   const { replaced, promoted, url } = await startPair(context, { isSynchronous: true });
   const store = await openPostgresStore(url);
   context.after(() => store.close());
@@ -86,7 +86,7 @@ test('creates that hang in the synchronous wait of a replaced primary go on at t
   assert.equal(await countOf(replaced, 'other'), 0);
 });
 
-test('a single host is not watched: no session is open but those that serve', async () => {
+test('a single host is not watched: the only open sessions are those of the pool', async () => {
   const server = await PostgresServer.start();
   try {
     const store = await openPostgresStore(server.url());

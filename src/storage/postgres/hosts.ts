@@ -1,33 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseError } from 'pg';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
-import { openConnection, ReadOnlyServer, type Connection } from './connection.ts';
-import { NotSent, stateOf } from './faults.ts';
-import { NoHost, ReplacedPrimary, type HostFault } from './host-faults.ts';
-import { HostProbe } from './host-probe.ts';
-import { requireOwnSession } from './own-session.ts';
+import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
+import { NoHost, NotSent, readOnlyHost, stateOf, UnusableHost, type HostFault } from './errors.ts';
 
 const SESSION_ENDED = '57P01';
-/** Half of the two seconds within which a process has left a primary that was replaced. */
+/** Half of the two seconds within which a process must leave a replaced primary. */
 const WATCH_INTERVAL_MS = 1_000;
 
+/** The WAL file name begins with the timeline in 8 hexadecimal digits. */
+const TIMELINE_DIGITS = 8;
+
 /**
- * Knows which of the hosts to use: of those that take writes, the one with the highest timeline. A primary
- * that was replaced may live on and go on taking writes, so that only the hosts together can tell. Once
- * a newer one was seen, an older one is not used again, even while the newer one is away.
+ * NULL where writes are refused, otherwise a name that begins with the timeline, which each promotion
+ * raises. pg_control_checkpoint() would report the old timeline until the next checkpoint.
+ */
+const WAL_FILE = `
+  SELECT CASE WHEN current_setting('transaction_read_only') = 'off'
+              THEN pg_walfile_name(pg_current_wal_lsn()) END`;
+
+/** For engines that speak the protocol without these functions: all hosts have the same timeline. */
+const READ_ONLY = `SELECT CASE WHEN current_setting('transaction_read_only') = 'off' THEN '0' END`;
+
+/** What one host last reported of itself. */
+type HostState =
+  | { kind: 'writable'; timeline: number }
+  | { kind: 'read_only' }
+  | { kind: 'silent'; error: unknown };
+
+/** Asks one host whether it takes writes, on a connection of its own that stays open in between. */
+class HostProbe {
+  readonly host: Host;
+  state: HostState = { kind: 'silent', error: new Error('it was not asked yet') };
+  readonly #address: Address;
+  #connection: Connection | undefined;
+  #asking: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(address: Address, host: Host) {
+    this.#address = address;
+    this.host = host;
+  }
+
+  /** Brings `state` up to date; never throws. Simultaneous callers share one query. */
+  ask(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    this.#asking ??= this.#ask();
+    return this.#asking;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    void this.#connection?.close();
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      if (this.#connection?.isUsable() !== true) {
+        this.#connection = await connect(this.#address, this.host);
+      }
+      this.state = await readState(this.#connection);
+    } catch (error) {
+      this.state = { kind: 'silent', error };
+      this.#connection?.destroy();
+    }
+    this.#asking = undefined;
+    if (this.#isClosed) this.close();
+  }
+}
+
+async function readState(connection: Connection): Promise<HostState> {
+  const [row] = await ask(connection, WAL_FILE).catch((error: unknown) => {
+    if (!(error instanceof DatabaseError)) throw error;
+    return ask(connection, READ_ONLY);
+  });
+  const name = row?.[0] as string | null;
+  if (name === null) return { kind: 'read_only' };
+  return { kind: 'writable', timeline: Number.parseInt(name.slice(0, TIMELINE_DIGITS), 16) };
+}
+
+/**
+ * Chooses the host to use: of those that take writes, the one with the highest timeline. A replaced primary
+ * may keep running and accepting writes, so the choice needs the state of all hosts. Once a newer primary
+ * was seen, an older one is not used again, even while the newer one is down.
  *
  * A single host is neither asked nor watched.
  */
 export class Hosts {
   readonly #address: Address;
   readonly #probes: HostProbe[];
-  /** Whether connections to a host have sessions of their own: checked once, by the first of them. */
+  /** Whether connections to a host have sessions of their own: checked by the first one only. */
   readonly #sessionChecks = new Map<Host, Promise<void>>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #closing = new AbortController();
   #current: Host | undefined;
   /** The highest timeline seen on a host that took writes. */
   #timeline = 0;
   #onMoved = (): void => undefined;
-  #isClosed = false;
 
   constructor(address: Address) {
     const { hosts } = address;
@@ -36,7 +105,7 @@ export class Hosts {
     if (hosts.length === 1) this.#current = hosts[0];
   }
 
-  /** Opens a connection to the current host, or to the one that has taken its place. */
+  /** Opens a connection to the current host, or to the one that has replaced it. */
   async open(): Promise<Connection> {
     let fault: HostFault | undefined;
     for (let attempt = 1; attempt <= 2; attempt += 1) {
@@ -53,48 +122,42 @@ export class Hosts {
     throw new NoHost(this.#faults(fault), this.#address);
   }
 
-  /** Asks every host now, and moves if another one than the current is the newest. Never throws. */
+  /** Asks every host now, and moves if the current one is no longer the newest. Never throws. */
   async ask(): Promise<void> {
     await Promise.all(this.#probes.map((probe) => probe.ask()));
     this.#choose();
   }
 
-  /** From now on `onMoved` tells that every connection opened so far must be given up. */
+  /** Asks the hosts from now on. `onMoved` is called when every connection opened so far must be destroyed. */
   watch(onMoved: () => void): void {
     this.#onMoved = onMoved;
-    for (const probe of this.#probes) this.#askLater(probe);
+    for (const probe of this.#probes) void this.#askRepeatedly(probe);
   }
 
   close(): void {
-    this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#closing.abort();
     for (const probe of this.#probes) probe.close();
   }
 
-  /** Each host in its own time: one that gives no response must not hold up the others. */
-  #askLater(probe: HostProbe): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      void this.#askAndRepeat(probe);
-    }, WATCH_INTERVAL_MS);
-    this.#timers.add(timer);
-  }
-
-  async #askAndRepeat(probe: HostProbe): Promise<void> {
-    await probe.ask();
-    this.#choose();
-    if (!this.#isClosed) this.#askLater(probe);
+  /** Each host has its own loop: one that gives no response must not delay the others. */
+  async #askRepeatedly(probe: HostProbe): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await sleep(WATCH_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+      await probe.ask();
+      this.#choose();
+    }
   }
 
   #choose(): void {
-    if (this.#isClosed || this.#probes.length === 0) return;
+    if (this.#closing.signal.aborted || this.#probes.length === 0) return;
     const timelines = this.#probes.map(({ state }) => timelineOf(state));
     this.#timeline = Math.max(this.#timeline, ...timelines);
     const newest = this.#probes.filter(({ state }) => timelineOf(state) === this.#timeline);
     const current = this.#probes.find(({ host }) => host === this.#current);
     if (current !== undefined && newest.includes(current)) return;
     const next = newest[0]?.host;
-    // One that gives no response may be slow. Whether it can be used shows when it is.
+    // A host without a response may only be slow: the next query shows whether it can be used.
     if (next === undefined && current?.state.kind === 'silent') return;
     if (next === this.#current) return;
     this.#current = next;
@@ -105,10 +168,10 @@ export class Hosts {
     const connection = await this.#openSession(host);
     if (host === this.#current) return connection;
     connection.destroy();
-    throw new NotSent('another host has taken its place');
+    throw new NotSent('another host has replaced it');
   }
 
-  /** A session may be ended by hand while it is being opened, by a server that would take the next one. */
+  /** An administrator may end a session while it is being opened; the server accepts the next one. */
   async #openSession(host: Host): Promise<Connection> {
     try {
       return await this.#openOnce(host);
@@ -136,18 +199,21 @@ export class Hosts {
       if (host === fault?.host) return [fault];
       const state = this.#probes.find((probe) => probe.host === host)?.state;
       if (state?.kind === 'silent') return [{ host, error: state.error }];
-      if (state?.kind === 'read_only') return [{ host, error: new ReadOnlyServer() }];
+      if (state?.kind === 'read_only') return [{ host, error: readOnlyHost() }];
       if (state === undefined || state.timeline === this.#timeline) return [];
-      return [{ host, error: new ReplacedPrimary(state.timeline, this.#timeline) }];
+      const error = new UnusableHost(
+        `was replaced by a newer primary (its timeline is ${state.timeline}, and ${this.#timeline} was seen): start the newer one, or restart this program to use the older one`,
+      );
+      return [{ host, error }];
     });
   }
 }
 
-function timelineOf(state: HostProbe['state']): number {
+function timelineOf(state: HostState): number {
   return state.kind === 'writable' ? state.timeline : -1;
 }
 
-/** The first connection of a program: without it there is nothing to start with. */
+/** Opens the first connection of a program, which cannot start without it. */
 export async function openFirst(hosts: Hosts): Promise<Connection> {
   try {
     return await hosts.open();

@@ -46,11 +46,11 @@ test('a port where nobody listens is named, and so is each host of several', asy
   assert.match(message, /nobody listens at 127\.0\.0\.1:1: .*; nobody listens at 127\.0\.0\.1:2: /);
 });
 
-test('a server without TLS is named when TLS is asked for', async () => {
+test('a server without TLS is named when TLS is required', async () => {
   assert.match(await refusalOf(`${server.url()}?sslmode=require`), /does not offer TLS/);
 });
 
-test('a server that takes no writes is refused, and passed over where another takes them', async () => {
+test('a read-only server is refused, and skipped where another host takes writes', async () => {
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
   assert.match(await refusalOf(server.url(database)), /takes no writes/);
@@ -89,14 +89,14 @@ test("another program's tables are refused and left alone", async () => {
   assert.deepEqual(await server.query('SELECT * FROM pets', database), []);
 });
 
-test('a user who may not create tables is told so', async () => {
+test('a user without the right to create tables is refused, and the right is named', async () => {
   const database = await server.createDatabase();
   await server.query(`CREATE ROLE guest LOGIN PASSWORD '${TEST_PASSWORD}'`, database);
   const url = server.url(database).replace('petstore:', 'guest:');
   assert.match(await refusalOf(url), /permission denied .* allowed to create tables/);
 });
 
-test('a user who may read and not write is told what is missing', async () => {
+test('a user who may only read is refused, and the missing rights are named', async () => {
   const database = await server.createDatabase();
   await (await openPostgresStore(server.url(database))).close();
   await server.query(
@@ -148,7 +148,7 @@ test('of ten processes that start at once on an empty database, one sets it up',
   }
 });
 
-test('TLS: sslmode=require encrypts, and the verifying modes only trust what they were given', async () => {
+test('TLS: sslmode=require encrypts, and the verifying modes trust only the given certificate', async () => {
   const secure = await PostgresServer.start();
   try {
     const { certificate, key } = newCertificate();

@@ -134,7 +134,7 @@ async function refusalOf(url: string): Promise<string> {
   } catch (error) {
     assert.ok(error instanceof StoreUnusable, String(error));
     assert.ok(!error.message.includes('\n'), error.message);
-    assert.ok(!error.message.includes('does not answer as PostgreSQL does'), error.message);
+    assert.ok(!error.message.includes('does not respond as PostgreSQL does'), error.message);
     return error.message;
   }
   return assert.fail('it was opened');

@@ -1,21 +1,28 @@
-import type { Connection, Row, Statement } from './connection.ts';
-import { deadlineIn, timeLeftMs, type Deadline } from './deadline.ts';
-import { faultOf, NotSent, overloaded } from './faults.ts';
+import {
+  deadlineIn,
+  timeLeftMs,
+  type Connection,
+  type Deadline,
+  type Row,
+  type Statement,
+} from './connection.ts';
+import { faultOf, NotSent, type Fault } from './errors.ts';
 
-/** Who may wait for a connection at once. Beyond it a caller hears `overloaded` immediately. */
-const WAITING_MAX = 10_000;
 /** After a refused connection, while others work, the next attempt waits this long. */
 const REOPEN_DELAY_MS = 1_000;
 
-interface Waiting {
+interface WaitingCaller {
   resolve: (connection: Connection) => void;
   reject: (reason: Error) => void;
   timer: NodeJS.Timeout;
 }
 
 /**
- * The connections of one process. Each is lent to one caller at a time, and one whose answer did not
- * come is never lent again.
+ * The connections of one process. Each is used by one caller at a time, and is not used again after a query
+ * without a response.
+ *
+ * The number of waiting callers needs no limit here, because the callers are limited: one batch of creates,
+ * the queries of SharedReads, and writes of keys and imports, which are sent one after the other.
  */
 export class Pool {
   readonly connectionsMax: number;
@@ -23,14 +30,14 @@ export class Pool {
   readonly #onNoResponse: () => void;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  /** Lent now, and not to be lent again. */
+  /** Closed as soon as nobody uses them. */
   readonly #retired = new WeakSet<Connection>();
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingCaller>();
   #opening = 0;
   #reopenAt: Deadline = 0;
   #isClosed = false;
 
-  /** `onNoResponse` is called when a connection ended before the response to what was sent on it. */
+  /** `onNoResponse` is called when a connection ended before the response to a query. */
   constructor(
     open: () => Promise<Connection>,
     connectionsMax: number,
@@ -45,7 +52,7 @@ export class Pool {
     return this.run(deadline, (connection) => connection.query(statement, values, deadline));
   }
 
-  /** Lends a connection for several queries in a row, until the promise of `work` settles. */
+  /** Reserves a connection for several queries, until the promise of `work` settles. */
   async run<Result>(
     deadline: Deadline,
     work: (connection: Connection) => Promise<Result>,
@@ -54,41 +61,37 @@ export class Pool {
     try {
       return await work(connection);
     } catch (error) {
-      this.#distrust(connection, error);
+      this.#retire(connection, faultOf(error));
       throw error;
     } finally {
       this.#release(connection);
     }
   }
 
-  /** Ends every connection now, those in use too: a response from a replaced server must reach nobody. */
-  retireAll(): void {
-    for (const connection of this.#all) {
-      connection.destroy();
-      this.#forget(connection);
-    }
+  /** Ends every connection now, also during a query: a response from a replaced server must reach no caller. */
+  destroyAll(): void {
+    for (const connection of this.#all) connection.destroy();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#rejectWaiting(new NotSent('the store is closed'));
-    const closing = [...this.#all];
-    this.#all.clear();
-    await Promise.all(closing.map((connection) => connection.close()));
+    await Promise.all([...this.#all].map((connection) => connection.close()));
   }
 
-  #acquire(deadline: Deadline): Promise<Connection> {
-    if (this.#isClosed) return Promise.reject(new NotSent('the store is closed'));
-    const idle = this.#idle.pop();
-    if (idle !== undefined) return Promise.resolve(idle);
-    if (this.#waiting.size >= WAITING_MAX) return Promise.reject(overloaded('queries'));
+  async #acquire(deadline: Deadline): Promise<Connection> {
+    if (this.#isClosed) throw new NotSent('the store is closed');
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      if (idle.isUsable()) return idle;
+      this.#all.delete(idle);
+    }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#waiting.delete(waiting);
+        this.#waiting.delete(caller);
         reject(new NotSent('no connection in time'));
       }, timeLeftMs(deadline));
-      const waiting = { resolve, reject, timer };
-      this.#waiting.add(waiting);
+      const caller = { resolve, reject, timer };
+      this.#waiting.add(caller);
       this.#openMore();
     });
   }
@@ -96,7 +99,8 @@ export class Pool {
   #release(connection: Connection): void {
     if (!connection.isUsable() || this.#isClosed || this.#retired.has(connection)) {
       connection.destroy();
-      this.#forget(connection);
+      this.#all.delete(connection);
+      this.#openMore();
       return;
     }
     const [next] = this.#waiting;
@@ -109,34 +113,24 @@ export class Pool {
     next.resolve(connection);
   }
 
-  /** Decides which connections an error has made worthless. */
-  #distrust(connection: Connection, error: unknown): void {
-    const fault = faultOf(error);
+  /** Replaces the connections that a fault has made useless. */
+  #retire(connection: Connection, fault: Fault): void {
     if (fault !== 'unknown' && fault !== 'read_only' && fault !== 'stale_plan') return;
     connection.destroy();
     if (fault === 'unknown') this.#onNoResponse();
-    // Those in use reach the same server, which would go on answering reads with what it knew; or have
-    // prepared the same plans. Lent again, they could fail every attempt of one caller.
-    if (fault !== 'unknown') for (const other of this.#all) this.#retired.add(other);
-    // When one connection fell silent, was cut, or reached a server that takes no writes, the idle ones
-    // are most likely no better: new ones find the server that works now.
+    // All connections reach the same read-only server, or have prepared the same plans. A caller that got
+    // another of them could fail at every attempt, or read what the server no longer updates.
+    else for (const other of this.#all) this.#retired.add(other);
+    // The idle ones most likely reach the same server as a lost one. Those in use show it themselves.
     for (const idle of this.#idle.splice(0)) {
       idle.destroy();
-      this.#forget(idle);
+      this.#all.delete(idle);
     }
-  }
-
-  #forget(connection: Connection): void {
-    this.#all.delete(connection);
-    const index = this.#idle.indexOf(connection);
-    if (index !== -1) this.#idle.splice(index, 1);
-    if (this.#waiting.size > 0) this.#openMore();
   }
 
   #openMore(): void {
     const isFull = this.#all.size + this.#opening >= this.connectionsMax;
-    const isWaitedFor = this.#opening < this.#waiting.size;
-    if (isFull || !isWaitedFor || this.#isClosed) return;
+    if (isFull || this.#opening >= this.#waiting.size || this.#isClosed) return;
     if (this.#all.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
     this.#opening += 1;
     this.#open().then(
@@ -147,20 +141,15 @@ export class Pool {
 
   #opened(connection: Connection): void {
     this.#opening -= 1;
-    if (this.#isClosed) {
-      connection.destroy();
-      return;
-    }
     this.#all.add(connection);
-    connection.onLost(() => this.#forget(connection));
     this.#release(connection);
   }
 
-  /** Callers that others' connections will serve keep waiting; without any, they need not. */
+  /** Callers continue to wait while a connection is open or being opened. */
   #notOpened(error: unknown): void {
     this.#opening -= 1;
     this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
-    if (this.#all.size > 0) return;
+    if (this.#all.size + this.#opening > 0) return;
     this.#rejectWaiting(new NotSent('the database cannot be reached', { cause: error }));
   }
 

@@ -1,11 +1,11 @@
-// What the store does when PostgreSQL misbehaves while it is in use. The drills do it under load.
+// What the store does when PostgreSQL fails while it is in use. The drills do the same under load.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { PostgresServer } from '../../../test/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -27,7 +27,7 @@ after(() => server.close());
 
 test('creates that collide with others are sent again until they succeed', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
-  // A sequence keeps its value also when the transaction is undone: it counts the attempts.
+  // A rollback does not reset a sequence: it counts the attempts.
   await server.query(
     `CREATE SEQUENCE attempts;
      CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -87,7 +87,7 @@ test('when the connection is cut, a create is sent again only under a claim', as
   assert.deepEqual(await server.query('SELECT name FROM pets', database), [['claimed']]);
 });
 
-test('what was stored is not sent again when only a claim beside it was taken by another process', async (context) => {
+test('a stored create is not sent again when another process took the claim of its neighbour', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   const claim = newClaim('taken');
   const locked = await lockCounter(context, database);
@@ -109,7 +109,7 @@ test('what was stored is not sent again when only a claim beside it was taken by
   assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[2]]);
 });
 
-test('a create that the database keeps waiting is refused in time, and reads go on meanwhile', async (context) => {
+test('a create that waits for a lock is refused in time, and reads succeed meanwhile', async (context) => {
   const { store, database } = await openFresh(context);
   const locked = await lockCounter(context, database);
   const began = performance.now();
@@ -121,7 +121,7 @@ test('a create that the database keeps waiting is refused in time, and reads go 
   assert.equal((await store.createPet(REX)).kind, 'created');
 });
 
-test('a commit that somebody keeps from reaching the standby is no success', async (context) => {
+test('a create whose wait for the standby was cancelled by hand is refused', async (context) => {
   const { store, database } = await openFresh(context);
   await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
   await server.query('SELECT pg_reload_conf()');
@@ -157,13 +157,29 @@ test('a commit that somebody keeps from reaching the standby is no success', asy
   }
 });
 
-test('cut idle connections disturb nobody', async (context) => {
+test('calls succeed after idle connections were cut', async (context) => {
   const { store } = await openFresh(context);
   for (let round = 0; round < 3; round += 1) {
     await Promise.all([1n, 2n, 3n, 4n].map((id) => store.findPet(id)));
     assert.ok((await server.endSessions()) > 0);
     assert.equal(await store.findPet(999n), undefined);
   }
+});
+
+test('a server with fewer free connections than the store would use serves every caller', async () => {
+  const database = await server.createDatabase();
+  await server.query(
+    `CREATE ROLE limited LOGIN PASSWORD '${TEST_PASSWORD}' CONNECTION LIMIT 3;
+     GRANT ALL ON SCHEMA public TO limited`,
+    database,
+  );
+  const store = await openPostgresStore(server.url(database).replace('petstore:', 'limited:'));
+  for (let round = 0; round < 3; round += 1) {
+    const reads = Array.from({ length: 200 }, (_, index) => store.findPet(BigInt(index)));
+    const creates = Array.from({ length: 50 }, () => store.createPet(REX));
+    await Promise.all([...reads, ...creates]);
+  }
+  await store.close();
 });
 
 test('when the server takes no more writes, the store moves to the host that does', async () => {
@@ -182,7 +198,7 @@ test('when the server takes no more writes, the store moves to the host that doe
       const [row] = await other.query('SELECT name FROM pets');
       if (row !== undefined) break;
     }
-    // Reads too have left the server that takes no writes.
+    // Reads no longer use the read-only server either.
     assert.equal((await store.findPet(1n))?.name, 'moved');
     await store.close();
   } finally {
@@ -191,18 +207,18 @@ test('when the server takes no more writes, the store moves to the host that doe
   }
 });
 
-test('callers that wait with the same question share a query, and none joins one that was sent', async (context) => {
+test('callers that wait for the same read share a query, and none joins a query already sent', async (context) => {
   const { database } = await openFresh(context);
   const sent: string[] = [];
   const pool = new Pool(() => openCounted(server.url(database), sent), 3);
   const reads = new SharedReads(pool, 4_000);
-  const question = { name: 'question', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.5)' };
+  const count = { name: 'count', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.5)' };
 
-  const first = Array.from({ length: 100 }, () => reads.ask(question, []));
+  const first = Array.from({ length: 100 }, () => reads.query(count, []));
   while (sent.length === 0) await sleep(1);
   await server.query(`INSERT INTO pets VALUES (1, 'Rex', 7, 'sold')`, database);
-  // The first query may still be under way: an answer from it would not know the animal.
-  const second = Array.from({ length: 100 }, () => reads.ask(question, []));
+  // The first query may still be in flight: its result would lack the animal.
+  const second = Array.from({ length: 100 }, () => reads.query(count, []));
   for (const rows of await Promise.all(second)) assert.deepEqual(rows, [[1]]);
   await Promise.all(first);
   assert.equal(sent.length, 2);

@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
 import { pendingMigrations, readMigrations, type Migration } from '../migrate.ts';
-import type { Connection, Row } from './connection.ts';
-import { deadlineIn } from './deadline.ts';
-import { stateOf } from './faults.ts';
+import { deadlineIn, inTransaction, type Connection, type Row } from './connection.ts';
+import { stateOf } from './errors.ts';
 
 const LOOK_TIMEOUT_MS = 4_000;
-/** A migration may have to rewrite a large table; nobody is served meanwhile. */
+/** A migration may have to rewrite a large table. No request is served meanwhile. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 const ATTEMPTS_MAX = 20;
 const ATTEMPT_DELAY_MS = 50;
 
-/** What PostgreSQL may answer to all but one of several processes that create the same table at once. */
+/** The SQLSTATEs that PostgreSQL may give all but one of several processes that create the same table. */
 const RACE_LOST = new Set(['23505', '42P07', '42710', '40001', '40P01', 'XX000']);
 
-/** Brings the schema up to date. Of many processes that start at once, one does it and the others wait. */
+/** Brings the schema up to date. Of several processes that start at once, one does it and the others wait. */
 export async function migrate(connection: Connection, shown: string): Promise<void> {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   for (let attempt = 1; ; attempt += 1) {
@@ -24,7 +23,6 @@ export async function migrate(connection: Connection, shown: string): Promise<vo
       await applyPending(connection, migrations, shown);
       return;
     } catch (error) {
-      await execute(connection, 'ROLLBACK').catch(() => undefined);
       if (error instanceof StoreUnusable) throw error;
       const state = stateOf(error);
       const isRace = state !== undefined && RACE_LOST.has(state);
@@ -34,7 +32,7 @@ export async function migrate(connection: Connection, shown: string): Promise<vo
   }
 }
 
-/** 0 where nothing was ever set up. */
+/** 0 in an empty database. */
 async function readVersion(connection: Connection, shown: string): Promise<number> {
   const [row] = await execute(
     connection,
@@ -58,7 +56,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   );
 }
 
-/** What the statements of the store do with each table. */
+/** The rights that the statements of the store need. */
 const RIGHTS = {
   pets: ['SELECT', 'INSERT'],
   pet_counter: ['SELECT', 'UPDATE'],
@@ -67,7 +65,7 @@ const RIGHTS = {
   imports: ['SELECT', 'INSERT', 'UPDATE'],
 };
 
-/** Refuses a user who could not do everything: without this, the first create would find out. */
+/** Refuses a user who lacks a right now, rather than at the first create. */
 export async function requireRights(connection: Connection, shown: string): Promise<void> {
   const needed = Object.entries(RIGHTS).flatMap(([table, rights]) =>
     rights.map((right) => `('${table}', '${right}')`),
@@ -98,33 +96,27 @@ async function applyPending(
   migrations: Migration[],
   shown: string,
 ): Promise<void> {
-  await execute(
-    connection,
-    `CREATE TABLE IF NOT EXISTS petstore_schema (
-       only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-       version  integer NOT NULL)`,
-  );
-  await execute(
-    connection,
-    'INSERT INTO petstore_schema (version) VALUES (0) ON CONFLICT DO NOTHING',
-  );
-  await execute(connection, 'BEGIN');
-  await execute(connection, `SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
-  // Everybody else who wants to migrate waits here, and then finds it done. A row, because not every
-  // engine that speaks this protocol can lock a table.
-  const [row] = await execute(connection, 'SELECT version FROM petstore_schema FOR UPDATE');
-  const version = Number(row?.[0] ?? 0);
-  for (const { sql } of pendingMigrations(migrations, version, shown)) {
-    await execute(connection, sql);
-  }
-  await execute(connection, `UPDATE petstore_schema SET version = ${migrations.length}`);
-  await execute(connection, 'COMMIT');
+  const run = (text: string) => execute(connection, text);
+  await run(`
+    CREATE TABLE IF NOT EXISTS petstore_schema (
+      only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+      version  integer NOT NULL)`);
+  await run('INSERT INTO petstore_schema (version) VALUES (0) ON CONFLICT DO NOTHING');
+  await inTransaction(connection, run, async () => {
+    await run(`SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+    // Other processes wait here, and then find the migration done. A row is locked, because not every
+    // engine that speaks this protocol can lock a table.
+    const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
+    const version = Number(row?.[0] ?? 0);
+    for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
+    await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
+  });
 }
 
 function execute(connection: Connection, text: string): Promise<Row[]> {
   const isLook = text.startsWith('SELECT') && !text.endsWith('FOR UPDATE');
   const timeout = isLook ? LOOK_TIMEOUT_MS : MIGRATION_TIMEOUT_MS;
-  // Without a name and values it is sent as plain text, so that one text may hold several statements.
+  // Without a name and values it is sent as plain text, which may contain several statements.
   return connection.query({ name: '', text }, [], deadlineIn(timeout));
 }
 

@@ -1,4 +1,4 @@
-// What each session with PostgreSQL settles for itself, whatever the server's configuration says.
+// What each session sets itself, whatever the configuration of the server says.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -11,8 +11,7 @@ import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
-import { openConnection, type Connection } from './connection.ts';
-import { deadlineIn } from './deadline.ts';
+import { deadlineIn, openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
 import { FIND_PET } from './statements.ts';
@@ -79,7 +78,7 @@ test('a finished import is reported as finished only when the standby has it', a
   assert.deepEqual(await store.findImport('file'), to);
 });
 
-test('reads and creates go on when the type of a column was changed under them', async (context) => {
+test('reads and creates succeed after the type of a column was changed', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   await store.createPet(REX, newClaim());
   const readAll = () =>
@@ -91,21 +90,21 @@ test('reads and creates go on when the type of a column was changed under them',
       ...[2, 3, 4, 5, 6, 7].map((count) => store.listPets({ ...ALL, count })),
     ]);
   for (const type of ['varchar(300)', 'text', 'varchar(400)']) {
-    // Together, so that every connection of the pool has prepared what it will be asked again.
+    // Together, so that every connection of the pool has prepared the statements.
     await readAll();
     await server.query(`ALTER TABLE pets ALTER COLUMN name TYPE ${type}`, database);
     for (const pets of await readAll()) assert.deepEqual(pets, [{ ...REX, id: 1n }]);
   }
 });
 
-test('a read goes on when its session has lost what it prepared', async (context) => {
+test('a read succeeds after its session has lost its prepared statements', async (context) => {
   const { database } = await openFresh(context);
   const pool = new Pool(() => openTo(database), 5);
   context.after(() => pool.close());
   const reads = new SharedReads(pool, 4_000);
-  await Promise.all([1n, 2n, 3n].map((id) => reads.ask(FIND_PET, [id])));
+  await Promise.all([1n, 2n, 3n].map((id) => reads.query(FIND_PET, [id])));
   await Promise.all([1, 2, 3].map(() => pool.query(DEALLOCATE_ALL, [], deadlineIn(4_000))));
-  assert.deepEqual(await reads.ask(FIND_PET, [1n]), []);
+  assert.deepEqual(await reads.query(FIND_PET, [1n]), []);
 });
 
 test('a schema named like the role, with tables of its own, does not replace the catalogue', async (context) => {

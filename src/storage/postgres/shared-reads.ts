@@ -1,15 +1,13 @@
-import type { Row, Statement } from './connection.ts';
-import { deadlineIn, type Deadline } from './deadline.ts';
-import { faultOf, isRepeatable, overloaded, unavailable } from './faults.ts';
+import { deadlineIn, type Deadline, type Row, type Statement } from './connection.ts';
+import { isRepeatable, overloaded, withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
 
-/** Who may wait to read at once. Beyond it a caller hears `overloaded` immediately. */
+/** The most callers that wait to read. Any further caller is refused with `overloaded`. */
 const WAITING_MAX = 10_000;
-const ATTEMPTS_MAX = 3;
-/** Connections that reads leave to writes. */
-const CONNECTIONS_LEFT = 2;
+/** One for creates, one for writes of keys and imports. */
+const CONNECTIONS_FOR_WRITES = 2;
 
-interface Question {
+interface WaitingRead {
   statement: Statement;
   values: unknown[];
   deadline: Deadline;
@@ -17,35 +15,35 @@ interface Question {
 }
 
 /**
- * Callers that wait with the same question share one query. It is sent after the last of them has
- * asked, and nobody joins a query that was sent: it might not see what was stored in between.
+ * Callers that wait for the same read share one query. No caller joins a query that was already sent,
+ * because it might not see what was stored in between.
  */
 export class SharedReads {
   readonly #pool: Pool;
   readonly #callTimeoutMs: number;
   readonly #inFlightMax: number;
-  readonly #waiting = new Map<string, Question>();
+  readonly #waiting = new Map<string, WaitingRead>();
   #callersWaiting = 0;
-  #inFlight = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   #isScheduled = false;
 
   constructor(pool: Pool, callTimeoutMs: number) {
     this.#pool = pool;
     this.#callTimeoutMs = callTimeoutMs;
-    this.#inFlightMax = Math.max(1, pool.connectionsMax - CONNECTIONS_LEFT);
+    this.#inFlightMax = Math.max(1, pool.connectionsMax - CONNECTIONS_FOR_WRITES);
   }
 
-  ask(statement: Statement, values: unknown[]): Promise<Row[]> {
+  query(statement: Statement, values: unknown[]): Promise<Row[]> {
     if (this.#callersWaiting >= WAITING_MAX) return Promise.reject(overloaded('reads'));
     return new Promise((resolve, reject) => {
       const name = [statement.name, ...values].join('\n');
-      let question = this.#waiting.get(name);
-      if (question === undefined) {
+      let read = this.#waiting.get(name);
+      if (read === undefined) {
         const deadline = deadlineIn(this.#callTimeoutMs);
-        question = { statement, values, deadline, callers: [] };
-        this.#waiting.set(name, question);
+        read = { statement, values, deadline, callers: [] };
+        this.#waiting.set(name, read);
       }
-      question.callers.push({ resolve, reject });
+      read.callers.push({ resolve, reject });
       this.#callersWaiting += 1;
       this.#schedule();
     });
@@ -61,7 +59,7 @@ export class SharedReads {
     }
   }
 
-  /** Whoever asks in the same turn of the event loop still gets in. */
+  /** Reads of the same turn of the event loop are sent together. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -72,37 +70,29 @@ export class SharedReads {
   }
 
   #sendWaiting(): void {
-    for (const [name, question] of this.#waiting) {
+    for (const [name, read] of this.#waiting) {
       if (this.#inFlight.size >= this.#inFlightMax) return;
       this.#waiting.delete(name);
-      this.#callersWaiting -= question.callers.length;
-      const answered = this.#answer(question).finally(() => {
-        this.#inFlight.delete(answered);
+      this.#callersWaiting -= read.callers.length;
+      const settled = this.#settle(read).finally(() => {
+        this.#inFlight.delete(settled);
         this.#sendWaiting();
       });
-      this.#inFlight.add(answered);
+      this.#inFlight.add(settled);
     }
   }
 
-  async #answer({ statement, values, deadline, callers }: Question): Promise<void> {
+  /** Settles every caller; never throws. */
+  async #settle({ statement, values, deadline, callers }: WaitingRead): Promise<void> {
     try {
-      const rows = await this.#query(statement, values, deadline);
+      const rows = await withRetries(
+        () => this.#pool.query(statement, values, deadline),
+        // A read can be repeated also when the outcome of the first attempt is unknown.
+        (fault) => fault === 'unknown' || isRepeatable(fault),
+      );
       for (const { resolve } of callers) resolve(rows);
     } catch (error) {
-      for (const { reject } of callers) reject(unavailable(error));
-    }
-  }
-
-  async #query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#pool.query(statement, values, deadline);
-      } catch (error) {
-        const fault = faultOf(error);
-        // Reading twice does no harm, so that a cut connection is no reason to give up.
-        const mayHelp = fault === 'unknown' || isRepeatable(fault);
-        if (!mayHelp || attempt === ATTEMPTS_MAX) throw error;
-      }
+      for (const { reject } of callers) reject(error as Error);
     }
   }
 }

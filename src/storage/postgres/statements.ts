@@ -1,8 +1,11 @@
-import { API_KEY_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import {
+  API_KEY_COLUMNS,
+  CLAIM_COLUMNS,
+  EXPIRED_CLAIMS_REMOVED_MAX,
+  IMPORT_COLUMNS,
+  PET_COLUMNS,
+} from '../rows.ts';
 import type { Statement } from './connection.ts';
-
-/** Forgotten claims removed for each new one, so that their number falls as fast as it grew. */
-const EXPIRED_CLAIMS_REMOVED_MAX = 2;
 
 export const FIND_PET: Statement = {
   name: 'find-pet',
@@ -21,9 +24,16 @@ export const LIST_PETS_OF_STATUS: Statement = {
 
 export const PING: Statement = { name: 'ping', text: 'SELECT last_id FROM pet_counter' };
 
+const INSERT_PETS = `
+  INSERT INTO pets (${PET_COLUMNS})
+  SELECT counter.before + ordinal, name, category_id, status
+  FROM counter,
+       unnest($1::text[], $2::bigint[], $3::text[])
+         WITH ORDINALITY AS input (name, category_id, status, ordinal)`;
+
 /**
- * Stores animals without claims: one statement, one transaction. Updating the counter's one row locks
- * it until the commit, so that no later id can be committed first, by whichever process.
+ * Stores animals without claims: one statement, one transaction. Updating the only row of the counter locks
+ * it until the commit, so that no process can commit a higher id first.
  */
 export const CREATE_PETS: Statement = {
   name: 'create-pets',
@@ -31,19 +41,13 @@ export const CREATE_PETS: Statement = {
     WITH counter AS (
       UPDATE pet_counter SET last_id = last_id + cardinality($1::text[])
       RETURNING last_id - cardinality($1::text[]) AS before
-    ), created AS (
-      INSERT INTO pets (${PET_COLUMNS})
-      SELECT counter.before + ordinal, name, category_id, status
-      FROM counter,
-           unnest($1::text[], $2::bigint[], $3::text[])
-             WITH ORDINALITY AS asked (name, category_id, status, ordinal)
-    )
+    ), created AS (${INSERT_PETS})
     SELECT before FROM counter`,
 };
 
 /**
- * Stores animals together with the note of how far their import has come. It answers one row, or none
- * where the note is not at $9 any more: then nothing is stored.
+ * Stores animals together with the progress of their import. Returns one row, or none if the stored
+ * position is no longer $9: then nothing is stored.
  */
 export const IMPORT_PETS: Statement = {
   name: 'import-pets',
@@ -60,19 +64,13 @@ export const IMPORT_PETS: Statement = {
       UPDATE pet_counter SET last_id = last_id + cardinality($1::text[])
       WHERE EXISTS (SELECT FROM moved)
       RETURNING last_id - cardinality($1::text[]) AS before
-    ), created AS (
-      INSERT INTO pets (${PET_COLUMNS})
-      SELECT counter.before + ordinal, name, category_id, status
-      FROM counter,
-           unnest($1::text[], $2::bigint[], $3::text[])
-             WITH ORDINALITY AS asked (name, category_id, status, ordinal)
-    )
+    ), created AS (${INSERT_PETS})
     SELECT 1 FROM moved`,
 };
 
 /**
- * Locks the row, which makes it a transaction that writes: its commit waits for the standby. Otherwise an
- * import could be reported as finished by a read, although its own commit never reached the standby.
+ * The row lock makes this a transaction that writes, so its commit waits for the standby. Without it, a
+ * read could report an import as finished whose own commit never reached the standby.
  */
 export const FIND_IMPORT: Statement = {
   name: 'find-import',
@@ -80,31 +78,31 @@ export const FIND_IMPORT: Statement = {
 };
 
 /**
- * Stores animals of which some have claims; each claim stands in the batch once. It returns for each place
- * in the batch the animal, and for a claim that is known already the fingerprint it was stored with. A
- * place that is missing has a claim that another process committed after this statement began to look:
- * the primary key refuses the second one, which leaves a gap in the ids, and the next look finds it.
+ * Stores animals, some of them with claims; no claim occurs twice in the batch. Returns the animal for each
+ * place in the batch, and for a claim that was stored before its fingerprint. A missing place has a claim
+ * that another process committed after this statement took its snapshot: the primary key refuses the second
+ * claim, which leaves a gap in the ids, and sending it again finds the first.
  *
  * The counter is updated even when there is nothing to store: only a transaction that writes waits for the
  * disk and the standby when it commits, and a replay acknowledges an animal just as a create does. It also
- * keeps replays that wait for an absent standby from piling up: behind the first, they wait for its lock,
- * which statement_timeout ends.
+ * bounds the replays that wait for an absent standby: the others wait for the lock of the first, and
+ * statement_timeout ends that wait.
  */
 export const CREATE_PETS_WITH_CLAIMS: Statement = {
   name: 'create-pets-with-claims',
   text: `
-    WITH asked AS MATERIALIZED (
+    WITH input AS MATERIALIZED (
       SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[],
                            $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
-        WITH ORDINALITY AS asked (name, category_id, status,
+        WITH ORDINALITY AS input (name, category_id, status,
                                   api_key_id, key, fingerprint, now, expires_at, ordinal)
     ), known AS MATERIALIZED (
-      SELECT asked.ordinal, claim.fingerprint, claim.pet_id
-      FROM asked JOIN idempotency_keys AS claim
-        ON claim.api_key_id = asked.api_key_id AND claim.key = asked.key
-       AND claim.expires_at > asked.now
+      SELECT input.ordinal, claim.fingerprint, claim.pet_id
+      FROM input JOIN idempotency_keys AS claim
+        ON claim.api_key_id = input.api_key_id AND claim.key = input.key
+       AND claim.expires_at > input.now
     ), fresh AS MATERIALIZED (
-      SELECT asked.*, row_number() OVER (ORDER BY ordinal) AS place FROM asked
+      SELECT input.*, row_number() OVER (ORDER BY ordinal) AS place FROM input
       WHERE ordinal NOT IN (SELECT ordinal FROM known)
     ), counter AS (
       UPDATE pet_counter SET last_id = last_id + (SELECT count(*) FROM fresh)
@@ -112,14 +110,14 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
     ), numbered AS MATERIALIZED (
       SELECT fresh.*, counter.before + fresh.place AS id FROM counter, fresh
     ), claimed AS (
-      INSERT INTO idempotency_keys AS claim (api_key_id, key, fingerprint, pet_id, expires_at)
+      INSERT INTO idempotency_keys AS claim (${CLAIM_COLUMNS})
       SELECT api_key_id, key, fingerprint, id, expires_at FROM numbered WHERE key IS NOT NULL
       ON CONFLICT (api_key_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, pet_id = excluded.pet_id,
             expires_at = excluded.expires_at
         WHERE claim.expires_at <= (
-          SELECT asked.now FROM asked
-          WHERE asked.api_key_id = excluded.api_key_id AND asked.key = excluded.key)
+          SELECT input.now FROM input
+          WHERE input.api_key_id = excluded.api_key_id AND input.key = excluded.key)
       RETURNING pet_id
     ), created AS (
       INSERT INTO pets (${PET_COLUMNS})
@@ -129,9 +127,9 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
     ), forgotten AS (
       DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
         SELECT claim.api_key_id, claim.key FROM idempotency_keys AS claim
-        WHERE claim.expires_at <= (SELECT min(now) FROM asked)
-          AND NOT EXISTS (SELECT FROM asked
-                          WHERE asked.api_key_id = claim.api_key_id AND asked.key = claim.key)
+        WHERE claim.expires_at <= (SELECT min(now) FROM input)
+          AND NOT EXISTS (SELECT FROM input
+                          WHERE input.api_key_id = claim.api_key_id AND input.key = claim.key)
         ORDER BY claim.expires_at
         LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX} * cardinality($1::text[])
         FOR UPDATE SKIP LOCKED)
@@ -150,7 +148,7 @@ export const CREATE_API_KEY: Statement = {
   text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
 };
 
-/** Who makes the first key holds the one row that all writers know; a table cannot be locked everywhere. */
+/** The first key is created under the lock of the counter, because not every engine can lock a table. */
 export const LOCK_FIRST_API_KEY: Statement = {
   name: 'lock-first-api-key',
   text: 'SELECT last_id FROM pet_counter FOR UPDATE',
@@ -177,7 +175,7 @@ export const REVOKE_API_KEY: Statement = {
   text: `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 RETURNING 1`,
 };
 
-/** $9 and $10: the key that ends, and when. least() passes over a NULL. */
+/** $9 and $10: the key that ends, and when. least() ignores NULL. */
 export const ROTATE_API_KEY: Statement = {
   name: 'rotate-api-key',
   text: `
@@ -187,7 +185,7 @@ export const ROTATE_API_KEY: Statement = {
     INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY} FROM ended RETURNING 1`,
 };
 
-/** greatest() passes over a NULL. */
+/** greatest() ignores NULL. */
 export const RECORD_KEY_USE: Statement = {
   name: 'record-key-use',
   text: `

@@ -21,22 +21,20 @@ import {
   type PetRow,
 } from '../rows.ts';
 import { parseAddress } from './address.ts';
-import type { Connection, Row, Statement } from './connection.ts';
+import { deadlineIn, inTransaction, type Row, type Statement } from './connection.ts';
 import { newCreateBatcher } from './creates.ts';
-import { deadlineIn, type Deadline } from './deadline.ts';
-import { faultOf, isRepeatable, unavailable } from './faults.ts';
+import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { migrate, requireRights, unfinishedCopyOf } from './schema.ts';
 import { SharedReads } from './shared-reads.ts';
 import * as statements from './statements.ts';
 
-/** Every call is settled within this time, and a little for the event loop to get round to it. */
+/** Every call is settled within this time, plus the delay of the event loop. */
 const CALL_TIMEOUT_MS = 4_000;
 const CONNECTIONS_MAX = 10;
-const KEY_WRITE_ATTEMPTS_MAX = 5;
 
-/** Opens the store that lives in a PostgreSQL database, `postgres://user:password@host:port/database`. */
+/** Opens the store in a PostgreSQL database, `postgres://user:password@host:port/database`. */
 export async function openPostgresStore(
   url: string,
   { connectionsMax = CONNECTIONS_MAX }: { connectionsMax?: number } = {},
@@ -60,7 +58,7 @@ export async function openPostgresStore(
     connectionsMax,
     () => void hosts.ask(),
   );
-  hosts.watch(() => pool.retireAll());
+  hosts.watch(() => pool.destroyAll());
   return new PostgresStore(pool, hosts);
 }
 
@@ -97,20 +95,20 @@ class PostgresStore implements Store {
   }
 
   async findImport(source: string): Promise<ImportProgress | undefined> {
-    const [row] = await this.#reads.ask(statements.FIND_IMPORT, [source]);
+    const [row] = await this.#reads.query(statements.FIND_IMPORT, [source]);
     return row && importOfRow(row as ImportRow);
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {
-    const [row] = await this.#reads.ask(statements.FIND_PET, [id]);
+    const [row] = await this.#reads.query(statements.FIND_PET, [id]);
     return row && petOfRow(row as PetRow);
   }
 
   async listPets({ status, afterId, count }: PetQuery): Promise<Pet[]> {
     const rows =
       status === undefined
-        ? await this.#reads.ask(statements.LIST_PETS, [afterId, count])
-        : await this.#reads.ask(statements.LIST_PETS_OF_STATUS, [status, afterId, count]);
+        ? await this.#reads.query(statements.LIST_PETS, [afterId, count])
+        : await this.#reads.query(statements.LIST_PETS_OF_STATUS, [status, afterId, count]);
     return rows.map((row) => petOfRow(row as PetRow));
   }
 
@@ -118,7 +116,7 @@ class PostgresStore implements Store {
     return (await this.listPets(query)).map((pet) => [pet.id, petJson(pet)]);
   }
 
-  /** PostgreSQL has no number that tells without a query whether another process has committed. */
+  /** PostgreSQL has no version number that can be read without a query. */
   version(): undefined {
     return undefined;
   }
@@ -127,30 +125,34 @@ class PostgresStore implements Store {
     await this.#write(statements.CREATE_API_KEY, rowOfApiKey(key));
   }
 
-  /** The lock comes first, and the statement after it sees what those before it have committed. */
+  /** The lock is a statement of its own, so that the next one sees what was committed before the lock. */
   async createFirstApiKey(key: ApiKey): Promise<boolean> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
     try {
-      return await this.#pool.run(deadline, (connection) =>
-        inTransaction(connection, deadline, async () => {
-          await connection.query(statements.LOCK_FIRST_API_KEY, [], deadline);
-          const values = rowOfApiKey(key);
-          const rows = await connection.query(statements.CREATE_FIRST_API_KEY, values, deadline);
-          return rows.length === 1;
-        }),
-      );
+      return await this.#pool.run(deadline, (connection) => {
+        const run = (statement: Statement, values: unknown[] = []) =>
+          connection.query(statement, values, deadline);
+        return inTransaction(
+          connection,
+          (text) => run({ name: '', text }),
+          async () => {
+            await run(statements.LOCK_FIRST_API_KEY);
+            return (await run(statements.CREATE_FIRST_API_KEY, rowOfApiKey(key))).length === 1;
+          },
+        );
+      });
     } catch (error) {
       throw unavailable(error);
     }
   }
 
   async findApiKey(hash: string): Promise<ApiKey | undefined> {
-    const [row] = await this.#reads.ask(statements.FIND_API_KEY, [hash]);
+    const [row] = await this.#reads.query(statements.FIND_API_KEY, [hash]);
     return row && apiKeyOfRow(row as ApiKeyRow);
   }
 
   async listApiKeys(): Promise<ApiKey[]> {
-    const rows = await this.#reads.ask(statements.LIST_API_KEYS, []);
+    const rows = await this.#reads.query(statements.LIST_API_KEYS, []);
     return rows.map((row) => apiKeyOfRow(row as ApiKeyRow));
   }
 
@@ -171,7 +173,7 @@ class PostgresStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#reads.ask(statements.PING, []);
+    await this.#reads.query(statements.PING, []);
   }
 
   async close(): Promise<void> {
@@ -181,33 +183,9 @@ class PostgresStore implements Store {
     await this.#pool.close();
   }
 
-  /** Repeated only where it left no trace: a key must not be stored or ended twice. */
-  async #write(statement: Statement, values: unknown[]): Promise<Row[]> {
+  /** Retried only where the first attempt changed nothing: a key must not be stored or ended twice. */
+  #write(statement: Statement, values: unknown[]): Promise<Row[]> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#pool.query(statement, values, deadline);
-      } catch (error) {
-        const leftNoTrace = isRepeatable(faultOf(error));
-        if (!leftNoTrace || attempt === KEY_WRITE_ATTEMPTS_MAX) throw unavailable(error);
-      }
-    }
-  }
-}
-
-async function inTransaction<Result>(
-  connection: Connection,
-  deadline: Deadline,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  await connection.query({ name: 'begin', text: 'BEGIN' }, [], deadline);
-  try {
-    const result = await work();
-    await connection.query({ name: 'commit', text: 'COMMIT' }, [], deadline);
-    return result;
-  } catch (error) {
-    // The server rolls back what a lost connection leaves behind.
-    connection.destroy();
-    throw error;
+    return withRetries(() => this.#pool.query(statement, values, deadline), isRepeatable);
   }
 }

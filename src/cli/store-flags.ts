@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { loadConfig, UsageError, type Config, type Variables } from '../config.ts';
 import type { Store } from '../domain/store.ts';
-import { storeFile } from '../service.ts';
-import { openStore } from '../storage/open.ts';
+import { openConfiguredStore, storeFile } from '../service.ts';
 
-/** The flags of a command that works on a store itself, whether or not the service runs. */
+/** The flags of a command that opens the store itself, whether or not the service runs. */
 export const STORE_OPTIONS = {
   env: { type: 'string' },
   data: { type: 'string' },
@@ -14,10 +13,10 @@ export const STORE_OPTIONS = {
 export type StoreFlags = Partial<Record<keyof typeof STORE_OPTIONS, string>>;
 
 /**
- * Opens the store that the flags and variables name. A command that only makes sense where there is one
- * must not make one: behind a typing error, an empty store would look like one without keys or animals.
+ * Opens the store that the flags and variables name. With `mustExist` a missing store is not created:
+ * after a typing error in `--data`, a new one would look like a store without keys or animals.
  */
-export async function openConfiguredStore(
+export async function openStoreByFlags(
   { env, data, database }: StoreFlags,
   variables: Variables,
   { mustExist }: { mustExist: boolean },
@@ -28,9 +27,8 @@ export async function openConfiguredStore(
   const config = loadConfig(settings, variables);
   if (mustExist && config.databaseUrl === undefined && !existsSync(storeFile(config))) {
     throw new UsageError(
-      `there is no store in ${config.dataFolder}: --data and --env must name one that petstore serve, import or keys create made.`,
+      `there is no store in ${config.dataFolder}: --data and --env must name a store that petstore serve, import or keys create has created.`,
     );
   }
-  const store = await openStore({ databaseUrl: config.databaseUrl, file: storeFile(config) });
-  return { config, store };
+  return { config, store: await openConfiguredStore(config) };
 }

@@ -1,0 +1,170 @@
+import { DatabaseError } from 'pg';
+import { Refusal } from '../../domain/errors.ts';
+import type { Address, Host } from './address.ts';
+
+const ATTEMPTS_MAX = 5;
+
+/** Nothing was sent, so nothing can have happened. */
+export class NotSent extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'NotSent';
+  }
+}
+
+/** The connection had ended before anything was sent on it; another connection may work. */
+export class ConnectionGone extends NotSent {
+  constructor() {
+    super('the connection is gone');
+    this.name = 'ConnectionGone';
+  }
+}
+
+/** No response came to what was sent: whether it was carried out is unknown. */
+export class NoResponse extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'NoResponse';
+  }
+}
+
+/**
+ * What a failed statement means for its caller. Only `unknown` may have changed anything.
+ *
+ * - `not_sent`: it was not sent, and an immediate retry would not help.
+ * - `repeatable`: it collided with another, or its connection was gone; the same statement may succeed now.
+ * - `read_only`: the server no longer accepts writes.
+ * - `stale_plan`: the session has not prepared the statement, or prepared it for a schema that was changed
+ *   since; a new session prepares it again.
+ * - `unknown`: the connection ended; the statement may or may not have been committed.
+ * - `faulty`: the values are invalid; it can never succeed.
+ * - `refused`: the server refused it for another reason.
+ */
+export type Fault =
+  'not_sent' | 'repeatable' | 'read_only' | 'stale_plan' | 'unknown' | 'faulty' | 'refused';
+
+const FAULT_OF_STATE: Record<string, Fault> = {
+  '40001': 'repeatable', // serialization failure
+  '40P01': 'repeatable', // deadlock
+  '25006': 'read_only',
+  '0A000': 'stale_plan', // cached plan must not change result type
+  '26000': 'stale_plan', // prepared statement does not exist
+  '57P01': 'unknown', // the server is shutting down, or the session was ended by hand
+  '57P02': 'unknown', // another session crashed
+  '57P03': 'unknown', // starting up
+  '57P05': 'unknown', // idle for too long
+};
+
+const FAULT_OF_CLASS: Record<string, Fault> = {
+  '08': 'unknown', // connection exceptions
+  '22': 'faulty', // data exceptions
+  '23': 'faulty', // constraint violations
+};
+
+export function faultOf(error: unknown): Fault {
+  if (error instanceof ConnectionGone) return 'repeatable';
+  if (error instanceof NotSent) return 'not_sent';
+  const state = stateOf(error);
+  if (state === undefined) return 'unknown';
+  return FAULT_OF_STATE[state] ?? FAULT_OF_CLASS[state.slice(0, 2)] ?? 'refused';
+}
+
+/** Whether the statement changed nothing and may succeed on the next connection from the pool. */
+export function isRepeatable(fault: Fault): boolean {
+  return fault === 'repeatable' || fault === 'read_only' || fault === 'stale_plan';
+}
+
+/** Calls `send` again, up to `ATTEMPTS_MAX` times in all, after a fault that `mayRetry` accepts. */
+export async function withRetries<Result>(
+  send: () => Promise<Result>,
+  mayRetry: (fault: Fault) => boolean,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX || !mayRetry(faultOf(error))) throw unavailable(error);
+    }
+  }
+}
+
+/** The SQLSTATE of an error from PostgreSQL; undefined for any other error. */
+export function stateOf(error: unknown): string | undefined {
+  return error instanceof DatabaseError ? error.code : undefined;
+}
+
+export function unavailable(cause: unknown): Refusal {
+  if (cause instanceof Refusal) return cause;
+  return new Refusal('unavailable', 'The store cannot be reached right now; try again shortly.', {
+    cause,
+  });
+}
+
+export function overloaded(what: string): Refusal {
+  return new Refusal('overloaded', `Too many ${what} are waiting; try again shortly.`);
+}
+
+/** The host was reached and cannot be used. The message follows the host's name in the error. */
+export class UnusableHost extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnusableHost';
+  }
+}
+
+export function readOnlyHost(): UnusableHost {
+  return new UnusableHost(
+    'takes no writes, as a standby does not: DATABASE_URL must also name the primary',
+  );
+}
+
+export interface HostFault {
+  host: Host;
+  error: unknown;
+}
+
+/** No host could be used. The message says why, host by host. */
+export class NoHost extends NotSent {
+  constructor(faults: HostFault[], address: Address) {
+    const reasons = faults.map(({ host, error }) => reasonOf(error, host, address)).join('; ');
+    super(reasons, { cause: faults.at(-1)?.error });
+    this.name = 'NoHost';
+  }
+}
+
+const TOO_MANY_CONNECTIONS = '53300';
+/** PgBouncer reports these with the SQLSTATE of a protocol violation. */
+const NO_FREE_CONNECTION = /no more connections allowed|query_wait_timeout/;
+const TIMED_OUT = /timeout expired|Query read timeout|ETIMEDOUT/;
+
+/** What is wrong with one host and what would be right, without the password. */
+function reasonOf(error: unknown, { host, port }: Host, { user, database }: Address): string {
+  const at = `${host}:${port}`;
+  const name = user === undefined ? 'the user' : `the user ${user}`;
+  const state = stateOf(error);
+  const { code = '', message } = error as { code?: string; message: string };
+  if (error instanceof UnusableHost) return `${at} ${message}`;
+  if (state === '28P01' || state === '28000') {
+    return `${at} does not let ${name} in (${message}): check the user and the password in DATABASE_URL`;
+  }
+  if (state === '3D000') {
+    return `${at} has no database ${database}: create it (CREATE DATABASE), or name another in DATABASE_URL`;
+  }
+  if (state === TOO_MANY_CONNECTIONS || NO_FREE_CONNECTION.test(message)) {
+    return `${at} has no free connection (${message}): raise its limit (max_connections; in PgBouncer max_client_conn or default_pool_size), or let fewer programs use it`;
+  }
+  if (state !== undefined) return `${at} responds with "${message}" (${state})`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return `the host ${host} is not known: check its name in DATABASE_URL`;
+  }
+  if (code === 'ECONNREFUSED') {
+    return `nobody listens at ${at}: start PostgreSQL there, or name another host in DATABASE_URL`;
+  }
+  if (message.includes('SSL connections')) {
+    return `${at} does not offer TLS: turn it on there, or set sslmode=disable in DATABASE_URL`;
+  }
+  if (TIMED_OUT.test(message)) {
+    return `${at} gives no response in time: check that it can be reached, that it is not overloaded, and that a pooler there has a free connection (in PgBouncer default_pool_size)`;
+  }
+  return `${at} does not respond as PostgreSQL does (${message}): check the host and the port in DATABASE_URL`;
+}
