@@ -41,8 +41,3 @@ function exactInteger(_key: string, value: unknown, context: { source?: string }
 export function petJson({ id, name, categoryId, status }: Pet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
-
-/** The id in the output of petJson. */
-export function idOfPetJson(json: string): bigint {
-  return BigInt(json.slice('{"id":'.length, json.indexOf(',')));
-}

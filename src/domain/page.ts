@@ -1,6 +1,5 @@
 import { crc32 } from './crc32.ts';
 import { Refusal } from './errors.ts';
-import { idOfPetJson } from './json.ts';
 import { PET_STATUSES, type PetStatus } from './pet.ts';
 
 export const LIMIT_MIN = 1;
@@ -27,21 +26,6 @@ export interface PageRequest {
   limit: number;
   status: PetStatus | undefined;
   afterId: bigint;
-}
-
-/** A page as a store returns it: already encoded as JSON, because the caller only sends it on. */
-export interface EncodedPage {
-  /** The animals, as a JSON array. */
-  json: string;
-  /** The id of the last animal, if another page follows. */
-  lastId: bigint | undefined;
-}
-
-/** Joins animals, each encoded by petJson. One animal more than the limit means that another page follows. */
-export function encodePage(found: readonly string[], limit: number): EncodedPage {
-  if (found.length <= limit) return { json: `[${found.join(',')}]`, lastId: undefined };
-  const shown = found.slice(0, limit);
-  return { json: `[${shown.join(',')}]`, lastId: idOfPetJson(shown.at(-1) ?? '') };
 }
 
 /** The query parameters of a list as text; undefined if a parameter is absent. */

@@ -1,6 +1,5 @@
 import type { ApiKey } from './api-key.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
-import type { EncodedPage, PageRequest } from './page.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 
 /**
@@ -32,8 +31,8 @@ export interface Store {
   findPet(id: bigint): Promise<Pet | undefined>;
   /** At most `count` animals with ids above `afterId`, in ascending order. Every page costs the same. */
   listPets(query: PetQuery): Promise<Pet[]>;
-  /** The same as a page in JSON, byte for byte as `petJson` and `encodePage` write it. */
-  readPage(page: PageRequest): Promise<EncodedPage>;
+  /** The same animals, each with the JSON that `petJson` writes: a list sends them on unchanged. */
+  listPetJson(query: PetQuery): Promise<PetJson[]>;
   /**
    * A number that changes with every commit of any process, or undefined if the store would need a query to
    * find out. A response that was cached with the same number is still exact.
@@ -65,6 +64,8 @@ export interface PetQuery {
   afterId: bigint;
   count: number;
 }
+
+export type PetJson = readonly [id: bigint, json: string];
 
 export type Creation =
   | { kind: 'created'; pet: Pet }

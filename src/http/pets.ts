@@ -43,10 +43,16 @@ async function representPage(
 ): Promise<Representation> {
   const { limit, status, cursor } = parseQuery(context);
   const page = parsePageRequest({ limit, status, cursor });
-  const { json, lastId } = await store.readPage(page);
+  // One animal more than the page holds tells that another page follows.
+  const found = await store.listPetJson({ ...page, count: page.limit + 1 });
+  const shown = found.slice(0, page.limit);
+  const json = `[${shown.map(([, pet]) => pet).join(',')}]`;
   const first = pageUrl(baseUrl, page);
   const firstLink = `<${first}>; rel="first"`;
-  if (lastId === undefined) return newRepresentation(json, firstLink);
+  const [lastId] = shown.at(-1) ?? [];
+  if (lastId === undefined || found.length === shown.length) {
+    return newRepresentation(json, firstLink);
+  }
   const next = `${first}${first.includes('?') ? '&' : '?'}cursor=${newCursor(lastId, page.status)}`;
   return newRepresentation(json, `<${next}>; rel="next", ${firstLink}`);
 }

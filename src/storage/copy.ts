@@ -1,32 +1,32 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from './rows.ts';
 
-// Carries a whole catalogue from one database to another, whichever kinds they are.
+// Copies a whole catalogue from one database to another, of any two kinds.
 //
-// It can be interrupted at any moment and begun again. Animals never change and never vanish, and their
-// ids are given in the order of their commits: what an interrupted copy has stored is therefore the
-// beginning of every later snapshot of the same source, and the copy goes on behind its highest id, once
-// both beginnings are found to be equal. Keys, claims and the notes of imports do change; they are
-// carried in the last transaction, together with the counter of ids and the end of the marker. Until that transaction has
-// committed, the marker keeps every program from serving the target.
+// A copy can be interrupted at any moment and started again. Animals never change and are never removed,
+// and their ids have the order of their commits. So what an interrupted copy has stored is the beginning of
+// every later snapshot of the same source: the copy compares both beginnings and continues after the
+// highest id. Keys, claims and the progress of imports do change. They are copied in the last transaction,
+// which also sets the counter of ids and removes the marker. Until it has committed, the marker prevents
+// every program from serving the target.
 
 const PAGE_ROWS = 2_000;
 
-/** What either side can be asked: everything in pages, in an order that is the same for all databases. */
+/** Reads everything from either side in pages, in an order that is the same for all databases. */
 export interface CatalogueReader {
-  readPets(afterId: bigint, count: number): Promise<PetRow[]>;
-  readKeys(afterId: string, count: number): Promise<ApiKeyRow[]>;
-  readClaims(after: { apiKeyId: string; key: string }, count: number): Promise<ClaimRow[]>;
-  readImports(afterSource: string, count: number): Promise<ImportRow[]>;
+  readPets: (afterId: bigint, count: number) => Promise<PetRow[]>;
+  readKeys: (afterId: string, count: number) => Promise<ApiKeyRow[]>;
+  readClaims: (after: { apiKeyId: string; key: string }, count: number) => Promise<ClaimRow[]>;
+  readImports: (afterSource: string, count: number) => Promise<ImportRow[]>;
   countPets(): Promise<number>;
-  /** The highest id that was ever given. */
+  /** The highest id that was ever assigned. */
   lastId(): Promise<bigint>;
-  /** The source named by the marker of an unfinished copy, or undefined where there is none. */
+  /** The source that the marker of an unfinished copy names, or undefined if there is no marker. */
   unfinishedCopyOf(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** A source reads one unchanging snapshot, from when it is opened until it is closed. */
+/** A source reads one snapshot from when it is opened until it is closed. */
 export type CopySource = CatalogueReader;
 
 export interface CopyTarget extends CatalogueReader {
@@ -44,7 +44,7 @@ export interface FinishWriter {
   setLastId(id: bigint): Promise<void>;
 }
 
-/** How much of one kind there is, and a checksum over all of it. */
+/** The number of rows of one kind, and a checksum over all of them. */
 export interface Tally {
   count: number;
   checksum: string;
@@ -54,7 +54,7 @@ export const KINDS = ['animals', 'keys', 'claims', 'imports'] as const;
 
 export type Tallies = Record<(typeof KINDS)[number], Tally> & { lastId: bigint };
 
-/** The copy cannot be made, or came out different. The message is one line for a person. */
+/** The copy cannot be made, or differs from its source. The message is one line for a person. */
 export class CopyRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -64,13 +64,13 @@ export class CopyRefused extends Error {
 
 export type OnProgress = (done: number, total: number) => void;
 
-/** Copies everything, compares both sides, and answers what it found there. */
+/** Copies everything, compares both sides, and returns the tallies of both. */
 export async function copyCatalogue(
   source: CopySource,
   target: CopyTarget,
   options: { sourceName: string; onProgress: OnProgress },
 ): Promise<{ source: Tallies; target: Tallies }> {
-  await admit(source, target, options.sourceName);
+  await requireUsable(source, target, options.sourceName);
   const total = await source.countPets();
   const animals = await copyPets(source, target, (done) => options.onProgress(done, total));
   let found: { source: Tallies; target: Tallies } | undefined;
@@ -88,17 +88,21 @@ export async function copyCatalogue(
   return found;
 }
 
-/** Lets in an empty target, and one that this very copy has begun to fill. */
-async function admit(source: CopySource, target: CopyTarget, sourceName: string): Promise<void> {
+/** Accepts an empty target, and one that a copy of the same source has started to fill. */
+async function requireUsable(
+  source: CopySource,
+  target: CopyTarget,
+  sourceName: string,
+): Promise<void> {
   const unfinished = await source.unfinishedCopyOf();
   if (unfinished !== undefined) {
     throw new CopyRefused(`the source is itself an unfinished copy of ${unfinished}`);
   }
-  const begun = await target.unfinishedCopyOf();
-  if (begun === sourceName) return;
-  if (begun !== undefined) {
+  const started = await target.unfinishedCopyOf();
+  if (started === sourceName) return;
+  if (started !== undefined) {
     throw new CopyRefused(
-      `the target holds an unfinished copy of ${begun}: finish that, or empty it`,
+      `the target holds an unfinished copy of ${started}: finish that, or empty it`,
     );
   }
   const [pet] = await target.readPets(0n, 1);
@@ -109,7 +113,7 @@ async function admit(source: CopySource, target: CopyTarget, sourceName: string)
   await target.mark(sourceName);
 }
 
-/** Goes on behind what the target has, after comparing that, and answers the tally of all animals. */
+/** Compares the animals that the target has, copies the rest, and returns the tally of all animals. */
 async function copyPets(
   source: CopySource,
   target: CopyTarget,
@@ -124,7 +128,7 @@ async function copyPets(
     sent.add(same);
     if (sent.checksum() !== kept.checksum()) {
       throw new CopyRefused(
-        `the target does not hold the beginning of the source (they differ after id ${afterId}): empty it and begin again`,
+        `the target does not hold the beginning of the source (they differ after id ${afterId}): empty it and start again`,
       );
     }
     afterId = rows.at(-1)?.[0] ?? afterId;
@@ -168,44 +172,41 @@ function refuseDifferent(source: Tallies, target: Tallies): void {
         source[kind].count === target[kind].count &&
         source[kind].checksum === target[kind].checksum,
     );
-  if (!isSame) throw new CopyRefused('the target came out different from the source');
+  if (!isSame)
+    throw new CopyRefused('the target differs from the source: empty it and start again');
 }
 
-async function* petsOf(side: CatalogueReader, afterId = 0n): AsyncGenerator<PetRow[]> {
-  for (let last: bigint | undefined = afterId; last !== undefined;) {
-    const rows: PetRow[] = await side.readPets(last, PAGE_ROWS);
-    if (rows.length > 0) yield rows;
-    last = rows.at(-1)?.[0];
+const petsOf = (side: CatalogueReader, afterId = 0n) =>
+  pagesOf(afterId, ([id]: PetRow) => id, side.readPets);
+
+const keysOf = (side: CatalogueReader) => pagesOf('', ([id]: ApiKeyRow) => id, side.readKeys);
+
+const importsOf = (side: CatalogueReader) =>
+  pagesOf('', ([source]: ImportRow) => source, side.readImports);
+
+const claimsOf = (side: CatalogueReader) =>
+  pagesOf(
+    { apiKeyId: '', key: '' },
+    ([apiKeyId, key]: ClaimRow) => ({ apiKeyId, key }),
+    side.readClaims,
+  );
+
+/** Reads page after page, each after the position of the last row before it. */
+async function* pagesOf<Position, SomeRow>(
+  after: Position,
+  positionOf: (row: SomeRow) => Position,
+  read: (after: Position, count: number) => Promise<SomeRow[]>,
+): AsyncGenerator<SomeRow[]> {
+  for (let position = after; ;) {
+    const rows = await read(position, PAGE_ROWS);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    position = positionOf(last);
   }
 }
 
-async function* keysOf(side: CatalogueReader): AsyncGenerator<ApiKeyRow[]> {
-  for (let last: string | undefined = ''; last !== undefined;) {
-    const rows: ApiKeyRow[] = await side.readKeys(last, PAGE_ROWS);
-    if (rows.length > 0) yield rows;
-    last = rows.at(-1)?.[0];
-  }
-}
-
-async function* importsOf(side: CatalogueReader): AsyncGenerator<ImportRow[]> {
-  for (let last: string | undefined = ''; last !== undefined;) {
-    const rows: ImportRow[] = await side.readImports(last, PAGE_ROWS);
-    if (rows.length > 0) yield rows;
-    last = rows.at(-1)?.[0];
-  }
-}
-
-async function* claimsOf(side: CatalogueReader): AsyncGenerator<ClaimRow[]> {
-  let after: { apiKeyId: string; key: string } | undefined = { apiKeyId: '', key: '' };
-  while (after !== undefined) {
-    const rows: ClaimRow[] = await side.readClaims(after, PAGE_ROWS);
-    if (rows.length > 0) yield rows;
-    const last: ClaimRow | undefined = rows.at(-1);
-    after = last && { apiKeyId: last[0], key: last[1] };
-  }
-}
-
-/** Counts rows and sums them up, in constant memory. */
+/** Counts rows and computes their checksum, in constant memory. */
 class Tallier {
   count = 0;
   readonly #hash: Hash = createHash('sha256');
@@ -224,7 +225,7 @@ class Tallier {
   }
 }
 
-/** JSON has no bigint of JavaScript's; its digits stand for it, on both sides alike. */
+/** JSON.stringify refuses a bigint; its digits are used instead, on both sides. */
 function exactly(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

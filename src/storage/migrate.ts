@@ -1,13 +1,13 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { StoreUnusable } from '../domain/store.ts';
 
-/** One step forward of a schema: plain SQL that can be pasted into the database's shell. */
+/** One step of a schema: plain SQL that can be pasted into the database's shell. */
 export interface Migration {
   version: number;
   sql: string;
 }
 
-/** Reads `0001-name.sql`, `0002-name.sql`, … of a folder, in order and without a gap. */
+/** Reads `0001-name.sql`, `0002-name.sql`, … of a folder in order, and throws if a number is missing. */
 export function readMigrations(folder: URL): Migration[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -19,7 +19,7 @@ export function readMigrations(folder: URL): Migration[] {
   });
 }
 
-/** The migrations a store at `version` still needs; a store from the future is refused. */
+/** The migrations that a store at `version` still needs. A newer store than this program's is refused. */
 export function pendingMigrations(
   migrations: readonly Migration[],
   version: number,
@@ -34,7 +34,7 @@ export function pendingMigrations(
   return migrations.slice(version);
 }
 
-/** A store that `petstore copy` has begun to fill, and that lacks the rest. */
+/** The error for a store that `petstore copy` has not filled completely. */
 export function unfinishedCopy(store: string, source: string): StoreUnusable {
   return new StoreUnusable(
     `${store} is an unfinished copy of ${source}: finish it with petstore copy, or open another store.`,

@@ -1,13 +1,13 @@
 import type { Store } from '../domain/store.ts';
 
-/** Opens the store of a configuration: PostgreSQL where an address is given, otherwise one file. */
+/** Opens the configured store: PostgreSQL if an address is given, otherwise one SQLite file. */
 export async function openStore(where: {
   databaseUrl: string | undefined;
   file: string;
-  /** Told what no single call can tell: the store was lost, or is back. */
+  /** Called when the store is lost, and when it is back. */
   onWarning?: (message: string) => void;
 }): Promise<Store> {
-  // Each is loaded only where it is used: the other's driver would lengthen the start for nothing.
+  // Only the store that is used is loaded: the driver of the other one would make the start slower.
   if (where.databaseUrl === undefined) {
     const { openSqliteStore } = await import('./sqlite/store.ts');
     return openSqliteStore(where.file, where);

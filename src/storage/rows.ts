@@ -2,7 +2,7 @@ import type { ApiKey, Scope } from '../domain/api-key.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
 import type { ImportProgress } from '../domain/store.ts';
 
-// Rows arrive as arrays in the order of these columns: an object a row would cost more than the row.
+// Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
 
 export const PET_COLUMNS = 'id, name, category_id, status';
 
@@ -12,7 +12,7 @@ export function petOfRow([id, name, categoryId, status]: PetRow): Pet {
   return { id, name, categoryId, status };
 }
 
-/** Many animals as one text: it reaches the writer thread, and SQLite, faster than as many rows. */
+/** Many animals as one JSON text: it reaches the writer thread and SQLite faster than many rows do. */
 export function rowsAsJson(pets: readonly NewPet[]): string {
   const rows = pets.map(
     ({ name, categoryId, status }) => `[${JSON.stringify(name)},${categoryId},"${status}"]`,
@@ -78,8 +78,10 @@ export function rowOfApiKey(key: ApiKey): (string | number | null)[] {
   ];
 }
 
-/** Claims as they are stored, in the order of CLAIM_COLUMNS. */
 export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
+
+/** How many expired claims are removed for each new one, so that their number falls as fast as it grew. */
+export const EXPIRED_CLAIMS_REMOVED_MAX = 2;
 
 export type ClaimRow = [
   apiKeyId: string,

@@ -1,4 +1,4 @@
-// What every store promises, as one suite. A store's own test file calls it and adds only what is its own.
+// What every store promises, as one suite. The test file of each store calls it and adds only its own tests.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ export interface Contract {
   newSubject(context: TestContext): Promise<Subject>;
   /** What a store does not do, each with its reason. */
   differences: {
-    /** Why version() answers undefined; undefined where it is a number. */
+    /** Why version() returns undefined; undefined if it returns a number. */
     noVersion: string | undefined;
   };
 }
@@ -84,8 +84,8 @@ function animals(promise: PromiseOf): void {
       assert.deepEqual(created, { ...sent, id: created.id });
       assert.deepEqual(await store.findPet(created.id), created);
       assert.deepEqual(await store.listPets({ status: sent.status, afterId, count: 1 }), [created]);
-      const page = await store.readPage({ status: sent.status, afterId, limit: 1 });
-      assert.deepEqual(page, { json: `[${petJson(created)}]`, lastId: undefined });
+      const encoded = await store.listPetJson({ status: sent.status, afterId, count: 1 });
+      assert.deepEqual(encoded, [[created.id, petJson(created)]]);
       afterId = created.id;
     });
     const examples = STRANGE_NAMES.flatMap((strange) =>
@@ -117,27 +117,24 @@ function animals(promise: PromiseOf): void {
     }
   });
 
-  promise(
-    'a page as JSON holds the same animals, and says after which id the next begins',
-    async (store) => {
-      for (let index = 0; index < 30; index += 1) {
-        const status = PET_STATUSES[index % PET_STATUSES.length] ?? 'sold';
-        await create(store, { ...REX, name: `"${index}" {"id":7,\\`, status });
+  promise('a list as JSON has the same animals with the same ids', async (store) => {
+    for (let index = 0; index < 30; index += 1) {
+      const status = PET_STATUSES[index % PET_STATUSES.length] ?? 'sold';
+      await create(store, { ...REX, name: `"${index}" {"id":7,\\`, status });
+    }
+    for (const status of [undefined, ...PET_STATUSES]) {
+      for (const count of [1, 9, 10, 29, 30, 100]) {
+        const query = { status, afterId: 4n, count };
+        const pets = await store.listPets(query);
+        assert.deepEqual(
+          await store.listPetJson(query),
+          pets.map((pet) => [pet.id, petJson(pet)]),
+        );
       }
-      for (const status of [undefined, ...PET_STATUSES]) {
-        for (const limit of [1, 9, 10, 29, 30, 100]) {
-          const found = await store.listPets({ status, afterId: 4n, count: limit + 1 });
-          const shown = found.slice(0, limit);
-          assert.deepEqual(await store.readPage({ status, afterId: 4n, limit }), {
-            json: `[${shown.map(petJson).join(',')}]`,
-            lastId: found.length > limit ? shown.at(-1)?.id : undefined,
-          });
-        }
-      }
-      const end = { status: undefined, afterId: INT64_MAX, limit: 10 };
-      assert.deepEqual(await store.readPage(end), { json: '[]', lastId: undefined });
-    },
-  );
+    }
+    const end = { status: undefined, afterId: INT64_MAX, count: 10 };
+    assert.deepEqual(await store.listPetJson(end), []);
+  });
 
   promise('two callers of one page may change what they got', async (store) => {
     await create(store);
@@ -160,13 +157,13 @@ function animals(promise: PromiseOf): void {
     assert.equal((await create(reopened)).id, 52n);
   });
 
-  promise('closing twice is closing once', async (store) => {
+  promise('a second close does nothing', async (store) => {
     await create(store);
     await store.close();
     await store.close();
   });
 
-  promise('closing twice at once ends both, and what comes later is refused', async (store) => {
+  promise('two closes at once both resolve, and later calls are refused', async (store) => {
     const creation = create(store);
     await Promise.all([store.close(), store.close()]);
     await creation;
@@ -184,13 +181,13 @@ function animals(promise: PromiseOf): void {
     );
   });
 
-  promise('the database answers a ping', async (store) => {
+  promise('ping resolves while the database responds', async (store) => {
     await store.ping();
   });
 }
 
 function idempotency(promise: PromiseOf): void {
-  promise('a repeated create stores nothing and answers the first animal', async (store) => {
+  promise('a repeated create stores nothing and returns the first animal', async (store) => {
     const claim = newClaim('once', REX, await createKey(store));
     const first = await store.createPet(REX, claim);
     assert.deepEqual(first, { kind: 'created', pet: { ...REX, id: 1n } });
@@ -256,7 +253,7 @@ function idempotency(promise: PromiseOf): void {
     assert.deepEqual(kinds.toSorted(), ['claim_conflict', 'claim_conflict', 'created', 'replayed']);
     assert.equal(await countPets(store), 1);
 
-    // Known by now: whichever comes first decides nothing.
+    // The claim is stored now: the order of these creates decides nothing.
     const again = [max, REX, max, REX].map((pet) =>
       store.createPet(pet, newClaim('once', pet, apiKey)),
     );
@@ -358,14 +355,14 @@ function keys(promise: PromiseOf): void {
     },
   );
 
-  promise('a key that is there already is refused', async (store) => {
+  promise('a key that exists already is refused', async (store) => {
     const key = await createKey(store);
     await assert.rejects(store.createApiKey(key), { name: 'Refusal' });
     await assert.rejects(store.createApiKey({ ...newKey(), hash: key.hash }), { name: 'Refusal' });
     assert.deepEqual(await store.listApiKeys(), [key]);
   });
 
-  promise('of many that make the first key at once, one succeeds', async (store, { open }) => {
+  promise('of many that create the first key at once, one succeeds', async (store, { open }) => {
     const stores = [store, await open(), await open()];
     const made = await Promise.all(
       Array.from({ length: 12 }, (_, index) => storeAt(stores, index).createFirstApiKey(newKey())),
@@ -375,7 +372,7 @@ function keys(promise: PromiseOf): void {
     assert.equal(await store.createFirstApiKey(newKey()), false);
   });
 
-  promise('no first key is made where any key is', async (store) => {
+  promise('no first key is created if any key exists', async (store) => {
     const key = await createKey(store);
     await store.revokeApiKey(key.id, NOW);
     assert.equal(await store.createFirstApiKey(newKey()), false);
@@ -393,13 +390,16 @@ function keys(promise: PromiseOf): void {
     assert.deepEqual(listed, ['key_c', 'key_B', 'key_b', 'key_a']);
   });
 
-  promise('revoking twice keeps the first date, and an unknown key is told', async (store) => {
-    const key = await createKey(store);
-    assert.equal(await store.revokeApiKey(key.id, NOW), true);
-    assert.equal(await store.revokeApiKey(key.id, later(HOUR_MS)), true);
-    assert.deepEqual((await store.findApiKey(key.hash))?.revokedAt, NOW);
-    assert.equal(await store.revokeApiKey('key_of_nobody', NOW), false);
-  });
+  promise(
+    'revoking twice keeps the first date, and returns false for an unknown key',
+    async (store) => {
+      const key = await createKey(store);
+      assert.equal(await store.revokeApiKey(key.id, NOW), true);
+      assert.equal(await store.revokeApiKey(key.id, later(HOUR_MS)), true);
+      assert.deepEqual((await store.findApiKey(key.hash))?.revokedAt, NOW);
+      assert.equal(await store.revokeApiKey('key_of_nobody', NOW), false);
+    },
+  );
 
   promise('a key revoked by one process is revoked for every other', async (store, { open }) => {
     const key = await createKey(store);
@@ -570,7 +570,7 @@ function versions(promise: PromiseOf, noVersion: string | undefined): void {
     for (let round = 0; round < 5; round += 1) {
       const before = store.version();
       await create(other);
-      // A request that follows the answer of another process begins in a later turn.
+      // A request that follows the response of another process begins in a later turn.
       await turn();
       assert.notEqual(store.version(), before);
     }

@@ -1,8 +1,11 @@
-import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
+import {
+  API_KEY_COLUMNS,
+  CLAIM_COLUMNS,
+  EXPIRED_CLAIMS_REMOVED_MAX,
+  IMPORT_COLUMNS,
+  PET_COLUMNS,
+} from '../rows.ts';
 import type { Statement } from './connection.ts';
-
-/** Expired claims that are deleted for each new one, so that their number falls as fast as it grew. */
-const EXPIRED_CLAIMS_REMOVED_MAX = 2;
 
 export const FIND_PET: Statement = {
   name: 'find-pet',

@@ -1,9 +1,15 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
-import { encodePage, type EncodedPage, type PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
+import type {
+  Creation,
+  ImportProgress,
+  ImportStep,
+  PetJson,
+  PetQuery,
+  Store,
+} from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
 import {
   apiKeyOfRow,
@@ -16,7 +22,7 @@ import {
 } from '../rows.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn, inTransaction, type Row, type Statement } from './connection.ts';
-import { CreateQueue } from './create-queue.ts';
+import { newCreateBatcher } from './creates.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
@@ -59,18 +65,18 @@ export async function openPostgresStore(
 class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #hosts: Hosts;
-  readonly #creates: CreateQueue;
+  readonly #creates: ReturnType<typeof newCreateBatcher>;
   readonly #reads: SharedReads;
 
   constructor(pool: Pool, hosts: Hosts) {
     this.#pool = pool;
     this.#hosts = hosts;
-    this.#creates = new CreateQueue(pool, CALL_TIMEOUT_MS);
+    this.#creates = newCreateBatcher(pool, CALL_TIMEOUT_MS);
     this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
-    return this.#creates.add(pet, claim);
+    return this.#creates.add({ pet, claim });
   }
 
   async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
@@ -106,9 +112,8 @@ class PostgresStore implements Store {
     return rows.map((row) => petOfRow(row as PetRow));
   }
 
-  async readPage({ limit, ...rest }: PageRequest): Promise<EncodedPage> {
-    const pets = await this.listPets({ ...rest, count: limit + 1 });
-    return encodePage(pets.map(petJson), limit);
+  async listPetJson(query: PetQuery): Promise<PetJson[]> {
+    return (await this.listPets(query)).map((pet) => [pet.id, petJson(pet)]);
   }
 
   /** PostgreSQL has no version number that can be read without a query. */
@@ -172,7 +177,7 @@ class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#creates.idle();
+    await this.#creates.close();
     await this.#reads.idle();
     this.#hosts.close();
     await this.#pool.close();

@@ -31,25 +31,25 @@ function refused(file: string, reason: RegExp): void {
   );
 }
 
-test('without an address of PostgreSQL the store is a file, made with its folder', async () => {
+test('without a PostgreSQL address the store is a file, created with its folder', async () => {
   const file = join(folder, 'new', 'folder', 'petstore.sqlite');
   const store = await openStore({ databaseUrl: undefined, file });
   assert.equal((await store.createPet(REX)).kind, 'created');
   await store.close();
 });
 
-test('a folder that cannot be made is named', async () => {
+test('a folder that cannot be created is named in the error', async () => {
   await writeFile(join(folder, 'occupied'), '');
   refused(join(folder, 'occupied', 'petstore.sqlite'), /cannot be created .*--data must name/);
 });
 
-test('a file that is no database is named', async () => {
+test('a file that is not a database is named in the error', async () => {
   const file = join(folder, 'text.sqlite');
   await writeFile(file, 'no database at all, but long enough to be looked at');
   refused(file, /cannot be opened .*--data must name/);
 });
 
-test("another program's database is refused and left alone", () => {
+test("another program's database is refused and not changed", () => {
   const file = join(folder, 'other.sqlite');
   const other = new DatabaseSync(file);
   other.exec('CREATE TABLE guests (name TEXT)');
@@ -104,7 +104,7 @@ const OWNER_ONLY = {
   'petstore.sqlite-wal': '600',
 };
 
-test('nobody else may read the store, whatever the mode of its folder and the umask', async () => {
+test('no other user may read the store, whatever the mode of its folder and the umask', async () => {
   const own = await mkdtemp(join(folder, 'mode-'));
   await chmod(own, 0o755);
   const file = join(own, 'petstore.sqlite');
@@ -116,7 +116,7 @@ test('nobody else may read the store, whatever the mode of its folder and the um
   await store.close();
 });
 
-test('a store that others could read is closed to them when it is opened, with its log', async () => {
+test('a store that others can read is restricted to its owner when it is opened, with its log', async () => {
   const own = await mkdtemp(join(folder, 'mode-'));
   const file = join(own, 'petstore.sqlite');
   const first = openSqliteStore(file);
@@ -128,12 +128,12 @@ test('a store that others could read is closed to them when it is opened, with i
   await second.close();
 });
 
-test('a log that has grown is cut again, without a stop', async () => {
+test('a log that has grown is truncated while the store is open', async () => {
   const own = await mkdtemp(join(folder, 'log-'));
   const file = join(own, 'petstore.sqlite');
   const store = openSqliteStore(file);
   const logBytes = async () => (await stat(`${file}-wal`)).size;
-  // A reader that stays keeps SQLite from reusing the log.
+  // An open read transaction prevents SQLite from reusing the log.
   const reader = new DatabaseSync(file);
   reader.exec('BEGIN');
   reader.prepare('SELECT 1 FROM pets').get();
@@ -142,7 +142,7 @@ test('a log that has grown is cut again, without a stop', async () => {
   reader.exec('COMMIT');
   reader.close();
   for (let index = 0; (await logBytes()) > 16 * 1024 * 1024; index += 1) {
-    assert.ok(index < 1_000, 'it is cut under load');
+    assert.ok(index < 1_000, 'it is truncated under load');
     await store.createPet(REX);
   }
   const overdueMs = performance.now() + 30_000;
@@ -153,7 +153,7 @@ test('a log that has grown is cut again, without a stop', async () => {
   await store.close();
 });
 
-test('a schema from the future is refused and left alone', async () => {
+test('a newer schema version is refused and not changed', async () => {
   const file = join(folder, 'future.sqlite');
   await openSqliteStore(file).close();
   const database = new DatabaseSync(file);
@@ -163,7 +163,7 @@ test('a schema from the future is refused and left alone', async () => {
   database.close();
 });
 
-test('while another program keeps the file locked, every write is refused in time, and reads go on', async () => {
+test('while another program locks the file, every write is refused in time and reads continue', async () => {
   await mkdir(join(folder, 'locked'));
   const file = join(folder, 'locked', 'petstore.sqlite');
   const store = openSqliteStore(file);

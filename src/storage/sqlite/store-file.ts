@@ -1,83 +1,85 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import { unfinishedCopy } from '../migrate.ts';
-import { openStoreFile, refuseForeign } from './connection.ts';
-import { unavailable } from './faults.ts';
+import { openStoreFile } from './connection.ts';
+import { unavailable } from './errors.ts';
 import {
-  identityOf,
+  findIdentity,
   isSameDatabase,
   requireInPlace,
   setAsideLeftovers,
   type FileIdentity,
-} from './identity.ts';
-import { prepareReads, type Reads } from './reads.ts';
-import { unfinishedCopyOf } from './schema.ts';
-import { WriteQueue } from './write-queue.ts';
+} from './files.ts';
+import { refuseForeign, unfinishedCopyOf } from './schema.ts';
+import { prepareReads, type Reads } from './statements.ts';
+import { WriterClient } from './writer-client.ts';
 
-/** How often the path is looked at while nobody reads. */
-const LOOK_INTERVAL_MS = 1_000;
+/** How often the path is checked while nobody reads. */
+const CHECK_INTERVAL_MS = 1_000;
 /**
- * How long one look at the path serves the reads: for this long a read may still come from a file that
- * was replaced. Three calls of stat for each read would cost more than the read.
+ * How long reads rely on one check of the path: for this long a read may still come from a file that was
+ * replaced. Three calls of stat for each read would cost more than the read.
  */
-const LOOK_VALID_MS = 10;
-/** A file that cannot be used is not opened more often than this. */
+const CHECK_VALID_MS = 10;
+/** How often a file that cannot be used is tried again. */
 const REOPEN_INTERVAL_MS = 100;
 
-/** The files as they were opened: a connection that reads, and a thread that writes. */
+/** The open file: a connection that reads, and a thread that writes. */
 interface OpenFile {
   identity: FileIdentity;
   database: DatabaseSync;
   reads: Reads;
-  writes: WriteQueue;
+  writer: WriterClient;
 }
 
 /**
- * Keeps the store open, and open on what its path leads to. Where the file was deleted, replaced or
- * damaged, both connections are closed and every call is refused until a good file is there.
+ * Keeps the store open on the file that its path leads to. When that file was deleted, replaced or damaged,
+ * both connections are closed, and every call is refused until a good file is there.
  */
 export class StoreFile {
   readonly #file: string;
   readonly #onWarning: (message: string) => void;
   readonly #timer: NodeJS.Timeout;
   #open: OpenFile | undefined;
-  #isLookValid = false;
-  /** How many files were opened so far: the versions of two files must differ. */
+  #nextCheckMs = 0;
+  /** How many times a file was opened: the versions of two files must differ. */
   #openings = 0;
+  /** Why no file is open. */
   #fault = '';
-  /** What was open before, and what of it was found to be damaged. */
-  #left: FileIdentity | undefined;
+  #lastOpen: FileIdentity | undefined;
   #damaged: FileIdentity | undefined;
-  /** The thread that still has a lost file open; none is opened before it has ended. */
-  #endingWrites: WriteQueue | undefined;
+  /** The thread that still has the last file open. No file is opened before it has ended. */
+  #endingWriter: WriterClient | undefined;
   #isClosed = false;
 
   constructor(file: string, onWarning: (message: string) => void) {
     this.#file = file;
     this.#onWarning = onWarning;
     this.#open = this.#openFile({ mayCreate: true });
-    this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
+    this.#timer = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
   }
 
   get openings(): number {
     return this.#openings;
   }
 
-  /** The open file; a Refusal where there is none. */
+  /** The open file, for reads; throws a Refusal if there is none. */
   current(): OpenFile {
-    if (!this.#isLookValid) this.look();
-    if (this.#open === undefined) throw unavailable(new Error(this.#fault));
+    if (performance.now() >= this.#nextCheckMs) this.check();
+    if (this.#open === undefined) throw unavailable('is not available', new Error(this.#fault));
     return this.#open;
   }
 
-  /** Lets go of a file that is not at the path any more, and opens a good one that is there. */
-  look(): void {
+  /** The writer of the open file. Its thread checks the path at every commit, so it is not checked here. */
+  get writer(): WriterClient {
+    return (this.#open ?? this.current()).writer;
+  }
+
+  /** Closes a file that is no longer at the path, and opens a good file that is there. */
+  check(): void {
     if (this.#isClosed) return;
-    this.#isLookValid = true;
-    const validMs = this.#open === undefined ? REOPEN_INTERVAL_MS : LOOK_VALID_MS;
-    setTimeout(() => {
-      this.#isLookValid = false;
-    }, validMs).unref();
+    const validMs = this.#open === undefined ? REOPEN_INTERVAL_MS : CHECK_VALID_MS;
+    this.#nextCheckMs = performance.now() + validMs;
     if (this.#open === undefined) {
       this.#reopen();
       return;
@@ -85,15 +87,15 @@ export class StoreFile {
     try {
       requireInPlace(this.#open.identity);
     } catch (error) {
-      this.#letGo(reasonOf(error));
+      this.#abandon(reasonOf(error));
     }
   }
 
-  /** Nothing is read from a damaged file or written to it any more. */
+  /** Nothing more is read from a damaged file or written to it. */
   setDamaged(reason: string): void {
     if (this.#open === undefined) return;
     this.#damaged = this.#open.identity;
-    this.#letGo(`${this.#file} is damaged (${reason})`);
+    this.#abandon(`${this.#file} is damaged (${reason})`);
   }
 
   async close(): Promise<void> {
@@ -102,11 +104,11 @@ export class StoreFile {
     const open = this.#open;
     this.#open = undefined;
     this.#fault = 'the store is closed';
-    await (open?.writes ?? this.#endingWrites)?.close();
+    await (open?.writer ?? this.#endingWriter)?.close();
     if (open?.database.isOpen === true) open.database.close();
     try {
-      // The next start would apply the log of this file to the one that is there now.
-      this.#setAside(open?.identity ?? this.#left);
+      // Otherwise the next start would apply the log of this file to the file that is there now.
+      this.#setAside(open?.identity ?? this.#lastOpen);
     } catch (error) {
       this.#onWarning(`the log beside ${this.#file} may be of another file: ${reasonOf(error)}`);
     }
@@ -119,46 +121,46 @@ export class StoreFile {
       if (source !== undefined) throw unfinishedCopy(this.#file, source);
       database.exec('PRAGMA query_only = ON');
       const reads = prepareReads(database);
-      const writes = new WriteQueue(identity, {
-        onFileFault: (fault, isCorrupt) => {
-          if (isCorrupt) this.setDamaged(fault);
-          else this.look();
+      const writer = new WriterClient(identity, {
+        onStoreError: (message, isCorrupt) => {
+          if (isCorrupt) this.setDamaged(message);
+          else this.check();
         },
         onStuck: () => this.#onWarning('the disk does not confirm commits: writes are refused'),
       });
       this.#openings += 1;
-      return { identity, database, reads, writes };
+      return { identity, database, reads, writer };
     } catch (error) {
       database.close();
       throw error;
     }
   }
 
-  #letGo(reason: string): void {
+  #abandon(reason: string): void {
     const open = this.#open;
     if (open === undefined) return;
     this.#open = undefined;
-    this.#left = open.identity;
+    this.#lastOpen = open.identity;
     this.#fault = reason;
     this.#onWarning(
       `${reason}: reads and writes are refused until a good file is at ${this.#file}`,
     );
     open.database.close();
-    this.#endingWrites = open.writes;
-    void open.writes.discard(new Error(reason)).finally(() => {
-      this.#endingWrites = undefined;
+    this.#endingWriter = open.writer;
+    void open.writer.discard(new Error(reason)).finally(() => {
+      this.#endingWriter = undefined;
     });
   }
 
-  /** Both connections must be closed before: within a process SQLite shares what it knows of an open file. */
+  /** Both connections must be closed before: within a process, SQLite shares its state of an open file. */
   #reopen(): void {
-    if (this.#endingWrites !== undefined) return;
+    if (this.#endingWriter !== undefined) return;
     try {
-      const before = identityOf(this.#file);
-      if (before === undefined) throw new StoreUnusable(`${this.#file} is not there`);
-      if (this.#damaged !== undefined && isSameDatabase(before, this.#damaged)) return;
+      const found = findIdentity(this.#file);
+      if (found === undefined) throw new StoreUnusable(`${this.#file} is not there`);
+      if (this.#damaged !== undefined && isSameDatabase(found, this.#damaged)) return;
       refuseForeign(this.#file);
-      this.#setAside(this.#left);
+      this.#setAside(this.#lastOpen);
       this.#open = this.#openFile({ mayCreate: false });
       this.#damaged = undefined;
       this.#onWarning(`the store is open again: ${this.#file}`);
@@ -169,10 +171,10 @@ export class StoreFile {
     }
   }
 
-  #setAside(left: FileIdentity | undefined): void {
-    if (left === undefined) return;
-    for (const name of setAsideLeftovers(left)) {
-      this.#onWarning(`${name} is what the former file has left, and was set aside`);
+  #setAside(last: FileIdentity | undefined): void {
+    if (last === undefined) return;
+    for (const name of setAsideLeftovers(last)) {
+      this.#onWarning(`a file that the former database left behind was renamed to ${name}`);
     }
   }
 }

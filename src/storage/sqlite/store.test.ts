@@ -16,7 +16,7 @@ storeContract('SQLite', {
     return {
       open: async () => openSqliteStore(file),
       countCommits() {
-        // A reader that stays keeps the store from emptying its log between two counts.
+        // An open read transaction prevents the store from emptying its log between two counts.
         if (reader === undefined) {
           reader = new DatabaseSync(file);
           reader.exec('BEGIN');

@@ -1,9 +1,15 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import { encodePage, type EncodedPage, type PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, ImportProgress, ImportStep, PetQuery, Store } from '../../domain/store.ts';
+import type {
+  Creation,
+  ImportProgress,
+  ImportStep,
+  PetJson,
+  PetQuery,
+  Store,
+} from '../../domain/store.ts';
 import {
   apiKeyOfRow,
   importOfRow,
@@ -13,12 +19,11 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { isCorrupt, unreadable, unwritable } from './faults.ts';
-import type { Reads } from './reads.ts';
+import { isCorrupt, unavailable } from './errors.ts';
+import type { Reads, Writes } from './statements.ts';
 import { StoreFile } from './store-file.ts';
-import type { Writes } from './writes.ts';
 
-/** Opens the store that lives in one file. `onWarning` is told when the file is lost and when it is back. */
+/** Opens the store in one file. `onWarning` is called when the file is lost and when it is back. */
 export function openSqliteStore(
   file: string,
   { onWarning = () => undefined }: { onWarning?: (message: string) => void } = {},
@@ -26,10 +31,10 @@ export function openSqliteStore(
   return new SqliteStore(new StoreFile(file, onWarning));
 }
 
-/** Above every number that SQLite gives one connection as its version. */
-const VERSIONS_OF_CONNECTION = 2 ** 32;
+/** Higher than any version number that SQLite gives one connection. */
+const CONNECTION_VERSIONS_MAX = 2 ** 32;
 
-/** Reads run here, on a connection of their own that never waits; writes go to the writer thread. */
+/** Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread. */
 class SqliteStore implements Store {
   readonly #file: StoreFile;
 
@@ -55,29 +60,18 @@ class SqliteStore implements Store {
     return row && petOfRow(row);
   }
 
-  async listPets({ status, afterId, count }: PetQuery): Promise<Pet[]> {
-    const rows =
-      status === undefined
-        ? this.#read<PetRow>('pets', afterId, count)
-        : this.#read<PetRow>('petsOfStatus', status, afterId, count);
-    return rows.map(petOfRow);
+  async listPets(query: PetQuery): Promise<Pet[]> {
+    return this.#list<PetRow>('pets', query).map(petOfRow);
   }
 
-  async readPage({ limit, status, afterId }: PageRequest): Promise<EncodedPage> {
-    const rows =
-      status === undefined
-        ? this.#read<[json: string]>('page', afterId, limit + 1)
-        : this.#read<[json: string]>('pageOfStatus', status, afterId, limit + 1);
-    return encodePage(
-      rows.map(([json]) => json),
-      limit,
-    );
+  async listPetJson(query: PetQuery): Promise<PetJson[]> {
+    return this.#list<PetJson>('petJson', query);
   }
 
-  /** SQLite counts the commits of all other connections, our own writer's among them. */
+  /** SQLite counts the commits of all other connections, including those of the writer thread. */
   version(): number {
     const [row] = this.#read<[bigint]>('version');
-    return this.#file.openings * VERSIONS_OF_CONNECTION + Number(row?.[0]);
+    return this.#file.openings * CONNECTION_VERSIONS_MAX + Number(row?.[0]);
   }
 
   createApiKey(key: ApiKey): Promise<void> {
@@ -110,12 +104,20 @@ class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
-    if (this.#file.current().writes.isStuck) throw unwritable(new Error('the disk hangs'));
+    if (this.#file.writer.isStuck) {
+      throw unavailable('cannot be written', new Error('the disk hangs'));
+    }
     this.#read('version');
   }
 
   close(): Promise<void> {
     return this.#file.close();
+  }
+
+  #list<Row>(name: 'pets' | 'petJson', { status, afterId, count }: PetQuery): Row[] {
+    return status === undefined
+      ? this.#read(name, afterId, count)
+      : this.#read(`${name}OfStatus`, status, afterId, count);
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
@@ -124,17 +126,17 @@ class SqliteStore implements Store {
       return reads[name].all(...values) as unknown as Row[];
     } catch (cause) {
       if (isCorrupt(cause)) this.#file.setDamaged(String(cause));
-      throw unreadable(cause);
+      throw unavailable('cannot be read', cause);
     }
   }
 
-  /** Not async: one promise more for each create would be measurable. */
+  /** Not async: one more promise per create is measurable. */
   #write<Name extends keyof Writes>(
     name: Name,
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     try {
-      return this.#file.current().writes.add(name, ...values);
+      return this.#file.writer.write(name, ...values);
     } catch (refusal) {
       return Promise.reject(refusal);
     }

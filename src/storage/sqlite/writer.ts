@@ -1,55 +1,50 @@
-// The writer thread: the only place that changes the file. It takes one batch at a time, applies it in
-// one transaction, and responds once the commit is on the disk; waiting for the disk is all its own.
+// The writer thread: the only code that changes the database. It applies one batch at a time in one
+// transaction, and replies once the commit is on the disk, so that the main thread never waits for it.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
-import { isCorrupt } from './faults.ts';
-import {
-  FileReplaced,
-  requireInPlace,
-  requireSameContent,
-  requireSameDatabase,
-  type FileIdentity,
-} from './identity.ts';
-import { prepareWrites, type Writes } from './writes.ts';
+import { isCorrupt, isStoreError } from './errors.ts';
+import { requireDatabaseInPlace, requireInPlace, type FileIdentity } from './files.ts';
+import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 
-/** One write: the name of a function of Writes, and what to call it with. */
+/** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
   [Name in keyof Writes]: { name: Name; with: Parameters<Writes[Name]> };
 }[keyof Writes];
 
-/** A fault of the file is not of this write: any other write would have met it too. */
-export type Outcome = { value: unknown } | { fault: string; of: 'write' | 'file' | 'corrupt file' };
+/** The results of a batch in its order; or why it failed, with nothing stored. */
+export type Reply =
+  { results: unknown[] } | { error: string; isStoreError: boolean; isCorrupt: boolean };
 
 export interface WriterData {
   /** The files that the store has open; the writer opens no others. */
   opened: FileIdentity;
-  /** 1 while the thread is inside SQLite, where only the disk can end its wait. */
+  /** 1 while the thread is inside SQLite, where it cannot be interrupted. */
   isBusy: Int32Array;
 }
 
-/** After so long without a write the log is emptied into the database. */
+/** After this time without a write, the log is emptied into the database. */
 const IDLE_MS = 1_000;
 
-if (parentPort === null) throw new Error('writer.ts is the inside of a worker thread');
+if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
 const { opened, isBusy } = workerData as WriterData;
-const { database, writes } = busily(open);
+const { database, writes } = whileBusy(open);
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
-const idle = setTimeout(() => busily(emptyLog), IDLE_MS);
+const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
 
 port.on('message', (batch: Write[] | 'close') => {
   if (batch === 'close') {
-    clearTimeout(idle);
-    busily(() => database.close());
+    clearTimeout(idleTimer);
+    whileBusy(() => database.close());
     port.close();
     return;
   }
-  port.postMessage(busily(() => applyBatch(batch)));
-  idle.refresh();
+  port.postMessage(whileBusy(() => applyBatch(batch)));
+  idleTimer.refresh();
 });
 
-function busily<Result>(work: () => Result): Result {
+function whileBusy<Result>(work: () => Result): Result {
   Atomics.store(isBusy, 0, 1);
   try {
     return work();
@@ -63,64 +58,41 @@ function open() {
   requireInPlace(opened);
   const connection = openConnection(opened.file);
   const prepared = prepareWrites(connection);
-  // The statements have read the schema: from here on the connection has its log open too.
+  // Preparing has read the schema: from now on the connection has its log open too.
   requireInPlace(opened);
   return { database: connection, writes: prepared };
 }
 
-/** An empty log takes no room, and there is nothing in it that a later start could apply to another file. */
+/** An empty log takes no space and holds nothing that a later start could apply to another file. */
 function emptyLog(): void {
   try {
     requireInPlace(opened);
-    // Where others read or write at this moment, the next batch must not wait for them.
+    // If other processes are reading or writing now, the next batch must not wait for them.
     database.exec('PRAGMA busy_timeout = 0');
     const row = checkpoint.get() as unknown as [isBusy: bigint];
-    if (row[0] !== 0n) idle.refresh();
+    if (row[0] !== 0n) idleTimer.refresh();
   } catch {
-    // The next batch meets the same fault and reports it.
+    // The next batch meets the same error and reports it.
   } finally {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 
-function applyBatch(batch: Write[]): Outcome[] {
+function applyBatch(batch: Write[]): Reply {
   try {
-    return inTransaction(() => batch.map((write) => ({ value: apply(write) })));
-  } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
-    const of = faultOf(error);
-    // Nothing of the batch was kept. Alone, a faulty write fails without its neighbours; but where the
-    // file is at fault, each of them would only wait for it once more.
-    if (batch.length === 1 || of !== 'write') return batch.map(() => ({ fault, of }));
-    return batch.flatMap((write) => applyBatch([write]));
-  }
-}
-
-/** SQLite's own numbers; what carries none was thrown before SQLite saw the write. */
-const WRITE_FAULTS = { tooBig: 18, constraint: 19, mismatch: 20, range: 25 };
-
-function faultOf(error: unknown): 'write' | 'file' | 'corrupt file' {
-  if (error instanceof FileReplaced) return 'file';
-  if (isCorrupt(error)) return 'corrupt file';
-  const { errcode } = error as { errcode?: number };
-  // The lowest byte is the kind of the fault, those above it tell more about it.
-  const isOfWrite = errcode === undefined || Object.values(WRITE_FAULTS).includes(errcode & 0xff);
-  return isOfWrite ? 'write' : 'file';
-}
-
-function inTransaction<Result>(work: () => Result): Result {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    requireSameDatabase(opened);
-    database.exec('COMMIT');
+    using transaction = beginTransaction(database);
+    const results = batch.map(apply);
+    requireDatabaseInPlace(opened);
+    transaction.commit();
     // Only what the next start will find may be acknowledged.
-    requireSameContent(opened);
-    return result;
+    requireInPlace(opened);
+    return { results };
   } catch (error) {
-    // SQLite has already rolled back by itself after some faults, a full disk among them.
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
+    return {
+      error: error instanceof Error ? error.message : String(error),
+      isStoreError: isStoreError(error),
+      isCorrupt: isCorrupt(error),
+    };
   }
 }
 

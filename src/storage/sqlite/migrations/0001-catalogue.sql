@@ -1,4 +1,4 @@
--- Animals. AUTOINCREMENT, so that an id is never given twice, not even the highest after its row is gone.
+-- Animals. With AUTOINCREMENT an id is never assigned twice, not even the highest one after its row was removed.
 CREATE TABLE pets (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   name        TEXT    NOT NULL,
@@ -6,10 +6,10 @@ CREATE TABLE pets (
   status      TEXT    NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
 ) STRICT;
 
--- Serves a page of one status: seek to (status, last id), read on.
+-- For a page of one status: seek to (status, last id), then read in order.
 CREATE INDEX pets_by_status ON pets (status, id);
 
--- API keys. Times are milliseconds since 1970; scopes are separated by spaces; the key itself is not here.
+-- API keys. Times are milliseconds since 1970; scopes are separated by spaces; the key itself is not stored.
 CREATE TABLE api_keys (
   id           TEXT    NOT NULL PRIMARY KEY,
   hash         TEXT    NOT NULL UNIQUE,
@@ -21,7 +21,7 @@ CREATE TABLE api_keys (
   last_used_at INTEGER
 ) STRICT;
 
--- Creates that must happen once. The primary key is what decides between concurrent duplicates.
+-- Creates that must happen once. The primary key decides between concurrent duplicates.
 CREATE TABLE idempotency_keys (
   api_key_id  TEXT    NOT NULL REFERENCES api_keys (id),
   key         TEXT    NOT NULL,

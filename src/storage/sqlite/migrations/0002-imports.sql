@@ -1,5 +1,5 @@
--- How far the import of each file has come. Written in the same transaction as the animals it tells of,
--- so that an import that was interrupted goes on exactly where it stopped.
+-- The progress of each import. It is written in the same transaction as the animals it counts, so that an
+-- interrupted import continues exactly where it stopped.
 CREATE TABLE imports (
   source   TEXT    NOT NULL PRIMARY KEY,
   position INTEGER NOT NULL,

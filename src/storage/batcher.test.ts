@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../domain/errors.ts';
+import { Batcher, type BatcherOptions } from './batcher.ts';
+
+const FAULTY = -1;
+
+class ItemError extends Error {}
+
+/** A batcher of numbers that resolves each to its double, and the batches that it has sent. */
+function newBatcher(options: Partial<BatcherOptions<number, number>> = {}) {
+  const batches: number[][] = [];
+  const batcher = new Batcher<number, number>({
+    what: 'numbers',
+    waitingMax: 100,
+    batchMax: 10,
+    timeoutMs: 60_000,
+    sendTimeMinMs: 0,
+    async send(batch) {
+      const items = batch.map(({ item }) => item);
+      batches.push(items);
+      if (items.includes(FAULTY)) throw new ItemError('a faulty number');
+      for (const { item, resolve } of batch) resolve(item * 2);
+      return [];
+    },
+    isItemError: (error) => error instanceof ItemError,
+    isRepeatable: () => false,
+    refusal: (cause) => new Refusal('unavailable', 'The store is not available.', { cause }),
+    ...options,
+  });
+  return { batcher, batches };
+}
+
+/** A batcher whose batches stay in flight until `release` is called. */
+function newHeldBatcher(options: Partial<BatcherOptions<number, number>> = {}) {
+  const held = Promise.withResolvers<void>();
+  const sent: number[] = [];
+  let inFlight = 0;
+  let inFlightMax = 0;
+  const { batcher } = newBatcher({
+    async send(batch) {
+      inFlight += 1;
+      inFlightMax = Math.max(inFlight, inFlightMax);
+      sent.push(batch.length);
+      await held.promise;
+      inFlight -= 1;
+      for (const { item, resolve } of batch) resolve(item * 2);
+      return [];
+    },
+    ...options,
+  });
+  return { batcher, sent, release: held.resolve, inFlightMax: () => inFlightMax };
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'resolved',
+    (error: Refusal) => error.code,
+  );
+
+const causeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'resolved',
+    (error: Refusal) => (error.cause as Error).message,
+  );
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(1);
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe('Batcher', () => {
+  test('items of one turn of the event loop share a batch, in their order', async () => {
+    const { batcher, batches } = newBatcher();
+    const results = await Promise.all(numbers(5).map((item) => batcher.add(item)));
+    assert.deepEqual(results, [0, 2, 4, 6, 8]);
+    assert.deepEqual(batches, [[0, 1, 2, 3, 4]]);
+  });
+
+  test('a batch has at most batchMax items', async () => {
+    const { batcher, batches } = newBatcher();
+    await Promise.all(numbers(25).map((item) => batcher.add(item)));
+    assert.deepEqual(
+      batches.map(({ length }) => length),
+      [10, 10, 5],
+    );
+  });
+
+  test('one batch is in flight at a time, and what arrives meanwhile shares the next', async () => {
+    const { batcher, sent, release, inFlightMax } = newHeldBatcher();
+    const first = batcher.add(1);
+    await until(() => sent.length === 1);
+    const others = [2, 3, 4].map(async (item) => {
+      await sleep(item);
+      return batcher.add(item);
+    });
+    await sleep(50);
+    assert.deepEqual(sent, [1]);
+    release();
+    assert.deepEqual(await Promise.all([first, ...others]), [2, 4, 6, 8]);
+    assert.deepEqual(sent, [1, 3]);
+    assert.equal(inFlightMax(), 1);
+  });
+
+  test('callers that send again after each result keep sharing batches', async () => {
+    const { batcher, batches } = newBatcher();
+    const caller = async (item: number) => {
+      for (let round = 0; round < 20; round += 1) await batcher.add(item);
+    };
+    await Promise.all(numbers(10).map(caller));
+    assert.equal(batches.length, 20);
+  });
+
+  test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
+    const { batcher, sent, release } = newHeldBatcher();
+    const inFlight = batcher.add(0);
+    await until(() => sent.length === 1);
+    const waiting = numbers(100).map((item) => batcher.add(item));
+    assert.equal(await codeOf(batcher.add(7)), 'overloaded');
+    await assert.rejects(batcher.add(7), /^Refusal: Too many numbers are waiting; try again/);
+    release();
+    assert.equal((await Promise.all([inFlight, ...waiting])).length, 101);
+  });
+
+  test('a faulty item fails alone, wherever it is in the batch', async () => {
+    for (const position of numbers(10)) {
+      const { batcher, batches } = newBatcher();
+      const items = numbers(10).with(position, FAULTY);
+      const settled = await Promise.allSettled(items.map((item) => batcher.add(item)));
+      for (const [index, { status }] of settled.entries()) {
+        assert.equal(status, index === position ? 'rejected' : 'fulfilled', `${index}`);
+      }
+      assert.ok(batches.length <= 9, `${batches.length} batches`);
+    }
+  });
+
+  test('an error of the whole batch rejects each of its items with its cause, and the next batch is sent', async () => {
+    let isBroken = true;
+    const { batcher } = newBatcher({
+      async send(batch) {
+        if (isBroken) throw new Error('the disk is full');
+        for (const { item, resolve } of batch) resolve(item * 2);
+        return [];
+      },
+    });
+    const causes = await Promise.all([1, 2].map((item) => causeOf(batcher.add(item))));
+    assert.deepEqual(causes, ['the disk is full', 'the disk is full']);
+    isBroken = false;
+    assert.equal(await batcher.add(3), 6);
+  });
+
+  test('only items that may be sent again are, after an error and when send returns them', async () => {
+    const batches: number[][] = [];
+    const { batcher } = newBatcher({
+      async send(batch) {
+        batches.push(batch.map(({ item }) => item));
+        if (batches.length === 1) throw new Error('the connection is lost');
+        if (batches.length === 2) return batch.slice(1).concat(resolveAll(batch.slice(0, 1)));
+        return resolveAll(batch);
+      },
+      isRepeatable: (_, item) => item > 1,
+    });
+    const causes = await Promise.all([1, 2, 3].map((item) => causeOf(batcher.add(item))));
+    assert.deepEqual(causes, ['the connection is lost', 'resolved', 'resolved']);
+    assert.deepEqual(batches, [[1, 2, 3], [2, 3], [3]]);
+  });
+
+  test('an item is sent a bounded number of times, and is then rejected', async () => {
+    let attempts = 0;
+    const { batcher } = newBatcher({
+      async send() {
+        attempts += 1;
+        throw new Error('the connection is lost');
+      },
+      isRepeatable: () => true,
+    });
+    assert.equal(await causeOf(batcher.add(1)), 'the connection is lost');
+    assert.equal(attempts, 5);
+  });
+
+  test('a batch has the deadline of its oldest item', async () => {
+    const beganMs = performance.now();
+    const deadlines: number[] = [];
+    const { batcher } = newBatcher({
+      async send(batch, deadline) {
+        deadlines.push(deadline, ...batch.map((pending) => pending.deadline));
+        return resolveAll(batch);
+      },
+    });
+    await Promise.all([batcher.add(1), batcher.add(2)]);
+    const [ofBatch, ofFirst = 0, ofSecond = 0] = deadlines;
+    assert.equal(ofBatch, ofFirst);
+    assert.ok(ofFirst >= beganMs + 60_000);
+    assert.ok(ofSecond >= ofFirst);
+  });
+
+  test('an item that has too little time left when its turn comes is refused and not sent', async () => {
+    const { batcher, batches } = newBatcher({ timeoutMs: 60_000, sendTimeMinMs: 60_000 });
+    assert.equal(await codeOf(batcher.add(1)), 'unavailable');
+    assert.deepEqual(batches, []);
+  });
+
+  test('waiting items can be rejected; the batch in flight is not touched', async () => {
+    const { batcher, sent, release } = newHeldBatcher();
+    const first = batcher.add(1);
+    await until(() => sent.length === 1);
+    const waiting = causeOf(batcher.add(2));
+    batcher.rejectWaiting(new Error('the file is gone'));
+    assert.equal(await waiting, 'the file is gone');
+    release();
+    assert.equal(await first, 2);
+    assert.deepEqual(sent, [1]);
+  });
+
+  test('close settles everything that was accepted, and refuses what comes later', async () => {
+    const { batcher, sent, release } = newHeldBatcher();
+    const first = batcher.add(1);
+    await until(() => sent.length === 1);
+    const waiting = batcher.add(2);
+    const closed = batcher.close();
+    assert.equal(await codeOf(batcher.add(3)), 'unavailable');
+    release();
+    await closed;
+    assert.deepEqual(await Promise.all([first, waiting]), [2, 4]);
+    await batcher.close();
+  });
+});
+
+function resolveAll(batch: Parameters<BatcherOptions<number, number>['send']>[0]) {
+  for (const { item, resolve } of batch) resolve(item * 2);
+  return batch.slice(0, 0);
+}

@@ -1,0 +1,109 @@
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { Creation } from '../../domain/store.ts';
+import { Batcher, type Pending } from '../batcher.ts';
+import { petOfRow, type PetRow } from '../rows.ts';
+import type { Deadline } from './connection.ts';
+import { faultOf, isRepeatable, unavailable } from './errors.ts';
+import type { Pool } from './pool.ts';
+import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS } from './statements.ts';
+
+const WAITING_CREATES_MAX = 10_000;
+/** A batch is one round trip and one commit: large enough to share them, small enough to respond soon. */
+const BATCH_CREATES_MAX = 500;
+/** A create with less time left than this is refused: its outcome might stay unknown. */
+const SEND_TIME_MIN_MS = 1_000;
+
+interface Create {
+  pet: NewPet;
+  claim: IdempotencyClaim | undefined;
+}
+
+type PendingCreate = Pending<Create, Creation>;
+
+/**
+ * Batches the creates of this process. One batch in flight is enough: all creates of all processes update
+ * the counter one after the other.
+ */
+export function newCreateBatcher(pool: Pool, timeoutMs: number): Batcher<Create, Creation> {
+  return new Batcher<Create, Creation>({
+    what: 'creates',
+    waitingMax: WAITING_CREATES_MAX,
+    batchMax: BATCH_CREATES_MAX,
+    timeoutMs,
+    sendTimeMinMs: SEND_TIME_MIN_MS,
+    send: (batch, deadline) => createBatch(pool, batch, deadline),
+    isItemError: (error) => faultOf(error) === 'faulty',
+    // After an unknown outcome only a claim makes it safe to send the create again: without one, the
+    // animal might be stored twice.
+    isRepeatable: (error, { claim }) => {
+      const fault = faultOf(error);
+      return isRepeatable(fault) || (fault === 'unknown' && claim !== undefined);
+    },
+    refusal: unavailable,
+  });
+}
+
+/**
+ * Stores a batch in one statement. Creates with the same claim are settled together: one of them is sent,
+ * and what the database holds for the claim decides about each. Returns the creates whose claims another
+ * process has stored meanwhile; sent again, they find those claims.
+ */
+async function createBatch(
+  pool: Pool,
+  batch: PendingCreate[],
+  deadline: Deadline,
+): Promise<PendingCreate[]> {
+  if (batch.every(({ item }) => item.claim === undefined)) {
+    const [row] = await pool.query(CREATE_PETS, petColumns(batch), deadline);
+    const [before] = row as [bigint];
+    batch.forEach(({ item, resolve }, index) => {
+      const { name, categoryId, status } = item.pet;
+      const id = before + BigInt(index + 1);
+      resolve({ kind: 'created', pet: { id, name, categoryId, status } });
+    });
+    return [];
+  }
+  const duplicates = [...Map.groupBy(batch, claimName).values()];
+  const sent = duplicates.flatMap(([first]) => first ?? []);
+  const claims = [
+    sent.map(({ item }) => item.claim?.apiKeyId),
+    sent.map(({ item }) => item.claim?.key),
+    sent.map(({ item }) => item.claim?.fingerprint),
+    sent.map(({ item }) => item.claim?.now.getTime()),
+    sent.map(({ item }) => item.claim?.expiresAt.getTime()),
+  ];
+  const values = [...petColumns(sent), ...claims];
+  const rows = await pool.query(CREATE_PETS_WITH_CLAIMS, values, deadline);
+  for (const [ordinal, known, ...pet] of rows as [bigint, string | null, ...PetRow][]) {
+    const index = Number(ordinal) - 1;
+    settle(duplicates[index] ?? [], known, petOfRow(pet));
+    duplicates[index] = [];
+  }
+  return duplicates.flat();
+}
+
+function petColumns(batch: PendingCreate[]): unknown[] {
+  return [
+    batch.map(({ item }) => item.pet.name),
+    batch.map(({ item }) => item.pet.categoryId),
+    batch.map(({ item }) => item.pet.status),
+  ];
+}
+
+/** Equal for creates with the same claim, and unique for a create without one. */
+function claimName(pending: PendingCreate): unknown {
+  const { claim } = pending.item;
+  return claim === undefined ? pending : JSON.stringify([claim.apiKeyId, claim.key]);
+}
+
+/** Resolves the creates of one claim. `known` is its fingerprint if the claim was stored before. */
+function settle(duplicates: PendingCreate[], known: string | null, pet: Pet): void {
+  const [first, ...others] = duplicates;
+  const fingerprint = known ?? first?.item.claim?.fingerprint;
+  if (known === null) first?.resolve({ kind: 'created', pet });
+  for (const { item, resolve } of known === null ? others : duplicates) {
+    const isSame = item.claim?.fingerprint === fingerprint;
+    resolve(isSame ? { kind: 'replayed', pet: { ...pet } } : { kind: 'claim_conflict' });
+  }
+}

@@ -1,0 +1,59 @@
+import { Refusal } from '../../domain/errors.ts';
+
+/** The result codes of SQLite that need their own treatment. */
+const CODE = {
+  busy: 5,
+  locked: 6,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  tooBig: 18,
+  constraint: 19,
+  mismatch: 20,
+  range: 25,
+  notADatabase: 26,
+} as const;
+
+/** The path no longer leads to the files that are open. */
+export class FileReplaced extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FileReplaced';
+  }
+}
+
+/** Whether the file is damaged: neither reads from it nor writes to it can be relied on. */
+export function isCorrupt(error: unknown): boolean {
+  return hasCode(error, CODE.corrupt, CODE.notADatabase);
+}
+
+/** Whether the same call may succeed later, with the same settings. */
+export function isTemporary(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === 'ENOSPC' || hasCode(error, CODE.busy, CODE.locked, CODE.ioError, CODE.full);
+}
+
+/** Whether any other write would have failed too, because the file is at fault and not the write. */
+export function isStoreError(error: unknown): boolean {
+  if (error instanceof FileReplaced) return true;
+  // An error without a result code was thrown before the write reached SQLite.
+  if (resultCode(error) === undefined) return false;
+  return !hasCode(error, CODE.tooBig, CODE.constraint, CODE.mismatch, CODE.range);
+}
+
+function hasCode(error: unknown, ...codes: number[]): boolean {
+  return codes.includes(resultCode(error) ?? 0);
+}
+
+function resultCode(error: unknown): number | undefined {
+  const { errcode } = error as { errcode?: number };
+  // The lowest byte is the result code; the bytes above it give details.
+  return errcode === undefined ? undefined : errcode & 0xff;
+}
+
+export function unavailable(
+  what: 'is not available' | 'cannot be read' | 'cannot be written',
+  cause: unknown,
+): Refusal {
+  return new Refusal('unavailable', `The store ${what} right now; try again shortly.`, { cause });
+}

@@ -1,0 +1,175 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ApiKey } from '../../domain/api-key.ts';
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet } from '../../domain/pet.ts';
+import type { Creation, ImportStep } from '../../domain/store.ts';
+import {
+  API_KEY_COLUMNS,
+  CLAIM_COLUMNS,
+  EXPIRED_CLAIMS_REMOVED_MAX,
+  IMPORT_COLUMNS,
+  PET_COLUMNS,
+  petOfRow,
+  rowOfApiKey,
+  type PetRow,
+} from '../rows.ts';
+
+/** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
+export function beginTransaction(database: DatabaseSync): Disposable & { commit: () => void } {
+  // IMMEDIATE takes the lock now: a lock that is taken later cannot be waited for.
+  database.exec('BEGIN IMMEDIATE');
+  return {
+    commit: () => database.exec('COMMIT'),
+    [Symbol.dispose]() {
+      // SQLite rolls back by itself after some errors, a full disk among them.
+      if (database.isTransaction) database.exec('ROLLBACK');
+    },
+  };
+}
+
+/**
+ * When a plain parameter of LIMIT is bound, SQLite prepares the statement again, which costs a third as
+ * much as the page. An expression avoids that.
+ */
+const COUNT = '? + 0';
+
+/** An animal as `petJson` writes it: SQLite returns one text faster than four values. */
+const PET_JSON = `json_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)`;
+
+/** Every statement that only reads. */
+export type Reads = ReturnType<typeof prepareReads>;
+
+export function prepareReads(database: DatabaseSync) {
+  return {
+    pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
+    pets: database.prepare(
+      `SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`,
+    ),
+    petsOfStatus: database.prepare(
+      `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
+    ),
+    petJson: database.prepare(
+      `SELECT id, ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`,
+    ),
+    petJsonOfStatus: database.prepare(
+      `SELECT id, ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
+    ),
+    import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
+    apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
+    apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
+    version: database.prepare('PRAGMA data_version'),
+  };
+}
+
+/** Everything that changes the database. Each function runs inside the transaction of its batch. */
+export type Writes = ReturnType<typeof prepareWrites>;
+
+export function prepareWrites(database: DatabaseSync) {
+  return {
+    createPet: prepareCreate(database),
+    importPets: prepareImport(database),
+    ...prepareKeyWrites(database),
+  };
+}
+
+function prepareCreate(database: DatabaseSync) {
+  const insertPet = database.prepare(
+    `INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING ${PET_COLUMNS}`,
+  );
+  const findClaim = database.prepare(
+    `SELECT fingerprint, ${PET_COLUMNS} FROM idempotency_keys JOIN pets ON id = pet_id
+     WHERE api_key_id = ? AND key = ? AND expires_at > ?`,
+  );
+  // REPLACE: an expired claim may still be stored under the same key.
+  const insertClaim = database.prepare(
+    `INSERT OR REPLACE INTO idempotency_keys (${CLAIM_COLUMNS}) VALUES (?, ?, ?, ?, ?)`,
+  );
+  const removeExpiredClaims = database.prepare(
+    `DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
+       SELECT api_key_id, key FROM idempotency_keys WHERE expires_at <= ?
+       ORDER BY expires_at LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX})`,
+  );
+
+  function insert(pet: NewPet): Creation & { kind: 'created' } {
+    const row = insertPet.get(pet.name, pet.categoryId, pet.status) as unknown as PetRow;
+    return { kind: 'created', pet: petOfRow(row) };
+  }
+
+  return (pet: NewPet, claim: IdempotencyClaim | undefined): Creation => {
+    if (claim === undefined) return insert(pet);
+    const { apiKeyId, key, fingerprint } = claim;
+    const nowMs = claim.now.getTime();
+    const found = findClaim.get(apiKeyId, key, nowMs) as unknown as [string, ...PetRow] | undefined;
+    if (found !== undefined) {
+      const [knownFingerprint, ...row] = found;
+      if (knownFingerprint !== fingerprint) return { kind: 'claim_conflict' };
+      return { kind: 'replayed', pet: petOfRow(row) };
+    }
+    const creation = insert(pet);
+    removeExpiredClaims.run(nowMs);
+    insertClaim.run(apiKeyId, key, fingerprint, creation.pet.id, claim.expiresAt.getTime());
+    return creation;
+  };
+}
+
+function prepareImport(database: DatabaseSync) {
+  const insertPets = database.prepare(
+    `INSERT INTO pets (name, category_id, status)
+     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) ORDER BY key`,
+  );
+  const moveImport = database.prepare(
+    `INSERT INTO imports (${IMPORT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT (source) DO UPDATE SET
+       position = excluded.position, lines = excluded.lines,
+       imported = excluded.imported, skipped = excluded.skipped
+     WHERE position = ?6`,
+  );
+
+  return (rows: string, step: ImportStep | undefined): boolean => {
+    if (step !== undefined) {
+      const { source, position, lines, imported, skipped } = step.to;
+      const moved = moveImport.run(source, position, lines, imported, skipped, step.from);
+      if (moved.changes !== 1n) return false;
+    }
+    insertPets.run(rows);
+    return true;
+  };
+}
+
+function prepareKeyWrites(database: DatabaseSync) {
+  const insert = database.prepare(
+    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const findAny = database.prepare('SELECT 1 FROM api_keys LIMIT 1');
+  const revoke = database.prepare(
+    'UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?',
+  );
+  const expire = database.prepare(
+    'UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2',
+  );
+  const recordUse = database.prepare(
+    'UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, ?1), ?1) WHERE id = ?2',
+  );
+
+  return {
+    createApiKey(key: ApiKey): void {
+      insert.run(...rowOfApiKey(key));
+    },
+    createFirstApiKey(key: ApiKey): boolean {
+      if (findAny.get() !== undefined) return false;
+      insert.run(...rowOfApiKey(key));
+      return true;
+    },
+    revokeApiKey(id: string, revokedAt: Date): boolean {
+      return revoke.run(revokedAt.getTime(), id).changes === 1n;
+    },
+    rotateApiKey(id: string, endsAt: Date, successor: ApiKey): boolean {
+      if (expire.run(endsAt.getTime(), id).changes !== 1n) return false;
+      insert.run(...rowOfApiKey(successor));
+      return true;
+    },
+    recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): void {
+      for (const [id, at] of lastUsedAt) recordUse.run(at.getTime(), id);
+    },
+  };
+}
