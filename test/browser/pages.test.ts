@@ -25,8 +25,8 @@ test('the reference shows the three operations, one as deprecated, light and dar
   const stage = await Stage.open(t);
   // axe itself sets inline styles here; that the page does not is seen by the tests below.
   const { page } = await visit(t, stage, { path: '/docs', bypassCSP: true });
-  await page.getByText('List all animals').waitFor();
-  await page.getByText('Add an animal').waitFor();
+  await page.getByText('List all animals', { exact: true }).waitFor();
+  await page.getByText('Add an animal', { exact: true }).waitFor();
   await page.locator('.opblock-deprecated', { hasText: '/pets/{petId}' }).waitFor();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
@@ -42,7 +42,7 @@ test('an operation can be tried with a pasted key, exact to the last digit', asy
   await page.locator('.modal-ux input').fill(stage.key);
   await page.locator('.modal-ux button[type=submit]').click();
   await page.locator('.modal-ux .btn-done').click();
-  await page.getByText('Add an animal').click();
+  await page.getByText('Add an animal', { exact: true }).click();
   await page.locator('textarea').fill('{"name":"Rex","categoryId":9223372036854775807}');
   await page.getByRole('button', { name: 'Execute' }).click();
   const answer = page.locator('.live-responses-table .highlight-code').first();
@@ -58,7 +58,7 @@ test('the key of the console is at hand in the reference of the same tab', async
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();
   await page.getByRole('link', { name: 'Reference' }).click();
-  await page.getByText('List all animals').click();
+  await page.getByText('List all animals', { exact: true }).click();
   await page.getByRole('button', { name: 'Execute' }).click();
   await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
 });
