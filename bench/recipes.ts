@@ -43,7 +43,7 @@ export function bareSqlite(storeFile: string): Recipe {
   };
 }
 
-/** What many would write: Fastify with schemas, node:sqlite, one commit a request. */
+/** What many would write: Fastify with schemas, node:sqlite, one commit per request. */
 export function typical(storeFile: string): Recipe {
   return {
     name: 'typical',
@@ -69,7 +69,7 @@ export function jsonServer(databaseFile: string): Recipe {
   };
 }
 
-/** node:http and pg, one query a request. */
+/** node:http and pg, one query per request. */
 export function barePg(databaseUrl: string): Recipe {
   return {
     name: 'bare-pg',

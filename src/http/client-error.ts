@@ -10,9 +10,9 @@ export const TARGET_LENGTH_MAX = 8 * 1024;
 
 export const HTTP_VERSION_FAULT: Explained = [
   'http_version_not_supported',
-  'Only HTTP/1.1 and HTTP/1.0 are spoken here.',
+  'The service speaks HTTP/1.1 and HTTP/1.0 only.',
 ];
-const MALFORMED: Explained = ['malformed_request', 'This is not a well-formed HTTP request.'];
+const MALFORMED: Explained = ['malformed_request', 'The request is not well-formed HTTP.'];
 
 /**
  * Says what is wrong with bytes that never became a request; undefined where the client is gone.
@@ -63,7 +63,7 @@ function versionFault(line: string): Explained {
 /** 501 for an unknown method that is a valid token, however long. Anything else is not a request. */
 function methodFault(line: string): Explained {
   if (/^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r?\n$/.test(line)) {
-    return ['not_implemented', 'This method is not known here.'];
+    return ['not_implemented', 'The service does not know this method.'];
   }
   return / HTTP\/\d\.\d\r?\n$/.test(line) ? versionFault(line) : MALFORMED;
 }

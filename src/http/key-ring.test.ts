@@ -63,7 +63,7 @@ test('a known key needs no query; a revocation is known once the ring is older t
   assert.equal(queries, 2);
 });
 
-test('when the keys cannot be read for over 5 seconds, no key is vouched for', async (t) => {
+test('when the keys cannot be read for over 5 seconds, no key is accepted', async (t) => {
   const store = openHere(t);
   const record = newRecord();
   await store.createApiKey(record);

@@ -83,7 +83,7 @@ class HttpListener {
     this.#server.on('request', (request, response) => this.#accept(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#accept(request, response, true));
     this.#server.on('checkExpectation', ({ socket }, response) => {
-      const message = 'The only Expect that is met is 100-continue.';
+      const message = 'The only supported Expect is 100-continue.';
       const connection = connectionOf(socket);
       connection?.accept(response, () =>
         this.#refuseHead(connection, response, ['expectation_failed', message]),
@@ -92,7 +92,7 @@ class HttpListener {
     this.#server.on('connect', (_request, socket) => {
       // From here on node:http no longer listens, and a reset by the client would end the process.
       socket.on('error', () => socket.destroy());
-      const message = 'CONNECT is for proxies, and this is none.';
+      const message = 'CONNECT is for proxies, and this service is not one.';
       connectionOf(socket)?.refuse('not_implemented', message, this.#newRequestId());
     });
     this.#server.on('clientError', (fault: ClientFault, socket) =>
@@ -208,7 +208,7 @@ function headFault(request: IncomingMessage): Explained | undefined {
     return ['malformed_request', 'The last transfer coding must be chunked.'];
   }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return ['not_implemented', 'The only transfer coding that is read is chunked.'];
+    return ['not_implemented', 'The only supported transfer coding is chunked.'];
   }
   return undefined;
 }
