@@ -14,7 +14,7 @@ import {
 import { migrate, refuseForeign } from './schema.ts';
 
 /** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */
-export const BUSY_TIMEOUT_MS = 3_000;
+export const BUSY_TIMEOUT_MS = 2_000;
 /** A log that grew beyond this, during an import or a long read, is truncated when it is next reused. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
