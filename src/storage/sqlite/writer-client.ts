@@ -12,6 +12,8 @@ const WAITING_WRITES_MAX = 10_000;
 const BATCH_WRITES_MAX = 1_000;
 /** Every write is settled within this time, as on PostgreSQL. */
 const WRITE_TIMEOUT_MS = 4_000;
+/** The first batch of a thread also waits for the thread to start, which a busy machine delays. */
+const START_TIMEOUT_MS = 15_000;
 /** How long the thread may take to close the file once everything is settled. */
 const CLOSE_TIMEOUT_MS = 1_000;
 /** How long the end of the process waits for a thread that is inside SQLite. */
@@ -57,6 +59,7 @@ export class WriterClient {
   #thread: Worker | undefined;
   /** The reply to the batch that the thread has. */
   #reply: PromiseWithResolvers<unknown[]> | undefined;
+  #isThreadOpen = false;
   #isStuck = false;
   #ending: Promise<void> | undefined;
 
@@ -117,7 +120,8 @@ export class WriterClient {
     this.#thread ??= this.#startThread();
     this.#reply = Promise.withResolvers();
     this.#thread.postMessage(batch.map(({ item }) => item));
-    const timer = setTimeout(() => this.#setStuck(), deadline - performance.now());
+    const timeoutMs = this.#isThreadOpen ? deadline - performance.now() : START_TIMEOUT_MS;
+    const timer = setTimeout(() => this.#setStuck(), timeoutMs);
     try {
       const results = await this.#reply.promise;
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]);
@@ -135,7 +139,11 @@ export class WriterClient {
       env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
     });
     busyFlags.add(isBusy);
-    thread.on('message', (reply: Reply) => this.#receive(reply));
+    this.#isThreadOpen = false;
+    thread.on('message', (message: Reply | 'open') => {
+      if (message === 'open') this.#isThreadOpen = true;
+      else this.#receive(message);
+    });
     thread.once('error', (error: unknown) => this.#threadEnded(thread, error));
     thread.once('exit', () => {
       busyFlags.delete(isBusy);

@@ -33,6 +33,7 @@ const { database, writes } = whileBusy(open);
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
 const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
 
+port.postMessage('open');
 port.on('message', (batch: Write[] | 'close') => {
   if (batch === 'close') {
     clearTimeout(idleTimer);
