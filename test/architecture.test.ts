@@ -7,7 +7,7 @@ import { relative } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, type Answer } from '../drills/fleet/client.ts';
+import { Client, type ClientResponse } from '../drills/fleet/client.ts';
 import { sqliteStorage, startTestService } from './test-service.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -41,7 +41,7 @@ function documented(heading: string): string[] {
 
 const WALKS: [
   heading: string,
-  send: (client: Client, baseUrl: string, number: number) => Promise<Answer>,
+  send: (client: Client, baseUrl: string, number: number) => Promise<ClientResponse>,
 ][] = [
   [
     'One `POST /v1/pets`',

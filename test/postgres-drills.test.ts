@@ -1,23 +1,23 @@
-// The drills of drills/postgres, short: the long ones are a command.
+// Short runs of drills/postgres. `node drills/postgres/main.ts` runs the long ones.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drillCommits } from '../drills/postgres/commits.ts';
-import { openStoreDoor } from '../drills/postgres/door.ts';
+import { openStoreTarget } from '../drills/postgres/target.ts';
 import { drillFailover } from '../drills/postgres/failover.ts';
 import { drillFaults } from '../drills/postgres/faults.ts';
 import { drillMarkers, openMixedUp } from '../drills/postgres/markers.ts';
 import { PostgresServer } from './postgres-server.ts';
 
 test('no acknowledged animal is lost when a reload sets synchronous_commit = off and PostgreSQL is killed', async () => {
-  const reports = await drillCommits({ rounds: 2, isDurable: false, openDoor: openStoreDoor });
+  const reports = await drillCommits({ rounds: 2, isDurable: false, openTarget: openStoreTarget });
   for (const { acknowledged, violations } of reports) {
     assert.deepEqual(violations, []);
     assert.ok(acknowledged > 0);
   }
   assert.ok(
     reports.some(({ isControlLost }) => isControlLost),
-    'a session that follows the configuration loses its commit',
+    'the control must lose its commit, or the drill would not detect a loss',
   );
 });
 
@@ -26,15 +26,15 @@ test('PostgreSQL crashes, ends sessions and freezes: no animal is lost or stored
     rounds: 3,
     freezeMs: 5_000,
     isDurable: false,
-    openDoor: openStoreDoor,
+    openTarget: openStoreTarget,
   });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
-  assert.ok(report.refused > 0, 'the faults were noticed');
+  assert.ok(report.refused > 0, 'some calls must be refused during the faults');
 });
 
 test('after the primary is killed and the standby promoted, the service continues with every acknowledged animal', async () => {
-  const report = await drillFailover({ isDurable: false, openDoor: openStoreDoor });
+  const report = await drillFailover({ isDurable: false, openTarget: openStoreTarget });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
 });
@@ -44,7 +44,7 @@ test('no response of an overloaded pool reaches the wrong caller, and the drill 
   try {
     const real = await drillMarkers({ url: server.url(), queries: 10_000 });
     assert.equal(real.wrong, 0);
-    assert.ok(real.givenUp > 0, 'some callers gave up before their answer came');
+    assert.ok(real.givenUp > 0, 'some callers must give up before their response arrives');
     const broken = await drillMarkers({ url: server.url(), queries: 10_000, open: openMixedUp });
     assert.ok(broken.wrong > 0);
   } finally {

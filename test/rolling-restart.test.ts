@@ -1,5 +1,5 @@
-// What must hold while workers are being replaced. That no request fails is in workers.test.ts, and at
-// length in drills/rolling; the drills that are short here are long there.
+// What must hold while workers are being replaced, with short runs of drills/rolling.
+// test/workers.test.ts shows that no request fails.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ const WORKERS = 2;
 const ENDED_MS_MAX = 30_000;
 const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
-/** The processes that this one has started. */
+/** The processes that the process with this id has started. */
 function childrenOf(pid: number): string[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === '' ? [] : children.split(' ');

@@ -1,4 +1,4 @@
-// The drill of drills/sqlite, short: the long one is a command.
+// A short run of drills/sqlite. `node drills/sqlite/main.ts` is the long one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,20 +1,20 @@
 import { Agent, request, type IncomingMessage, type RequestOptions } from 'node:http';
 
-const ANSWER_MS_MAX = 30_000;
+const RESPONSE_MS_MAX = 30_000;
 
-/** A drill stores far fewer animals than numbers are exact for. */
+/** `id` is a number: a drill stores far fewer than 2^53 animals, so it is exact. */
 export interface WirePet {
   id: number;
   name: string;
 }
 
-export interface Answer {
+export interface ClientResponse {
   status: number;
   link: string;
   body: string;
 }
 
-/** One client: one connection to each service, kept alive, with one request on it at a time. */
+/** One client. It keeps one connection to each service and sends one request at a time on it. */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #authorization: string;
@@ -23,12 +23,12 @@ export class Client {
     this.#authorization = `Bearer ${key}`;
   }
 
-  get(url: string): Promise<Answer> {
+  get(url: string): Promise<ClientResponse> {
     return this.#send(url, { method: 'GET', headers: { Authorization: this.#authorization } });
   }
 
-  /** Adds an animal of this name, under a claim of the same name where that is asked for. */
-  create(baseUrl: string, name: string, options: { isClaimed: boolean }): Promise<Answer> {
+  /** Creates an animal with this name. `isClaimed` sends the name as the Idempotency-Key too. */
+  create(baseUrl: string, name: string, options: { isClaimed: boolean }): Promise<ClientResponse> {
     const body = JSON.stringify({ name, categoryId: 1 });
     const headers = {
       Authorization: this.#authorization,
@@ -43,20 +43,20 @@ export class Client {
     this.#agent.destroy();
   }
 
-  /** Nothing is sent twice: a connection that ends without an answer is a failure, and shows. */
-  #send(url: string, options: RequestOptions, body?: string): Promise<Answer> {
+  /** Never sends a request twice. A connection that ends without a response is a failure. */
+  #send(url: string, options: RequestOptions, body?: string): Promise<ClientResponse> {
     return new Promise((resolve, reject) => {
       const sent = request(url, { ...options, agent: this.#agent }, (response) => {
-        readAnswer(response).then(resolve, reject);
+        readResponse(response).then(resolve, reject);
       });
-      sent.setTimeout(ANSWER_MS_MAX, () => sent.destroy(new Error('no answer in 30 s')));
+      sent.setTimeout(RESPONSE_MS_MAX, () => sent.destroy(new Error('no response within 30 s')));
       sent.once('error', reject);
       sent.end(body);
     });
   }
 }
 
-async function readAnswer(response: IncomingMessage): Promise<Answer> {
+async function readResponse(response: IncomingMessage): Promise<ClientResponse> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const { link = '' } = response.headers;

@@ -9,15 +9,15 @@ import { Reader } from './reader.ts';
 import { ServiceProcess } from './service-process.ts';
 
 const CLIENTS = 16;
-/** One create in so many carries an Idempotency-Key, which is stored by another statement. */
+/** Every third create carries an Idempotency-Key, because another statement stores those. */
 const CLAIMED_EVERY = 3;
 
 export interface FleetReport {
   acknowledged: number;
   loadSeconds: number;
-  /** What the reader had met when the last create was acknowledged. */
-  metDuringLoad: number;
-  met: number;
+  /** How many animals the reader had seen when the last create was acknowledged. */
+  seenDuringLoad: number;
+  seen: number;
   pages: number;
   violations: string[];
 }
@@ -26,12 +26,12 @@ export interface FleetOptions {
   processes: number;
   animals: number;
   isDurable: boolean;
-  onProgress?: (acknowledged: number, met: number) => void;
+  onProgress?: (acknowledged: number, seen: number) => void;
 }
 
 /**
- * Several processes on one database, clients that create through all of them, and a reader that follows
- * the list all the while: it must meet every animal once, in ascending order of ids.
+ * Runs several processes on one database. Clients create animals through all of them while a reader follows
+ * the list. The reader must see every animal once, in ascending order of ids.
  */
 export async function drillFleet(options: FleetOptions): Promise<FleetReport> {
   const key = newSecret('production', randomBytes);
@@ -39,7 +39,7 @@ export async function drillFleet(options: FleetOptions): Promise<FleetReport> {
   const database = await PostgresServer.start({ isDurable: options.isDurable });
   try {
     const flags = ['--data', data, '--database', database.url(), '--log', 'silent'];
-    // All at once on an empty database: they must agree on who sets it up and on the first key.
+    // They start at the same time on an empty database: one must create the tables and the first key.
     const services = await Promise.all(
       Array.from({ length: options.processes }, () => ServiceProcess.start(flags, key)),
     );
@@ -71,8 +71,8 @@ async function createAndFollow(
       const isClaimed = number % CLAIMED_EVERY === 0;
       const { status, body } = await client.create(baseUrl, name, { isClaimed });
       if (status === 201) acknowledged.set(name, (JSON.parse(body) as WirePet).id);
-      else violations.push(`${name} was answered with ${status} ${body}`);
-      onProgress?.(acknowledged.size, reader.met.size);
+      else violations.push(`creating ${name} returned ${status} ${body}`);
+      onProgress?.(acknowledged.size, reader.seen.size);
     }
     client.close();
   };
@@ -81,25 +81,27 @@ async function createAndFollow(
   const began = performance.now();
   await Promise.all(Array.from({ length: CLIENTS }, create));
   const loadSeconds = (performance.now() - began) / 1_000;
-  const metDuringLoad = reader.met.size;
+  const seenDuringLoad = reader.seen.size;
   load.isOver = true;
   await following;
   return {
     acknowledged: acknowledged.size,
     loadSeconds,
-    metDuringLoad,
-    met: reader.met.size,
+    seenDuringLoad,
+    seen: reader.seen.size,
     pages: reader.pages,
-    violations: [...violations, ...reader.violations, ...compare(acknowledged, reader.met)],
+    violations: [...violations, ...reader.violations, ...compare(acknowledged, reader.seen)],
   };
 }
 
-/** Every promise against what was met, and nothing that nobody was promised. */
-function compare(acknowledged: Map<string, number>, met: Map<string, number>): string[] {
-  const lost = [...acknowledged].filter(([name, id]) => met.get(name) !== id);
-  const strange = [...met.keys()].filter((name) => !acknowledged.has(name));
+/** The reader must have seen every acknowledged animal, and no other. */
+function compare(acknowledged: Map<string, number>, seen: Map<string, number>): string[] {
+  const lost = [...acknowledged].filter(([name, id]) => seen.get(name) !== id);
+  const unexpected = [...seen.keys()].filter((name) => !acknowledged.has(name));
   return [
-    ...lost.map(([name, id]) => `${name} was acknowledged as ${id} and met as ${met.get(name)}`),
-    ...strange.map((name) => `${name} was met and never acknowledged`),
+    ...lost.map(
+      ([name, id]) => `${name} was acknowledged with id ${id} and read with id ${seen.get(name)}`,
+    ),
+    ...unexpected.map((name) => `${name} was read but never acknowledged`),
   ];
 }

@@ -1,12 +1,12 @@
-// Four processes of the service on one PostgreSQL, on this machine: a reader that follows the list while
-// sixteen clients create through all four must meet every animal, each exactly once, in order.
+// Runs four processes of the service on one PostgreSQL, on this machine. Sixteen clients create animals
+// through all four. A reader that follows the list meanwhile must see every animal exactly once, in order.
 //
 //   node drills/fleet/main.ts [--animals 100000]
 
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { drillFleet } from './fleet.ts';
-import { conclude, parseCount } from './report.ts';
+import { printViolations, parseCount } from './report.ts';
 
 const PROCESSES = 4;
 const SHOWN_EVERY = 10_000;
@@ -19,9 +19,9 @@ const report = await drillFleet({
   processes: PROCESSES,
   animals,
   isDurable: true,
-  onProgress(acknowledged, met) {
+  onProgress(acknowledged, seen) {
     if (acknowledged % SHOWN_EVERY !== 0) return;
-    progress.show(`${acknowledged} of ${animals} acknowledged, ${met} met`);
+    progress.show(`${acknowledged} of ${animals} acknowledged, ${seen} read`);
   },
 });
 progress.clear();
@@ -29,11 +29,11 @@ process.stdout.write(
   renderTable([
     ['processes', PROCESSES],
     ['animals acknowledged', report.acknowledged],
-    ['in seconds', report.loadSeconds.toFixed(1)],
-    ['a second', Math.round(report.acknowledged / report.loadSeconds)],
-    ['met by the reader during the load', report.metDuringLoad],
-    ['met by the reader in the end', report.met],
-    ['pages it read', report.pages],
+    ['seconds', report.loadSeconds.toFixed(1)],
+    ['creates per second', Math.round(report.acknowledged / report.loadSeconds)],
+    ['read during the load', report.seenDuringLoad],
+    ['read in the end', report.seen],
+    ['pages read', report.pages],
   ]),
 );
-process.exitCode = conclude(report.violations);
+process.exitCode = printViolations(report.violations);

@@ -1,7 +1,7 @@
 const VIOLATIONS_SHOWN_MAX = 20;
 
-/** Prints the violations and returns the exit code. */
-export function conclude(violations: readonly string[]): number {
+/** Prints the first violations and their number, and returns the exit code. */
+export function printViolations(violations: readonly string[]): number {
   for (const violation of violations.slice(0, VIOLATIONS_SHOWN_MAX)) {
     process.stdout.write(`VIOLATION ${violation}\n`);
   }
@@ -9,7 +9,7 @@ export function conclude(violations: readonly string[]): number {
   return violations.length === 0 ? 0 : 1;
 }
 
-/** A count from the command line. */
+/** Parses a count of the command line. Exits with 2 if it is not one. */
 export function parseCount(flag: string, text: string): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (count > 0) return count;

@@ -6,57 +6,59 @@ import { fileURLToPath } from 'node:url';
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
 
-/** `petstore serve` as a process of its own, on any free port. */
+/** `petstore serve` in its own process, on a free port. */
 export class ServiceProcess {
   readonly baseUrl: string;
   readonly #child: ChildProcess;
-  readonly #said: string[];
+  readonly #stderrLines: string[];
 
-  private constructor(baseUrl: string, child: ChildProcess, said: string[]) {
+  private constructor(baseUrl: string, child: ChildProcess, stderrLines: string[]) {
     this.baseUrl = baseUrl;
     this.#child = child;
-    this.#said = said;
+    this.#stderrLines = stderrLines;
   }
 
-  /** Resolves when it takes requests. `key` becomes the first key of an empty store. */
+  /** Resolves when the service accepts requests. `key` becomes the first key of an empty store. */
   static async start(flags: readonly string[], key: string): Promise<ServiceProcess> {
     const fixed = ['--port', '0', '--admin-port', 'off'];
     const child = spawn(process.execPath, [MAIN, 'serve', ...fixed, ...flags], {
       env: { PETSTORE_BOOTSTRAP_KEY: key },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    // It must not outlive a drill that fails.
+    // The service must not keep running after a drill that fails.
     process.once('exit', () => child.kill('SIGKILL'));
-    const said: string[] = [];
+    const stderrLines: string[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     createInterface({ input: child.stderr })
       .on('line', (line) => {
-        said.push(line);
+        stderrLines.push(line);
         const baseUrl = / is ready at (\S+)/.exec(line)?.[1];
         if (baseUrl !== undefined) resolve(baseUrl);
       })
-      .once('close', () => reject(new Error(`the service did not start: ${said.join('\n')}`)));
-    return new ServiceProcess(await promise, child, said);
+      .once('close', () =>
+        reject(new Error(`the service did not start: ${stderrLines.join('\n')}`)),
+      );
+    return new ServiceProcess(await promise, child, stderrLines);
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** How many lines of its log hold this text. */
-  countSaid(text: string): number {
-    return this.#said.filter((line) => line.includes(text)).length;
+  /** How many lines of its log contain this text. */
+  countLogLines(text: string): number {
+    return this.#stderrLines.filter((line) => line.includes(text)).length;
   }
 
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
-  /** Answers what was wrong with the process itself: it must have lived, and must end well. */
+  /** Returns the violations of the process: it must still run, and must then exit with 0. */
   async stop(): Promise<string[]> {
     const child = this.#child;
     if (child.exitCode !== null || child.signalCode !== null) {
-      return [`the process of ${this.baseUrl} has ended before it was stopped`];
+      return [`the process of ${this.baseUrl} ended before it was stopped`];
     }
     const ended = once(child, 'exit') as Promise<[number | null]>;
     const overdue = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);

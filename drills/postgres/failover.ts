@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer, TEST_PASSWORD } from '../../test/postgres-server.ts';
-import type { OpenDoor } from './door.ts';
+import type { OpenTarget } from './target.ts';
 import { Load, type LoadReport } from './load.ts';
 
 const CLIENTS = 20;
@@ -13,12 +13,12 @@ export interface FailoverReport extends LoadReport {
 }
 
 /**
- * Two nodes, every commit on both. The primary dies under load and the standby takes its place: the
- * same process goes on there, and whatever was acknowledged is there too.
+ * Two nodes, each commit on both. The primary is stopped under load and the standby is promoted. The same
+ * process must continue on the standby, with every acknowledged animal.
  */
 export async function drillFailover(options: {
   isDurable: boolean;
-  openDoor: OpenDoor;
+  openTarget: OpenTarget;
 }): Promise<FailoverReport> {
   const primary = await PostgresServer.start({ isDurable: options.isDurable });
   const servers = [primary];
@@ -26,8 +26,10 @@ export async function drillFailover(options: {
     const standby = await PostgresServer.startStandby(primary);
     servers.push(standby);
     const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    const door = await options.openDoor(`postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`);
-    const load = new Load(door);
+    const target = await options.openTarget(
+      `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`,
+    );
+    const load = new Load(target);
     load.start(CLIENTS);
     await sleep(CALM_MS);
     await primary.stop('immediate');
@@ -36,7 +38,7 @@ export async function drillFailover(options: {
     await sleep(CALM_MS);
     await load.stop();
     const report = await load.check();
-    const violations = [...report.violations, ...(await door.close())];
+    const violations = [...report.violations, ...(await target.close())];
     return { ...report, violations, recoveryMs };
   } finally {
     for (const server of servers) await server.close();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer } from '../../test/postgres-server.ts';
-import type { OpenDoor } from './door.ts';
+import type { OpenTarget } from './target.ts';
 import { Load, type LoadReport } from './load.ts';
 
 const CLIENTS = 20;
@@ -22,41 +22,45 @@ export interface FaultsReport extends LoadReport {
 }
 
 /**
- * Harms PostgreSQL under load, again and again: ended as by a crash, its sessions cut, or frozen so that
- * connections stay open and nothing answers.
+ * Injects faults into PostgreSQL under load: it crashes, it ends all sessions, or it freezes, so that
+ * connections stay open without responses.
  */
 export async function drillFaults(options: {
   rounds: number;
   freezeMs: number;
   isDurable: boolean;
-  openDoor: OpenDoor;
+  openTarget: OpenTarget;
   onRound?: (report: RoundReport) => void;
 }): Promise<FaultsReport> {
   const server = await PostgresServer.start({ isDurable: options.isDurable });
   try {
-    const door = await options.openDoor(server.url());
-    const load = new Load(door);
+    const target = await options.openTarget(server.url());
+    const load = new Load(target);
     load.start(CLIENTS);
     const rounds: RoundReport[] = [];
     for (let round = 1; round <= options.rounds; round += 1) {
       await sleep(CALM_MS);
       const fault = FAULTS[(round - 1) % FAULTS.length] ?? 'stop';
-      await harm(server, fault, options.freezeMs);
+      await injectFault(server, fault, options.freezeMs);
       const recoveryMs = Math.round(await load.untilAcknowledged(RECOVERY_MS_MAX));
       rounds.push({ round, fault, recoveryMs });
       options.onRound?.({ round, fault, recoveryMs });
     }
     await load.stop();
     const report = await load.check();
-    const violations = [...report.violations, ...(await door.close())];
+    const violations = [...report.violations, ...(await target.close())];
     return { ...report, violations, rounds };
   } finally {
     await server.close();
   }
 }
 
-/** Resolves when PostgreSQL is back. */
-async function harm(server: PostgresServer, fault: FaultName, freezeMs: number): Promise<void> {
+/** Resolves when PostgreSQL accepts queries again. */
+async function injectFault(
+  server: PostgresServer,
+  fault: FaultName,
+  freezeMs: number,
+): Promise<void> {
   switch (fault) {
     case 'stop':
       await server.stop('immediate');

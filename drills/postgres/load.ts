@@ -3,12 +3,12 @@ import { Refusal } from '../../src/domain/errors.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import type { NewPet, Pet } from '../../src/domain/pet.ts';
 import type { Creation } from '../../src/domain/store.ts';
-import type { Catalogue, Door } from './door.ts';
+import type { Catalogue, Target } from './target.ts';
 
-/** Every call must be settled within this time, whatever happens to the database. */
+/** Every call must end within this time, whatever happens to the database. */
 const CALL_MS_MAX = 5_000;
 const PAUSE_AFTER_REFUSAL_MS = 20;
-const PAGE = 1_000;
+const PAGE_ANIMALS = 1_000;
 
 export interface LoadReport {
   calls: number;
@@ -19,14 +19,14 @@ export interface LoadReport {
 }
 
 /**
- * Clients that create and read without end, and keep account of what they were promised. Every animal
- * has a name of its own, so that afterwards each promise can be held against what is stored.
+ * Clients that create and read animals until they are stopped, and record what was acknowledged. Every animal
+ * has a unique name, so that `check` can compare the record with the stored animals.
  */
 export class Load {
   readonly #catalogue: Catalogue;
   readonly #apiKeyId: string;
   readonly #violations: string[] = [];
-  /** By name: the id that was acknowledged. */
+  /** The acknowledged id of each animal, by name. */
   readonly #acknowledged = new Map<string, bigint>();
   #calls = 0;
   #refused = 0;
@@ -35,7 +35,7 @@ export class Load {
   #isStopping = false;
   #clients: Promise<void>[] = [];
 
-  constructor({ catalogue, apiKeyId }: Door) {
+  constructor({ catalogue, apiKeyId }: Target) {
     this.#catalogue = catalogue;
     this.#apiKeyId = apiKeyId;
   }
@@ -50,12 +50,12 @@ export class Load {
     await Promise.all(this.#clients);
   }
 
-  /** Resolves with the time it took until a create that began after now was acknowledged. */
+  /** Resolves when a create that began after this call is acknowledged. Returns the milliseconds until then. */
   async untilAcknowledged(timeoutMs: number): Promise<number> {
     const from = performance.now();
     while (this.#lastAcknowledgedAt <= from) {
       if (performance.now() - from > timeoutMs) {
-        this.#violations.push(`nothing was acknowledged for ${timeoutMs} ms after the fault`);
+        this.#violations.push(`no create was acknowledged within ${timeoutMs} ms after the fault`);
         break;
       }
       await sleep(5);
@@ -63,12 +63,16 @@ export class Load {
     return performance.now() - from;
   }
 
-  /** Reads the whole catalogue and holds it against every promise. */
+  /** Reads the whole catalogue and compares it with every acknowledged create. */
   async check(): Promise<LoadReport> {
     const stored = new Map<string, bigint>();
     let afterId = 0n;
     for (;;) {
-      const page = await this.#catalogue.listPets({ status: undefined, afterId, count: PAGE });
+      const page = await this.#catalogue.listPets({
+        status: undefined,
+        afterId,
+        count: PAGE_ANIMALS,
+      });
       for (const { id, name } of page) {
         if (stored.has(name)) this.#violations.push(`${name} is stored twice`);
         stored.set(name, id);
@@ -78,7 +82,9 @@ export class Load {
     }
     for (const [name, id] of this.#acknowledged) {
       if (stored.get(name) !== id) {
-        this.#violations.push(`${name} was acknowledged as ${id} and is ${stored.get(name)}`);
+        this.#violations.push(
+          `${name} was acknowledged with id ${id} and is stored with id ${stored.get(name)}`,
+        );
       }
     }
     return {
@@ -93,7 +99,7 @@ export class Load {
   async #client(client: number): Promise<void> {
     for (let number = 0; !this.#isStopping; number += 1) {
       const name = `${client}-${number}-${performance.now()}`;
-      // Two of three creates carry a claim and are repeated until they are acknowledged.
+      // Two of three creates carry a claim, and those are retried until they are acknowledged.
       const isClaimed = number % 3 !== 0;
       const creation = await this.#create(
         { name, categoryId: BigInt(number), status: 'available' },
@@ -103,7 +109,7 @@ export class Load {
       this.#check(creation.pet, name);
       this.#acknowledged.set(name, creation.pet.id);
       const found = await this.#call(() => this.#catalogue.findPet(creation.pet.id));
-      if (found !== undefined) this.#check(found.answer, name);
+      if (found !== undefined) this.#check(found.result, name);
     }
   }
 
@@ -114,24 +120,24 @@ export class Load {
       const began = performance.now();
       const created = await this.#call(() => this.#catalogue.createPet(pet, claim));
       if (created !== undefined) this.#lastAcknowledgedAt = began;
-      if (created !== undefined || !isClaimed || this.#isStopping) return created?.answer;
+      if (created !== undefined || !isClaimed || this.#isStopping) return created?.result;
     }
   }
 
   #check(pet: Pet | undefined, name: string): void {
-    if (pet?.name !== name) this.#violations.push(`asked for ${name} and got ${pet?.name}`);
+    if (pet?.name !== name) this.#violations.push(`expected ${name} but got ${pet?.name}`);
   }
 
-  /** One call: undefined when it was refused, and a violation when it was anything but settled in time. */
-  async #call<Answer>(call: () => Promise<Answer>): Promise<{ answer: Answer } | undefined> {
+  /** Returns undefined if the call failed. Only 503 may fail it; another error or a slow call is a violation. */
+  async #call<Result>(call: () => Promise<Result>): Promise<{ result: Result } | undefined> {
     const began = performance.now();
     this.#calls += 1;
     try {
-      return { answer: await call() };
+      return { result: await call() };
     } catch (error) {
       this.#refused += 1;
       if (!(error instanceof Refusal) || error.status !== 503) {
-        this.#violations.push(`a call ended with ${String(error)}`);
+        this.#violations.push(`a call failed with ${String(error)}`);
       }
       await sleep(PAUSE_AFTER_REFUSAL_MS);
       return undefined;

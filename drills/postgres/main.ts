@@ -1,4 +1,4 @@
-// Harms PostgreSQL on purpose, on this machine, and holds the store to its promises.
+// Injects faults into PostgreSQL, on this machine, and checks that the store keeps its promises.
 //
 //   node drills/postgres/main.ts [--rounds 20] [--freeze-seconds 10] [--queries 1000000]
 
@@ -6,12 +6,12 @@ import { parseArgs } from 'node:util';
 import { newTable } from '../../src/cli/terminal.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { drillCommits } from './commits.ts';
-import { openHttpDoor, openStoreDoor, type OpenDoor } from './door.ts';
 import { drillFailover } from './failover.ts';
 import { drillFaults } from './faults.ts';
 import { drillMarkers, openMixedUp } from './markers.ts';
-import { patroniMissing } from './patroni-cluster.ts';
+import { findMissingProgram } from './patroni-cluster.ts';
 import { drillPatroni } from './patroni.ts';
+import { openHttpTarget, openStoreTarget, type OpenTarget } from './target.ts';
 
 const { values } = parseArgs({
   options: {
@@ -26,69 +26,69 @@ const queries = Number(values.queries);
 const render = newTable([{ widthMin: 32 }, { widthMin: 32 }]);
 
 const violations = [
-  ...(await commits('store', openStoreDoor)),
-  ...(await commits('http', openHttpDoor)),
-  ...(await faults('store', openStoreDoor)),
-  ...(await faults('http', openHttpDoor)),
-  ...(await failover('store', openStoreDoor)),
-  ...(await failover('http', openHttpDoor)),
-  ...(await patroni('http', openHttpDoor)),
+  ...(await commits('store', openStoreTarget)),
+  ...(await commits('http', openHttpTarget)),
+  ...(await faults('store', openStoreTarget)),
+  ...(await faults('http', openHttpTarget)),
+  ...(await failover('store', openStoreTarget)),
+  ...(await failover('http', openHttpTarget)),
+  ...(await patroni('http', openHttpTarget)),
   ...(await markers()),
 ];
 for (const violation of violations.slice(0, 20)) process.stdout.write(`VIOLATION ${violation}\n`);
 process.stdout.write(`${violations.length} violations\n`);
 process.exitCode = violations.length === 0 ? 0 : 1;
 
-async function commits(door: string, openDoor: OpenDoor): Promise<string[]> {
+async function commits(target: string, openTarget: OpenTarget): Promise<string[]> {
   const reports = await drillCommits({
     rounds,
     isDurable: true,
-    openDoor,
-    onRound: ({ round, acknowledged, violations: broken }) =>
+    openTarget,
+    onRound: ({ round, acknowledged, violations: found }) =>
       line(
-        door,
+        target,
         `synchronous_commit = off, ${round}`,
         `${acknowledged} acknowledged`,
-        broken.length,
+        `${found.length} violations`,
       ),
   });
   if (reports.every(({ isControlLost }) => !isControlLost)) {
-    return ['the control lost no commit: the drill finds nothing'];
+    return ['the control lost no commit, so this drill would not detect a loss'];
   }
   return reports.flatMap((report) => report.violations);
 }
 
-async function faults(door: string, openDoor: OpenDoor): Promise<string[]> {
-  line(door, 'round', 'fault', 'recovered after');
+async function faults(target: string, openTarget: OpenTarget): Promise<string[]> {
+  line(target, 'round', 'fault', 'recovered within');
   const report = await drillFaults({
     rounds,
     freezeMs,
     isDurable: true,
-    openDoor,
-    onRound: ({ fault, round, recoveryMs }) => line(door, round, fault, `${recoveryMs} ms`),
+    openTarget,
+    onRound: ({ fault, round, recoveryMs }) => line(target, round, fault, `${recoveryMs} ms`),
   });
   const { calls, acknowledged, refused, slowestCallMs } = report;
-  line(door, `${calls} calls`, `${acknowledged} acknowledged`, `${refused} refused`);
-  line(door, 'slowest call', `${slowestCallMs} ms`);
+  line(target, `${calls} calls`, `${acknowledged} acknowledged`, `${refused} refused`);
+  line(target, 'slowest call', `${slowestCallMs} ms`);
   return report.violations;
 }
 
-async function failover(door: string, openDoor: OpenDoor): Promise<string[]> {
-  const report = await drillFailover({ isDurable: true, openDoor });
-  line(door, 'failover', `${report.acknowledged} acknowledged`, `${report.recoveryMs} ms`);
+async function failover(target: string, openTarget: OpenTarget): Promise<string[]> {
+  const report = await drillFailover({ isDurable: true, openTarget });
+  line(target, 'failover', `${report.acknowledged} acknowledged`, `${report.recoveryMs} ms`);
   return report.violations;
 }
 
-async function patroni(door: string, openDoor: OpenDoor): Promise<string[]> {
-  const missing = patroniMissing();
+async function patroni(target: string, openTarget: OpenTarget): Promise<string[]> {
+  const missing = findMissingProgram();
   if (missing !== undefined) {
-    line(door, 'patroni of the leader killed', `skipped: ${missing}`);
+    line(target, "the leader's Patroni killed", `skipped: ${missing}`);
     return [];
   }
-  const report = await drillPatroni(openDoor);
+  const report = await drillPatroni(openTarget);
   line(
-    door,
-    'patroni of the leader killed',
+    target,
+    "the leader's Patroni killed",
     `${report.acknowledged} acknowledged`,
     `${report.recoveryMs} ms`,
   );
@@ -99,16 +99,18 @@ async function markers(): Promise<string[]> {
   const server = await PostgresServer.start({ isDurable: true });
   try {
     const { answered, givenUp, wrong } = await drillMarkers({ url: server.url(), queries });
-    line('markers', `${answered} answered, ${givenUp} given up`, `${wrong} wrong`);
+    line('markers', `${answered} responses, ${givenUp} given up`, `${wrong} wrong`);
     const control = await drillMarkers({
       url: server.url(),
       queries: Math.min(queries, 20_000),
       open: openMixedUp,
     });
-    line('control', `${control.answered} answered`, `${control.wrong} wrong`);
+    line('control', `${control.answered} responses`, `${control.wrong} wrong`);
     return [
       ...(wrong === 0 ? [] : [`${wrong} rows reached the wrong caller`]),
-      ...(control.wrong > 0 ? [] : ['the control found no wrong row: the drill finds nothing']),
+      ...(control.wrong > 0
+        ? []
+        : ['the control had no wrong row, so this drill would not detect one']),
     ];
   } finally {
     await server.close();

@@ -11,9 +11,9 @@ import {
 import { Pool } from '../../src/storage/postgres/pool.ts';
 
 const CONNECTIONS = 4;
-/** Far more callers than connections, so that every answer finds others waiting. */
+/** Far more callers than connections, so that other callers wait whenever a response arrives. */
 const CALLERS = 100;
-/** One query in so many takes longer than its caller waits. */
+/** Every 500th query takes longer than its caller waits. */
 const LATE_EVERY = 500;
 const LATE_TIMEOUT_MS = 5;
 const TIMEOUT_MS = 60_000;
@@ -28,7 +28,7 @@ export interface MarkersReport {
   wrong: number;
 }
 
-/** Sends queries that each ask for a number of their own, and counts the answers with another's. */
+/** Sends queries that each select a unique number, and counts the responses with a wrong number. */
 export async function drillMarkers(options: {
   url: string;
   queries: number;
@@ -43,7 +43,7 @@ export async function drillMarkers(options: {
       next += 1n;
       const marker = next;
       try {
-        const [row] = await ask(pool, marker);
+        const [row] = await select(pool, marker);
         report.answered += 1;
         if (row?.[0] !== marker) report.wrong += 1;
       } catch {
@@ -56,8 +56,8 @@ export async function drillMarkers(options: {
   return report;
 }
 
-/** The time of a late one runs from when it has its connection: it always ends before the answer. */
-function ask(pool: Pool, marker: bigint): Promise<Row[]> {
+/** The deadline of a late query starts when it has its connection, so it always ends before the response. */
+function select(pool: Pool, marker: bigint): Promise<Row[]> {
   const deadline = deadlineIn(TIMEOUT_MS);
   if (marker % BigInt(LATE_EVERY) !== 0n) return pool.query(MARKER, [marker], deadline);
   return pool.run(deadline, (connection) =>
@@ -73,8 +73,8 @@ async function openReal(url: string): Promise<Connection> {
 }
 
 /**
- * The control: a connection with the fault the drill looks for. It is kept when a caller gives up, and
- * its late answer goes to whoever is next. The drill must find wrong rows here, or it finds nothing.
+ * The control: a connection with the fault that the drill must detect. It stays in use after a caller gives
+ * up, and the late response goes to the next caller.
  */
 export async function openMixedUp(url: string): Promise<Connection> {
   const client = new Client({ connectionString: url });
@@ -92,17 +92,17 @@ export async function openMixedUp(url: string): Promise<Connection> {
         callers.push(caller);
         const timer = setTimeout(() => {
           callers = callers.filter((other) => other !== caller);
-          reject(new Error('no answer in time'));
+          reject(new Error('no response in time'));
         }, timeLeftMs(deadline));
-        // Callers whose answers never come must not keep the process alive after the drill.
+        // Callers that never get a response must not keep the process alive after the drill.
         timer.unref();
-        const answer = async () => {
+        const respond = async () => {
           const { rows } = await client.query<Row>({ name, text, values, rowMode: 'array' });
           clearTimeout(timer);
           callers.shift()?.resolve(rows);
         };
-        // Answers that are still due when the pool is closed never come.
-        before = before.then(answer).catch(() => undefined);
+        // Queries that still wait when the pool is closed never get a response.
+        before = before.then(respond).catch(() => undefined);
       });
     },
     isUsable: () => true,

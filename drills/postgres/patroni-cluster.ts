@@ -1,4 +1,4 @@
-// Two nodes of Patroni with etcd, as they are installed on this machine, in a temporary folder.
+// Two nodes of Patroni with etcd, in a temporary folder, run by the programs installed on this machine.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,11 +15,13 @@ const POLL_MS = 20;
 const POSTGRES_FOLDER = '/usr/lib/postgresql';
 const PROGRAMS = { patroni: '/usr/bin/patroni', etcd: '/usr/bin/etcd' };
 
-/** Why there can be no cluster here, or undefined. */
-export function patroniMissing(): string | undefined {
+/** Says which program is missing here, or returns undefined if a cluster can run. */
+export function findMissingProgram(): string | undefined {
   const missing = Object.entries(PROGRAMS).find(([, file]) => !existsSync(file));
   if (missing !== undefined) return `${missing[0]} is not installed`;
-  return existsSync(POSTGRES_FOLDER) ? undefined : 'no PostgreSQL of the system is installed';
+  return existsSync(POSTGRES_FOLDER)
+    ? undefined
+    : 'PostgreSQL is not installed in /usr/lib/postgresql';
 }
 
 export interface Node {
@@ -39,7 +41,7 @@ export class PatroniCluster {
     this.#user = user;
   }
 
-  /** Resolves when one node leads and the other is its synchronous standby. */
+  /** Resolves when one node is the leader and the other is its synchronous standby. */
   static async start(): Promise<PatroniCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'petstore-patroni-'));
     const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
@@ -108,7 +110,7 @@ export class PatroniCluster {
     const port = await freePort();
     const file = join(this.#folder, `${name}.json`);
     const config = configOf({ name, folder, port, restPort: await freePort(), etcdPort });
-    // JSON is YAML too.
+    // Patroni reads YAML, and JSON is valid YAML.
     await writeFile(file, JSON.stringify(config));
     this.nodes.push({ port, folder, patroni: this.#spawn(PROGRAMS.patroni, [file]) });
   }
@@ -118,10 +120,12 @@ export class PatroniCluster {
     return spawn(program, args, { ...this.#user, cwd: this.#folder, env, stdio: 'ignore' });
   }
 
-  async #until(isSo: () => Promise<boolean>): Promise<void> {
-    const until = performance.now() + START_MS_MAX;
-    while (!(await isSo())) {
-      if (performance.now() > until) throw new Error(`the cluster took over ${START_MS_MAX} ms`);
+  async #until(isTrue: () => Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + START_MS_MAX;
+    while (!(await isTrue())) {
+      if (performance.now() > deadline) {
+        throw new Error(`the cluster was not ready within ${START_MS_MAX} ms`);
+      }
       await sleep(POLL_MS);
     }
   }
@@ -145,12 +149,12 @@ function configOf(node: {
     },
     etcd3: { host: `127.0.0.1:${node.etcdPort}` },
     bootstrap: {
-      // The shortest that Patroni allows.
+      // The shortest times that Patroni allows.
       dcs: {
         ttl: 20,
         loop_wait: 1,
         retry_timeout: 3,
-        // Not strict: the node that is left must acknowledge alone.
+        // Not strict: after a failover the remaining node must acknowledge commits alone.
         synchronous_mode: true,
       },
       initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
@@ -174,7 +178,7 @@ async function isWritable(node: Node): Promise<boolean> {
   );
 }
 
-/** The first value of the first row. */
+/** Returns the first value of the first row. */
 async function query({ port }: Node, text: string): Promise<unknown> {
   const client = new Client({
     connectionString: `postgres://petstore:${TEST_PASSWORD}@127.0.0.1:${port}/postgres`,
@@ -189,12 +193,12 @@ async function query({ port }: Node, text: string): Promise<unknown> {
   }
 }
 
-/** PostgreSQL lives on without its Patroni, so that it is ended by itself. */
+/** PostgreSQL keeps running without its Patroni, so it is stopped separately. */
 function endPostgres(folder: string): void {
   try {
     const pid = Number.parseInt(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8'), 10);
     process.kill(pid, 'SIGQUIT');
   } catch {
-    // It never started, or it has ended.
+    // PostgreSQL never started, or has already ended.
   }
 }

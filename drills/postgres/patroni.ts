@@ -1,6 +1,6 @@
 import type { FailoverReport } from './failover.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OpenDoor } from './door.ts';
+import type { OpenTarget } from './target.ts';
 import { Load } from './load.ts';
 import { PatroniCluster } from './patroni-cluster.ts';
 
@@ -9,17 +9,17 @@ const CALM_MS = 1_000;
 const RECOVERY_MS_MAX = 10_000;
 
 /**
- * Two nodes under Patroni, every commit on both. Only the Patroni of the leader is killed, under load: its
- * PostgreSQL lives on, and the other node is promoted. The same process must go on there.
+ * Two nodes under Patroni, each commit on both. Only the leader's Patroni is killed, under load: its
+ * PostgreSQL keeps running, and the other node is promoted. The same process must continue there.
  */
-export async function drillPatroni(openDoor: OpenDoor): Promise<FailoverReport> {
+export async function drillPatroni(openTarget: OpenTarget): Promise<FailoverReport> {
   const cluster = await PatroniCluster.start();
   try {
     const leader = await cluster.leader();
     const standby = cluster.nodes.find((node) => node !== leader);
-    if (leader === undefined || standby === undefined) throw new Error('nobody leads');
-    const door = await openDoor(cluster.url);
-    const load = new Load(door);
+    if (leader === undefined || standby === undefined) throw new Error('the cluster has no leader');
+    const target = await openTarget(cluster.url);
+    const load = new Load(target);
     load.start(CLIENTS);
     await sleep(CALM_MS);
     leader.patroni.kill('SIGKILL');
@@ -28,7 +28,7 @@ export async function drillPatroni(openDoor: OpenDoor): Promise<FailoverReport> 
     await sleep(CALM_MS);
     await load.stop();
     const report = await load.check();
-    const violations = [...report.violations, ...(await door.close())];
+    const violations = [...report.violations, ...(await target.close())];
     return { ...report, violations, recoveryMs };
   } finally {
     await cluster.close();

@@ -1,12 +1,12 @@
-// Each proxy that is installed, configured by its file in contrib/, in front of the service: no request
-// may fail under load, and none that follows a silence about as long as the service keeps a connection.
+// Runs each installed proxy with its file from contrib/ in front of the service. No request may fail under
+// load, or after a silence about as long as the service keeps an idle connection.
 //
 //   node drills/proxies/main.ts [--requests 2000] [--silences 61,62,63,64,65,66]
 
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { isInstalled, PROXY_PROGRAMS } from '../../test/proxies.ts';
-import { conclude, parseCount } from '../fleet/report.ts';
+import { printViolations, parseCount } from '../fleet/report.ts';
 import { drillProxy } from './proxies.ts';
 
 const { values } = parseArgs({
@@ -21,10 +21,10 @@ const progress = new Progress(process.stderr);
 const violations: string[] = [];
 for (const kind of PROXY_PROGRAMS) {
   if (!isInstalled(kind)) {
-    process.stdout.write(`${kind.name} is not installed\n`);
+    process.stdout.write(`${kind.name} is not installed and was skipped\n`);
     continue;
   }
-  progress.show(`${kind.name}: ${requests} requests, then silence`);
+  progress.show(`${kind.name}: ${requests} requests, then silences`);
   const report = await drillProxy(kind, { requests, silences });
   progress.clear();
   process.stdout.write(
@@ -36,9 +36,9 @@ for (const kind of PROXY_PROGRAMS) {
       ['creates after a silence', silences.length],
       ['creates that failed', report.failedAfterSilence],
       ['idle connection ended by', report.endedBy],
-      ['after seconds', report.endedAfterSeconds],
+      ['ended after seconds', report.endedAfterSeconds],
     ]),
   );
   violations.push(...report.violations.map((violation) => `${kind.name}: ${violation}`));
 }
-process.exitCode = conclude(violations);
+process.exitCode = printViolations(violations);

@@ -10,16 +10,16 @@ import { Relay } from '../../test/relay.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 
 const CONNECTIONS = 16;
-/** One request in so many is a create. */
+/** Every fourth request is a create. */
 const CREATE_EVERY = 4;
 const IDLE_MS_MAX = 120_000;
 
 export interface ProxyReport {
   failed: number;
   failedAfterSilence: number;
-  /** Connections that the proxy opened to the service for all requests. */
+  /** How many connections the proxy opened to the service for all requests. */
   connections: number;
-  /** Who ended a connection on which nothing moved, and when. */
+  /** Which side ended an idle connection, and when. */
   endedBy: string;
   endedAfterSeconds: string;
   violations: string[];
@@ -81,7 +81,7 @@ async function underLoad(
   return { failures, connections: relay.connections.size };
 }
 
-/** One create over connections that have been silent for so long, and that nothing else uses. */
+/** Sends one create over connections that were idle for this long and that no other request uses. */
 async function afterSilence(
   kind: ProxyProgram,
   { port, key, seconds }: { port: number; key: string; seconds: number },
@@ -118,14 +118,14 @@ async function idleConnection(
   return { endedBy, endedAfterSeconds: ((endedMs - openedMs) / 1000).toFixed(1) };
 }
 
-/** One client that keeps its connection; each call gives what went wrong. */
+/** One client that keeps its connection. Each call returns the failure, or undefined. */
 function senderThrough(proxy: Proxy, key: string): Sender {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: proxy.certificate });
   const headers = { authorization: `Bearer ${key}` };
   const send = async (method: string, expected: number, body?: string) => {
     try {
       const { status } = await proxy.send('/v1/pets', body, { agent, method, headers });
-      return status === expected ? undefined : `${method} was answered with ${status}`;
+      return status === expected ? undefined : `${method} returned ${status}`;
     } catch (error) {
       return `${method} failed: ${String(error)}`;
     }

@@ -15,17 +15,17 @@ import { ServiceProcess } from '../fleet/service-process.ts';
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const CONNECTIONS = 16;
 const RETRY_MS = 2;
-/** The moments reach this far beyond the time of a whole start. */
+/** The last signal is sent after about this multiple of the time of a complete start. */
 const MOMENTS_SPAN = 1.1;
-/** Draining is bounded by 8 seconds, and a worker that drains for longer is killed after 9. */
+/** Draining takes at most 8 seconds, and a worker that drains for longer is killed after 9. */
 const EXIT_MS_MAX = 12_000;
 
 export interface InterruptedStartReport {
   moments: number;
-  /** Starts that had answered a request when the signal came, but were not complete. */
+  /** Starts that had acknowledged a create when the signal was sent, but were not complete. */
   whileStarting: number;
   acknowledged: number;
-  /** Connections that ended without the response to a request that was sent. */
+  /** Requests whose connection ended before the response. */
   resets: number;
   lost: number;
   slowestExitMs: number;
@@ -39,8 +39,9 @@ export interface InterruptedStartOptions {
 }
 
 /**
- * SIGTERM at many moments of a start under load, to the primary and in turn to its whole process group, as
- * systemd sends it: every request on a connection that was made gets its response, and the exit code is 0.
+ * Sends SIGTERM at many moments of a start under load, alternately to the primary and to its whole process
+ * group, as systemd does. Every request on an open connection must get its response, and the exit code must
+ * be 0.
  */
 export async function drillInterruptedStart(
   options: InterruptedStartOptions,
@@ -58,12 +59,12 @@ export async function drillInterruptedStart(
   };
   const names: string[] = [];
   try {
-    // The first start also makes the store, and shows how long a start takes under this load.
-    const place = { workers: options.workers, data, key, names, report };
-    const wholeMs = await interruptStart(place, Number.POSITIVE_INFINITY, { isGroup: false });
+    // The first start also creates the store, and measures how long a start takes under this load.
+    const context = { workers: options.workers, data, key, names, report };
+    const wholeMs = await interruptStart(context, Number.POSITIVE_INFINITY, { isGroup: false });
     for (let moment = 0; moment < options.moments; moment += 1) {
       const afterMs = (MOMENTS_SPAN * wholeMs * (moment + 0.5)) / options.moments;
-      await interruptStart(place, afterMs, { isGroup: moment % 2 === 1 });
+      await interruptStart(context, afterMs, { isGroup: moment % 2 === 1 });
       options.onProgress?.(moment + 1);
     }
     const service = await ServiceProcess.start(['--data', data], key);
@@ -71,7 +72,7 @@ export async function drillInterruptedStart(
     await reader.follow(() => true);
     report.violations.push(...(await service.stop()), ...reader.violations);
     report.acknowledged = names.length;
-    report.lost = names.filter((name) => !reader.met.has(name)).length;
+    report.lost = names.filter((name) => !reader.seen.has(name)).length;
     if (report.lost > 0) report.violations.push(`${report.lost} acknowledged animals are lost`);
     return report;
   } finally {
@@ -79,27 +80,30 @@ export async function drillInterruptedStart(
   }
 }
 
-interface Place {
+interface StartContext {
   workers: number;
   data: string;
   key: string;
-  /** Of the animals that were acknowledged. */
+  /** The names of the acknowledged animals. */
   names: string[];
   report: InterruptedStartReport;
 }
 
-/** Starts the service under load, and ends it after so long or when it is complete; returns after how long. */
+/**
+ * Starts the service under load and sends SIGTERM after `afterMs`, or when the start is complete if that is
+ * infinite. Returns the milliseconds until the signal.
+ */
 async function interruptStart(
-  place: Place,
+  context: StartContext,
   afterMs: number,
   { isGroup }: { isGroup: boolean },
 ): Promise<number> {
-  const { report, names } = place;
+  const { report, names } = context;
   const port = await freePort();
-  const flags = ['--port', String(port), '--admin-port', 'off', '--data', place.data];
-  const args = [MAIN, 'serve', ...flags, '--workers', String(place.workers)];
+  const flags = ['--port', String(port), '--admin-port', 'off', '--data', context.data];
+  const args = [MAIN, 'serve', ...flags, '--workers', String(context.workers)];
   const child = spawn(process.execPath, args, {
-    env: { PETSTORE_BOOTSTRAP_KEY: place.key },
+    env: { PETSTORE_BOOTSTRAP_KEY: context.key },
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   });
@@ -107,17 +111,17 @@ async function interruptStart(
   process.once('exit', kill);
   const startedMs = performance.now();
   const state = { isStarted: false, isOver: false, signalledMs: 0 };
-  const whole = Promise.withResolvers<void>();
+  const complete = Promise.withResolvers<void>();
   child.stderr.on('data', (chunk: Buffer) => {
     if (!chunk.includes('"msg":"started"')) return;
     state.isStarted = true;
-    whole.resolve();
+    complete.resolve();
   });
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
   const acknowledgedBefore = names.length;
-  const clients = Array.from({ length: CONNECTIONS }, () => load(port, place, state));
+  const clients = Array.from({ length: CONNECTIONS }, () => load(port, context, state));
   await Promise.race([
-    afterMs === Number.POSITIVE_INFINITY ? whole.promise : sleep(afterMs),
+    afterMs === Number.POSITIVE_INFINITY ? complete.promise : sleep(afterMs),
     ended,
   ]);
   const tookMs = performance.now() - startedMs;
@@ -132,17 +136,19 @@ async function interruptStart(
   report.slowestExitMs = Math.max(report.slowestExitMs, performance.now() - state.signalledMs);
   state.isOver = true;
   await Promise.all(clients);
-  // A process that has not come to its first line has no handlers yet, and serves nobody.
+  // A process that has not run its first line yet has no signal handler, and has no clients either.
   if (code !== 0 && (names.length > acknowledgedBefore || signal !== 'SIGTERM')) {
-    report.violations.push(`after ${Math.round(tookMs)} ms: it ended with ${code ?? signal}`);
+    report.violations.push(
+      `SIGTERM after ${Math.round(tookMs)} ms: the service ended with ${code ?? signal}`,
+    );
   }
   return tookMs;
 }
 
-/** Creates animal after animal, on a connection that is kept as long as the service keeps it. */
+/** Creates one animal after another, on one connection for as long as the service keeps it open. */
 async function load(
   port: number,
-  { key, names, report }: Place,
+  { key, names, report }: StartContext,
   state: { isOver: boolean; signalledMs: number },
 ): Promise<void> {
   const client = new Client(key);
@@ -152,9 +158,9 @@ async function load(
       const baseUrl = `http://127.0.0.1:${port}/v1`;
       const { status, body } = await client.create(baseUrl, name, { isClaimed: false });
       if (status === 201) names.push(name);
-      else report.violations.push(`a create got ${status} ${body}`);
+      else report.violations.push(`a create returned ${status} ${body}`);
     } catch (error) {
-      // Nobody listens yet, or any more.
+      // The service does not listen yet, or does not listen any more.
       if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') {
         report.resets += 1;
         const sinceMs = Math.round(performance.now() - state.signalledMs);

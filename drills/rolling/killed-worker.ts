@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
 const STEP_MS_MAX = 60_000;
-/** A worker too many would have been started by then: a dead one is replaced after 0.2 seconds or so. */
+/** An extra worker would have started by then: a dead worker is replaced after about 0.2 seconds. */
 const SETTLED_MS = 1_500;
 const REPLACED = 'all workers were replaced';
 
 export interface KilledWorkerReport {
-  /** How many workers there were after each restart. */
+  /** The number of workers after each restart. */
   workers: number[];
   violations: string[];
 }
@@ -24,7 +24,7 @@ export interface KilledWorkerOptions {
   onProgress?: (restarts: number) => void;
 }
 
-/** In each rolling restart one of the old workers is killed: afterwards there are as many as before. */
+/** Kills one of the old workers in each rolling restart. The number of workers must then be as before. */
 export async function drillKilledWorker(options: KilledWorkerOptions): Promise<KilledWorkerReport> {
   const key = newSecret('production', randomBytes);
   const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
@@ -36,18 +36,18 @@ export async function drillKilledWorker(options: KilledWorkerOptions): Promise<K
       const before = await childrenOf(service);
       service.signal('SIGHUP');
       await until('a new worker', async () => (await childrenOf(service)).length > before.length);
-      // Not the first one, which is the next to be stopped and may have been already.
+      // Not the first one: the service stops that one next, and may have stopped it already.
       process.kill(Number(before.at(-1)), 'SIGKILL');
-      await until('the restart', async () => service.countSaid(REPLACED) === restart);
+      await until('the restart', async () => service.countLogLines(REPLACED) === restart);
       await until('all workers', async () => (await childrenOf(service)).length >= options.workers);
       await sleep(SETTLED_MS);
       const after = await childrenOf(service);
       report.workers.push(after.length);
       if (after.length !== options.workers) {
-        report.violations.push(`restart ${restart}: ${after.length} workers are there`);
+        report.violations.push(`restart ${restart}: ${after.length} workers are running`);
       }
       if (after.some((pid) => before.includes(pid))) {
-        report.violations.push(`restart ${restart}: an old worker is still there`);
+        report.violations.push(`restart ${restart}: an old worker is still running`);
       }
       options.onProgress?.(restart);
     }
@@ -58,16 +58,16 @@ export async function drillKilledWorker(options: KilledWorkerOptions): Promise<K
   }
 }
 
-/** The processes that the service has started, the oldest first. */
+/** The processes that the service has started, oldest first. */
 async function childrenOf({ pid }: ServiceProcess): Promise<string[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return children.trim().split(' ');
 }
 
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + STEP_MS_MAX;
-  while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`${what} did not come in a minute`);
-    await sleep(LOOK_AGAIN_MS);
+  while (!(await isTrue())) {
+    if (performance.now() > deadlineMs) throw new Error(`no sign of ${what} within a minute`);
+    await sleep(POLL_MS);
   }
 }

@@ -1,16 +1,16 @@
-// Workers behind one listener, on this machine: no request may fail while they come and go, and a
-// connection that is reset is a failure.
+// Replaces, kills and stops workers under load, on this machine. No request may fail meanwhile; a connection
+// that is reset is a failure.
 //
-//   node drills/rolling/main.ts load [--requests 50000] [--database]   replaced again and again under load
-//   node drills/rolling/main.ts kill [--restarts 3]    one is killed in each rolling restart
-//   node drills/rolling/main.ts start [--moments 20]   SIGTERM at so many moments of a start under load
+//   node drills/rolling/main.ts load [--requests 50000] [--database]   rolling restarts under load
+//   node drills/rolling/main.ts kill [--restarts 3]    kills one worker in each rolling restart
+//   node drills/rolling/main.ts start [--moments 20]   sends SIGTERM at 20 moments of a start under load
 //
-// The store is the embedded one, or with --database a PostgreSQL that is started for the drill.
+// The store is SQLite, or with --database a PostgreSQL that the drill starts.
 
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
-import { conclude, parseCount } from '../fleet/report.ts';
+import { printViolations, parseCount } from '../fleet/report.ts';
 import { drillInterruptedStart } from './interrupted-start.ts';
 import { drillKilledWorker } from './killed-worker.ts';
 import { drillRolling } from './rolling.ts';
@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
     moments: { type: 'string', default: '20' },
   },
 });
-// What a drill has started is killed at the exit, which an interrupt would skip.
+// A drill kills its processes on 'exit', and the default handling of SIGINT would skip that event.
 process.once('SIGINT', () => process.exit(1));
 const progress = new Progress(process.stderr);
 progress.show('starting');
@@ -39,7 +39,7 @@ if (drill === undefined) {
   process.stderr.write(`"${name}" is not a drill: it must be load, kill or start.\n`);
   process.exit(2);
 }
-process.exitCode = conclude(await drill());
+process.exitCode = printViolations(await drill());
 
 async function load(): Promise<string[]> {
   const requests = parseCount('--requests', values.requests);
@@ -49,9 +49,9 @@ async function load(): Promise<string[]> {
     requests,
     restarts: RESTARTS_MIN,
     database: postgres?.url(),
-    onProgress(answered, restarts) {
-      if (answered % SHOWN_EVERY !== 0) return;
-      progress.show(`${answered} requests answered, ${restarts} rolling restarts`);
+    onProgress(succeeded, restarts) {
+      if (succeeded % SHOWN_EVERY !== 0) return;
+      progress.show(`${succeeded} requests succeeded, ${restarts} rolling restarts`);
     },
   });
   await postgres?.close();
@@ -61,10 +61,10 @@ async function load(): Promise<string[]> {
     renderTable([
       ['store', postgres === undefined ? 'SQLite' : 'PostgreSQL'],
       ['workers', WORKERS],
-      ['lists answered with 200', report.lists],
-      ['creates answered with 201', report.creates],
+      ['lists that returned 200', report.lists],
+      ['creates that returned 201', report.creates],
       ['requests that failed', failed],
-      ['in seconds', report.seconds.toFixed(1)],
+      ['seconds', report.seconds.toFixed(1)],
       ['SIGHUP sent', report.hangups],
       ['complete rolling restarts', report.restarts],
       ['slowest request, ms', Math.round(report.slowestMs)],
@@ -86,7 +86,7 @@ async function kill(): Promise<string[]> {
     renderTable([
       ['workers', WORKERS],
       ['restarts with a killed worker', restarts],
-      ['workers after each', report.workers.join(', ')],
+      ['workers after each restart', report.workers.join(', ')],
     ]),
   );
   return report.violations;
@@ -104,9 +104,9 @@ async function start(): Promise<string[]> {
     renderTable([
       ['workers', WORKERS],
       ['SIGTERM during or after a start', report.moments + 1],
-      ['while some workers served', report.whileStarting],
+      ['SIGTERM while only some workers served', report.whileStarting],
       ['creates acknowledged', report.acknowledged],
-      ['of which lost', report.lost],
+      ['acknowledged creates lost', report.lost],
       ['requests reset', report.resets],
       ['slowest exit, ms', Math.round(report.slowestExitMs)],
     ]),

@@ -8,10 +8,10 @@ import { Reader } from '../fleet/reader.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 
 const CONNECTIONS = 32;
-/** One request in so many is a create. */
+/** Every fourth request is a create. */
 const CREATE_EVERY = 4;
 const HANGUP_INTERVAL_MS = 500;
-/** The load goes on beyond its requests until the restarts are complete, but no longer than this. */
+/** The load continues after its last request until the restarts are complete, but no longer than this. */
 const LOAD_MS_MAX = 600_000;
 const REPLACED = 'all workers were replaced';
 
@@ -23,7 +23,7 @@ export interface RollingReport {
   restarts: number;
   slowestMs: number;
   stored: number;
-  /** By what was got instead of the answer: how often. */
+  /** How often each failure happened. */
   failures: Map<string, number>;
   violations: string[];
 }
@@ -32,12 +32,12 @@ export interface RollingOptions {
   workers: number;
   requests: number;
   restarts: number;
-  /** Undefined: the embedded store, in a folder of its own. */
+  /** Undefined: SQLite in a new temporary folder. */
   database?: string | undefined;
-  onProgress?: (answered: number, restarts: number) => void;
+  onProgress?: (succeeded: number, restarts: number) => void;
 }
 
-/** SIGHUP after SIGHUP under load: every request must be answered as if nothing had happened. */
+/** Sends one SIGHUP after another under load. No request may fail. */
 export async function drillRolling(options: RollingOptions): Promise<RollingReport> {
   const key = newSecret('production', randomBytes);
   const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
@@ -57,7 +57,7 @@ export async function drillRolling(options: RollingOptions): Promise<RollingRepo
     await load(service, key, report, options);
     clearInterval(timer);
     const seconds = (performance.now() - began) / 1_000;
-    const restarts = service.countSaid(REPLACED);
+    const restarts = service.countLogLines(REPLACED);
     const stored = await countStored(service, key);
     const ends = await service.stop();
     const result = { ...report, hangups, restarts, seconds, stored };
@@ -81,7 +81,7 @@ async function load(
 ): Promise<void> {
   const until = performance.now() + LOAD_MS_MAX;
   const isOver = (begun: number) =>
-    performance.now() > until || (begun >= requests && service.countSaid(REPLACED) >= restarts);
+    performance.now() > until || (begun >= requests && service.countLogLines(REPLACED) >= restarts);
   let begun = 0;
   const send = async () => {
     const client = new Client(key);
@@ -89,7 +89,7 @@ async function load(
       const number = begun;
       begun += 1;
       await sendOne(client, service.baseUrl, number, report);
-      onProgress?.(report.lists + report.creates, service.countSaid(REPLACED));
+      onProgress?.(report.lists + report.creates, service.countLogLines(REPLACED));
     }
     client.close();
   };
@@ -120,7 +120,7 @@ async function sendOne(
 async function countStored(service: ServiceProcess, key: string): Promise<number> {
   const reader = new Reader([service.baseUrl], key);
   await reader.follow(() => true);
-  return reader.met.size;
+  return reader.seen.size;
 }
 
 function violationsOf(
@@ -129,7 +129,7 @@ function violationsOf(
 ): string[] {
   const failed = [...failures].map(([failure, count]) => `${count} × ${failure}`);
   if (restarts < wanted.restarts) failed.push(`only ${restarts} rolling restarts were completed`);
-  // A create that failed may have been stored all the same; one that was acknowledged must have been.
+  // A create that failed may be stored too, so there may be more animals than acknowledged creates.
   if (stored < creates)
     failed.push(`${creates} creates were acknowledged and ${stored} are stored`);
   return failed;

@@ -5,19 +5,19 @@ import { dirname } from 'node:path';
 export interface Paths {
   /** The file that the service has open. */
   file: string;
-  /** A good store, made just before; it is moved away by those faults that put it in place. */
+  /** A valid copy of the store, made before each round. Some faults move it to `file`. */
   spare: string;
-  /** A name that nobody uses. */
+  /** An unused path. */
   aside: string;
 }
 
-/** One way to lose a file: `lose` takes it away, `restore` puts a good one in its place. */
+/** `lose` removes or replaces the file, `restore` puts a valid one in its place. */
 export interface FileFault {
   name: string;
   lose(paths: Paths): Promise<void>;
-  /** Undefined: what takes the old file away puts the good one there in the same step. */
+  /** Undefined if `lose` replaces the file with a valid one in the same step. */
   restore: ((paths: Paths) => Promise<void>) | undefined;
-  /** The old file comes back, so that nothing acknowledged may be missing, whenever it was sent. */
+  /** The old file comes back: every acknowledged create must be in it, also those sent before the fault. */
   isOldFileBack: boolean;
 }
 
@@ -51,7 +51,7 @@ export const FILE_FAULTS: readonly FileFault[] = [
     isOldFileBack: true,
   },
   {
-    name: 'a file of another program in its place',
+    name: 'the file replaced by the database of another program',
     lose: async ({ file, aside }) => {
       const other = new DatabaseSync(aside);
       other.exec('CREATE TABLE guests (name TEXT)');
@@ -62,9 +62,9 @@ export const FILE_FAULTS: readonly FileFault[] = [
     isOldFileBack: false,
   },
   {
-    name: 'a file that is no database in its place',
+    name: 'the file replaced by a file that is not a database',
     lose: async ({ file, aside }) => {
-      await writeFile(aside, 'no database at all, but long enough to be looked at');
+      await writeFile(aside, 'not a database, but long enough that SQLite reads it');
       await rename(aside, file);
     },
     restore: putSpare,

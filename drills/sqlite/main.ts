@@ -1,12 +1,12 @@
-// The file of the embedded store is deleted, replaced and moved away under load: no create that is sent
-// after that may be acknowledged unless the final file holds it, and the service must be ready again
-// without a restart once a good file is there.
+// Deletes, replaces and moves the SQLite file under load. Every create that is sent after that and
+// acknowledged must be in the final file. The service must be ready again without a restart as soon as a valid
+// file is in place.
 //
 //   node drills/sqlite/main.ts [--rounds 20] [--workers 1]
 
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
-import { conclude, parseCount } from '../fleet/report.ts';
+import { printViolations, parseCount } from '../fleet/report.ts';
 import { drillReplacedFile } from './replaced-file.ts';
 
 const { values } = parseArgs({
@@ -30,10 +30,10 @@ process.stdout.write(
     ['rounds', report.rounds],
     ['workers', workers],
     ['creates acknowledged', report.acknowledged],
-    ['of these sent after the loss', report.sentAfterLoss],
+    ['of these sent after the fault', report.sentAfterLoss],
     ['creates refused with 503', report.refused],
     ['slowest refusal, ms', Math.round(report.slowestRefusalMs)],
     ['slowest to be ready again, ms', Math.round(report.slowestReadyMs)],
   ]),
 );
-process.exitCode = conclude(report.violations);
+process.exitCode = printViolations(report.violations);

@@ -10,19 +10,19 @@ import { ServiceProcess } from '../fleet/service-process.ts';
 import { FILE_FAULTS, type FileFault, type Paths } from './faults.ts';
 
 const CONNECTIONS = 16;
-/** Load before the file is lost, and after a good one is there. */
+/** How long the load runs before the fault, and again after a valid file is in place. */
 const LOAD_MS = 200;
-/** How long the file stays lost under load. */
+/** How long the file stays missing under load. */
 const LOST_MS = 300;
 const READY_MS_MAX = 30_000;
 const POLL_MS = 10;
-/** With several workers, so many requests in a row must succeed before all of them count as ready. */
+/** All workers count as ready after this many successful requests in a row, per worker. */
 const SUCCESSES_PER_WORKER = 20;
 
 export interface ReplacedReport {
   rounds: number;
   acknowledged: number;
-  /** Acknowledged although they were sent when the file was gone; each must be in the final file. */
+  /** Creates that were sent after the fault and acknowledged. Each must be in the final file. */
   sentAfterLoss: number;
   refused: number;
   slowestReadyMs: number;
@@ -43,7 +43,7 @@ interface Sent {
   status: number;
 }
 
-/** Takes the file away under load, round after round, each time in another way. */
+/** Removes or replaces the file under load. Each round uses the next fault of the list. */
 export async function drillReplacedFile(options: ReplacedOptions): Promise<ReplacedReport> {
   const key = newSecret('production', randomBytes);
   const folder = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
@@ -64,8 +64,8 @@ export async function drillReplacedFile(options: ReplacedOptions): Promise<Repla
       const fault = FILE_FAULTS[round % FILE_FAULTS.length];
       if (fault === undefined) break;
       options.onProgress?.(round, fault.name);
-      const isPlayed = await drill.playRound(round, fault);
-      if (!isPlayed) break;
+      const canContinue = await drill.runRound(round, fault);
+      if (!canContinue) break;
     }
     report.violations.push(...(await service.stop()));
     drill.checkFile('after the stop', []);
@@ -100,12 +100,12 @@ class ReplacedFileDrill {
     };
   }
 
-  /** Returns false when no further round is possible, because the file is broken. */
-  async playRound(round: number, fault: FileFault): Promise<boolean> {
+  /** Returns false if the file is broken, so that no further round is possible. */
+  async runRound(round: number, fault: FileFault): Promise<boolean> {
     const title = `round ${round + 1}, ${fault.name}`;
     try {
       await this.#makeSpare();
-      await this.#play(round, fault, title);
+      await this.#inject(round, fault, title);
       return true;
     } catch (error) {
       this.#report.violations.push(`${title}: ${String(error)}`);
@@ -113,7 +113,7 @@ class ReplacedFileDrill {
     }
   }
 
-  async #play(round: number, fault: FileFault, title: string): Promise<void> {
+  async #inject(round: number, fault: FileFault, title: string): Promise<void> {
     const report = this.#report;
     const load = this.#startLoad(`round-${round}`);
     await sleep(LOAD_MS);
@@ -142,10 +142,11 @@ class ReplacedFileDrill {
     );
     for (const { status, name } of sent) {
       if (status !== 201 && status !== 503) {
-        report.violations.push(`${title}: ${name} was responded to with ${status}`);
+        report.violations.push(`${title}: ${name} returned ${status}`);
       }
     }
-    if (afterLoss.length === 0) report.violations.push(`${title}: no create succeeded afterwards`);
+    if (afterLoss.length === 0)
+      report.violations.push(`${title}: no create succeeded after the fault`);
     const kept = fault.isOldFileBack ? acknowledged : afterLoss;
     this.checkFile(
       title,
@@ -153,12 +154,12 @@ class ReplacedFileDrill {
     );
   }
 
-  /** The file must be sound, and must hold these animals. */
+  /** Adds a violation if the file fails the integrity check or lacks one of these animals. */
   checkFile(title: string, names: readonly string[]): void {
     const database = new DatabaseSync(this.#paths.file);
     try {
-      const soundness = database.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
-      if (soundness !== 'ok') this.#report.violations.push(`${title}: ${String(soundness)}`);
+      const integrity = database.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
+      if (integrity !== 'ok') this.#report.violations.push(`${title}: ${String(integrity)}`);
       const find = database.prepare('SELECT 1 FROM pets WHERE name = ?');
       const missing = names.filter((name) => find.get(name) === undefined);
       if (missing.length > 0) {
@@ -191,7 +192,7 @@ class ReplacedFileDrill {
         const sentMs = performance.now();
         const status = await this.#create(client, name);
         sent.push({ name, sentMs, tookMs: performance.now() - sentMs, status });
-        // A refusal comes at once: no need to send thousands.
+        // A refusal is immediate: without this pause the clients would send thousands.
         if (status !== 201) await sleep(POLL_MS);
       }
       client.close();
@@ -219,11 +220,13 @@ class ReplacedFileDrill {
     const { status: ready } = await client.get(new URL('/readyz', this.#service.baseUrl).href);
     const { status: list } = await client.get(`${this.#service.baseUrl}/pets`);
     client.close();
-    if (ready !== 503) this.#report.violations.push(`${title}: /readyz was ${ready}`);
-    if (list !== 503) this.#report.violations.push(`${title}: a list was ${list}`);
+    if (ready !== 503)
+      this.#report.violations.push(`${title}: /readyz returned ${ready} instead of 503`);
+    if (list !== 503)
+      this.#report.violations.push(`${title}: a list returned ${list} instead of 503`);
   }
 
-  /** Resolves to true once every worker takes creates and says that it is ready. */
+  /** Resolves to true when every worker reports that it is ready and serves lists again. */
   async #isReadyAgain(): Promise<boolean> {
     const until = performance.now() + READY_MS_MAX;
     let successes = 0;

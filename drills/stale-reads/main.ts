@@ -1,11 +1,11 @@
-// Two processes on one file: a read through one of them must see every create that the other has acknowledged
-// before the read was sent.
+// Two processes on one SQLite file: a read through one of them must see every create that the other
+// acknowledged before the read was sent.
 //
 //   node drills/stale-reads/main.ts [--reads 2000]
 
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
-import { conclude, parseCount } from '../fleet/report.ts';
+import { printViolations, parseCount } from '../fleet/report.ts';
 import { drillStaleReads } from './stale-reads.ts';
 
 const { values } = parseArgs({ options: { reads: { type: 'string', default: '2000' } } });
@@ -22,4 +22,4 @@ process.stdout.write(
     ['reads after a create', report.reads],
   ]),
 );
-process.exitCode = conclude(report.violations);
+process.exitCode = printViolations(report.violations);

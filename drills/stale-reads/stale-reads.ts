@@ -9,11 +9,11 @@ import { newCursor } from '../../src/domain/page.ts';
 import { Client, type WirePet } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 
-/** Connections that read the same page all the time, so that it is cached. */
+/** Connections that read the same page continuously, so that it is cached. */
 const BUSY_READERS = 16;
 /** Connections that read once after each create. */
 const READERS = 4;
-/** Creates until the next page is read: a page holds at most 100 animals. */
+/** After this many creates the next page is read, because a page holds at most 100 animals. */
 const CREATES_PER_PAGE = 90;
 
 export interface StaleReadsReport {
@@ -23,9 +23,10 @@ export interface StaleReadsReport {
 }
 
 /**
- * Two processes on one file. Each create goes through the first; once it is acknowledged, the page is read
- * through the second, and must hold the animal. The readers send blank lines while they wait, so that their
- * sockets are readable before the request is there: that is when a version looked at too early would show.
+ * Two processes on one SQLite file. Each create goes through the first. When it is acknowledged, the page is
+ * read through the second, and must contain the animal. While they wait, the readers send blank lines, so that
+ * their sockets are readable before the request arrives: a process that checked the version of the file that
+ * early would return a stale page.
  */
 export async function drillStaleReads({
   reads,
@@ -82,15 +83,15 @@ function readForever(port: number, page: { request: string }): Socket {
   let received = '';
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1');
-    if (bodyOf(received) === undefined) return;
+    if (findBody(received) === undefined) return;
     received = '';
     socket.write(page.request);
   });
   return socket;
 }
 
-/** The body of a whole response, or undefined where it is not all there yet. */
-function bodyOf(received: string): string | undefined {
+/** The body of a complete response, or undefined while parts are missing. */
+function findBody(received: string): string | undefined {
   const headEnd = received.indexOf('\r\n\r\n');
   const length = /^content-length: (\d+)$/im.exec(received.slice(0, Math.max(0, headEnd)))?.[1];
   const body = received.slice(headEnd + 4);
@@ -114,7 +115,7 @@ class RawReader {
     for (let received = ''; ;) {
       const [chunk] = (await once(this.#socket, 'data')) as [Buffer];
       received += chunk.toString('latin1');
-      const body = bodyOf(received);
+      const body = findBody(received);
       if (body !== undefined) return body;
     }
   }

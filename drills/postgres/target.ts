@@ -17,18 +17,18 @@ const MAIN = new URL('../../bin/petstore.js', import.meta.url).pathname;
 
 export type Catalogue = Pick<Store, 'createPet' | 'findPet' | 'listPets'>;
 
-/** A way to the catalogue: the store itself, or a service of its own process over HTTP. */
-export interface Door {
+/** What a drill puts under load: the store itself, or a service in its own process over HTTP. */
+export interface Target {
   catalogue: Catalogue;
-  /** Whose claims the creates carry. */
+  /** The key that the claims of creates belong to. */
   apiKeyId: string;
-  /** Answers what went wrong with the door itself. */
+  /** Returns the violations of the target itself. */
   close(): Promise<string[]>;
 }
 
-export type OpenDoor = (url: string) => Promise<Door>;
+export type OpenTarget = (url: string) => Promise<Target>;
 
-export async function openStoreDoor(url: string): Promise<Door> {
+export async function openStoreTarget(url: string): Promise<Target> {
   const store = await openPostgresStore(url);
   const secret = newSecret('staging', randomBytes);
   const { record } = newApiKey({ secret, name: 'drill', now: new Date(), randomBytes });
@@ -43,7 +43,7 @@ export async function openStoreDoor(url: string): Promise<Door> {
   };
 }
 
-export async function openHttpDoor(url: string): Promise<Door> {
+export async function openHttpTarget(url: string): Promise<Target> {
   const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
   const key = newSecret('production', randomBytes);
   const settings = { port: '0', 'admin-port': 'off', log: 'silent', data, database: url };
@@ -53,16 +53,17 @@ export async function openHttpDoor(url: string): Promise<Door> {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let baseUrl: string | undefined;
-  const said: string[] = [];
+  const stderrLines: string[] = [];
   for await (const line of createInterface({ input: service.stderr })) {
-    said.push(line);
+    stderrLines.push(line);
     baseUrl = / is ready at (\S+)/.exec(line)?.[1];
     if (baseUrl !== undefined) break;
   }
-  if (baseUrl === undefined) throw new Error(`the service did not start: ${said.join('\n')}`);
+  if (baseUrl === undefined)
+    throw new Error(`the service did not start: ${stderrLines.join('\n')}`);
   return {
-    catalogue: catalogueOver(baseUrl, key),
-    apiKeyId: 'the service knows it by the key',
+    catalogue: httpCatalogue(baseUrl, key),
+    apiKeyId: 'unused: the service finds the id by the key',
     async close() {
       const hasEnded = service.exitCode !== null || service.signalCode !== null;
       if (!hasEnded) {
@@ -70,12 +71,12 @@ export async function openHttpDoor(url: string): Promise<Door> {
         await once(service, 'exit');
       }
       await rm(data, { recursive: true, force: true });
-      return hasEnded ? ['the process of the service has ended'] : [];
+      return hasEnded ? ['the process of the service ended before it was stopped'] : [];
     },
   };
 }
 
-function catalogueOver(baseUrl: string, key: string): Catalogue {
+function httpCatalogue(baseUrl: string, key: string): Catalogue {
   const authorization = { Authorization: `Bearer ${key}` };
   return {
     async createPet(pet, claim) {
@@ -89,30 +90,31 @@ function catalogueOver(baseUrl: string, key: string): Catalogue {
         },
         body: JSON.stringify({ name, categoryId: Number(categoryId), status }),
       });
-      const created = petOf((await answerOf(response, 201)) as WirePet);
+      const created = parsePet((await parseResponse(response, 201)) as WirePet);
       return { kind: 'created', pet: created };
     },
     async findPet(id) {
       const response = await fetch(`${baseUrl}/pets/${id}`, { headers: authorization });
-      return petOf((await answerOf(response, 200)) as WirePet);
+      return parsePet((await parseResponse(response, 200)) as WirePet);
     },
     async listPets({ status, afterId }) {
       const cursor = newCursor(afterId, status);
       const address = `${baseUrl}/pets?limit=${LIMIT_MAX}&cursor=${cursor}`;
       const response = await fetch(address, { headers: authorization });
-      return ((await answerOf(response, 200)) as WirePet[]).map(petOf);
+      return ((await parseResponse(response, 200)) as WirePet[]).map(parsePet);
     },
   };
 }
 
-/** A drill stores far fewer animals than numbers are exact for. */
+/** The ids are numbers: a drill stores far fewer than 2^53 animals, so they are exact. */
 type WirePet = Omit<Pet, 'id' | 'categoryId'> & { id: number; categoryId: number };
 
-function petOf({ id, categoryId, ...rest }: WirePet): Pet {
+function parsePet({ id, categoryId, ...rest }: WirePet): Pet {
   return { ...rest, id: BigInt(id), categoryId: BigInt(categoryId) };
 }
 
-async function answerOf(response: Response, expected: number): Promise<unknown> {
+/** Returns the body, or throws: a Refusal for 503, which drills expect during a fault. */
+async function parseResponse(response: Response, expected: number): Promise<unknown> {
   const body: unknown = await response.json();
   if (response.status === expected) return body;
   const { code } = body as { code: ErrorCode };
