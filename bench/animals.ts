@@ -6,7 +6,7 @@ import { openSqliteStore } from '../src/storage/sqlite/store.ts';
 
 const FILL_BATCH_ROWS = 1_000_000;
 
-/** The animals of a measurement, as SQL makes them from the number n. */
+/** The name of animal n. `animalJson` must give the same. */
 const NAME_SQL = `'Animal ' || n`;
 
 export function animalJson(id: number): object {
@@ -14,7 +14,7 @@ export function animalJson(id: number): object {
   return { id, name: `Animal ${id}`, categoryId: id % 50, status: statuses[id % 3] };
 }
 
-/** Stores of animals in the service's own schema, each made once and copied for every user. */
+/** SQLite files with animals, in the schema of the service. Each is filled once and then copied. */
 export class Stores {
   readonly #folder: string;
   readonly #templates = new Map<number, string>();
@@ -24,7 +24,7 @@ export class Stores {
     this.#folder = folder;
   }
 
-  /** A data folder of the service, with that many animals. */
+  /** Returns a new data folder with this many animals. */
   async folderWith(count: number): Promise<string> {
     let template = this.#templates.get(count);
     if (template === undefined) {
@@ -39,7 +39,7 @@ export class Stores {
     return folder;
   }
 
-  /** Lets go of a large store as soon as nobody needs it. */
+  /** Frees the disk space of a folder before the end of the run. */
   remove(folder: string): void {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -69,17 +69,16 @@ async function fill(file: string, count: number): Promise<void> {
 const LIMIT_SPAN = 39;
 
 /**
- * Pages that are all different, spread over the whole store: other cursors, and other limits around 20,
- * because a small store has too few cursors to be different with. Both stores of a comparison get the
- * same limits in the same order.
+ * Pages that are all different, spread over the whole store. The limits differ too, with a mean of 20, because a
+ * small store has too few different cursors. Both stores of a comparison get the same limits in the same order.
  */
 export function deepPages(pageCount: number, animalCount: number): string[] {
-  // A step without a common divisor visits every place once before any twice.
+  // The step and the number of pages have no common divisor, so every position comes up once.
   const step = 7_919;
   return Array.from({ length: pageCount }, (_, index) => {
-    const place = (index * step) % pageCount;
-    const limit = 1 + (place % LIMIT_SPAN);
-    const afterId = Math.floor((place / pageCount) * (animalCount - LIMIT_SPAN));
+    const position = (index * step) % pageCount;
+    const limit = 1 + (position % LIMIT_SPAN);
+    const afterId = Math.floor((position / pageCount) * (animalCount - LIMIT_SPAN));
     return `/v1/pets?limit=${limit}&cursor=${newCursor(BigInt(afterId), undefined)}`;
   });
 }

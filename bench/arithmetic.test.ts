@@ -14,12 +14,12 @@ test('the median is the middle value, or the mean of the two in the middle', () 
   assert.throws(() => median([]), /nothing was measured/);
 });
 
-test('a ratio compares neighbouring rounds, and keeps the lowest and the highest', () => {
+test('a ratio figure is the median of the ratios of adjacent rounds, with the lowest and the highest', () => {
   assert.deepEqual(ratioFigure([10, 30, 20], [10, 10, 10]), { median: 2, lowest: 1, highest: 3 });
   assert.throws(() => ratioFigure([1, 2], [1]), /counterpart/);
 });
 
-test('a floor is met from it upwards, a ceiling from it downwards', () => {
+test('a row meets its target at or above the limit of atLeast, and at or below the limit of atMost', () => {
   const parts = { what: 'list', unit: '× bare', note: '' };
   const floor = newRow({ ...parts, bound: { atLeast: 2 }, figure: newFigure([1, 3, 2]) });
   assert.deepEqual(
@@ -30,7 +30,7 @@ test('a floor is met from it upwards, a ceiling from it downwards', () => {
   assert.deepEqual([ceiling.isMet, ceiling.reached], [false, 0.5]);
 });
 
-test('numbers are as long as they need to be', () => {
+test('a quantity has two decimals below 10, one below 100 and none above', () => {
   assert.deepEqual([0.5, 1.256, 12.34, 1234567.8].map(quantity), [
     '0.50',
     '1.26',
@@ -39,27 +39,27 @@ test('numbers are as long as they need to be', () => {
   ]);
 });
 
-function printed(failed: number): string {
-  return `Running 1s test\nRESULT {"requests":300,"seconds":1.5,"p50Ms":1,"p99Ms":2.5,"failed":${failed}}\nbye`;
+function generatorOutput(failed: number): string {
+  return `Running 1s test\nRESULT {"requests":300,"seconds":1.5,"p50Ms":1,"p99Ms":2.5,"failed":${failed}}\nend`;
 }
 
-test('what a generator prints is read, and a failed request spoils the figure', () => {
-  assert.deepEqual(parseResult(printed(0)), {
+test('the output of a generator is parsed, and is an error if a request failed', () => {
+  assert.deepEqual(parseResult(generatorOutput(0)), {
     requestsPerSecond: 200,
     p50Ms: 1,
     p99Ms: 2.5,
     requests: 300,
   });
-  assert.throws(() => parseResult(printed(3)), /3 of 300 requests failed/);
+  assert.throws(() => parseResult(generatorOutput(3)), /3 of 300 requests failed/);
   assert.throws(() => parseResult('unable to connect'), /unable to connect/);
 });
 
-test('a list of cores is read as the system writes it', () => {
+test('a list of cores is parsed in the format of /proc/self/status', () => {
   assert.deepEqual(parseCoreList('0-2,8'), [0, 1, 2, 8]);
   assert.deepEqual(parseCoreList(''), []);
 });
 
-test('the page keeps what was written by hand, and the chart has a bar for every measured row', () => {
+test('a new benchmarks page keeps the part written by hand, and the chart has one bar per measured row', () => {
   const row: Row = newRow({
     what: 'a < b',
     bound: { atLeast: 1 },

@@ -1,5 +1,5 @@
-// What autocannon sends, in a process of its own. Arguments: address, seconds, connections, method, file
-// of paths (one a line), Authorization, body (may be missing). Prints the same line as load.lua does.
+// Sends load with autocannon, in its own process. Arguments: address, seconds, connections, method, file of
+// paths (one per line), Authorization, body (optional). Prints the same line as load.lua.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -24,7 +24,7 @@ type Autocannon = (options: {
   requests: { setupRequest: (request: Request) => Request }[];
 }) => Promise<Outcome>;
 
-// The package has no declarations of its own.
+// The package has no type declarations.
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
 const [url = '', seconds, connections, method = 'GET', pathsFile = '', authorization = '', body] =

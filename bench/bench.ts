@@ -6,10 +6,10 @@ import { Contender, type Recipe } from './contender.ts';
 import type { Cores } from './cores.ts';
 import type { Generator, Load, LoadResult } from './generator.ts';
 
-/** What every measurement works with. */
+/** What every measurement gets. */
 export interface Bench {
   isQuick: boolean;
-  /** A temporary folder for whatever is needed. */
+  /** A temporary folder, removed at the end of the run. */
   folder: string;
   key: string;
   cores: Cores;
@@ -24,14 +24,14 @@ export interface Bench {
 /** One line of the report. */
 export interface Row {
   what: string;
-  /** What it must show, in words. */
+  /** Such as "at least 0.93 × bare". */
   target: string;
-  /** What it shows: "0.91 × (0.88 – 0.93)". Undefined when it was not measured; `note` then says why. */
+  /** Such as "0.91 × bare (0.88 – 0.93)". Undefined if it was not measured; `note` then says why. */
   shown: string | undefined;
   isMet: boolean | undefined;
-  /** The figures behind it. */
+  /** The rates or times that the ratio was calculated from. */
   note: string;
-  /** For the chart: how far the target was reached, 1 being exactly; above is better. */
+  /** For the chart: measured value in relation to the target. 1 is exactly the target, more is better. */
   reached: number | undefined;
 }
 
@@ -40,19 +40,19 @@ export interface Measurement {
   run: (bench: Bench) => Promise<Row[]>;
 }
 
-/** A contender, and what is sent to it. */
+/** A contender and the load that is sent to it. */
 export interface Run {
   contender: Contender;
   load: Load;
 }
 
-/** One round, with what it cost the server. */
+/** The result of one round, with the processor time of the server. */
 export interface RoundResult extends LoadResult {
-  /** Processor time a request took; it strays less than the rate where others use the machine too. */
+  /** Processor time per request. On a machine with other work it varies less than the rate. */
   processorMicroseconds: number | undefined;
 }
 
-/** Warms every contender up, then lets them run in turn, so that a mood of the machine meets all. */
+/** Warms up every contender, then alternates their rounds, so that other work on the machine affects all. */
 export async function alternate(
   bench: Bench,
   what: string,
@@ -84,7 +84,7 @@ async function runRound(bench: Bench, { contender, load }: Run): Promise<RoundRe
   return { ...result, processorMicroseconds };
 }
 
-/** Starts contenders, lets the work have them, and stops them whatever happens. */
+/** Starts the contenders, runs `work` with them, and always stops them. */
 export async function withContenders<Result>(
   bench: Bench,
   recipes: readonly Recipe[],
@@ -103,16 +103,16 @@ export async function withContenders<Result>(
   }
 }
 
-/** Records what the service answers to one request, for `bare` to repeat. */
-export async function recordAnswer(bench: Bench, contender: Contender, path: string) {
+/** Records the response of the service to one request, for `bare` to send. */
+export async function recordResponse(bench: Bench, contender: Contender, path: string) {
   const response = await fetch(`${contender.url}${path}`, {
     headers: { authorization: `Bearer ${bench.key}` },
   });
   const body = await response.text();
-  // These three are node:http's own, and it adds them again.
-  const own = new Set(['date', 'connection', 'keep-alive']);
-  const headers = [...response.headers].filter(([name]) => !own.has(name)).flat();
-  const file = join(bench.folder, `answer-${encodeURIComponent(path)}.json`);
+  // node:http adds these three itself.
+  const added = new Set(['date', 'connection', 'keep-alive']);
+  const headers = [...response.headers].filter(([name]) => !added.has(name)).flat();
+  const file = join(bench.folder, `response-${encodeURIComponent(path)}.json`);
   writeFileSync(file, JSON.stringify({ status: response.status, headers, body }));
   return file;
 }

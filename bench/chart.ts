@@ -4,10 +4,10 @@ const WIDTH = 1000;
 const LABEL_WIDTH = 520;
 const ROW_HEIGHT = 26;
 const TOP = 40;
-/** A bar that is longer is cut here, and its number says so. */
+/** Longer bars end here. Their number is the exact value. */
 const REACHED_MAX = 3;
 
-/** One bar a row: how far it reaches what it must show. The line is the goal, and longer is better. */
+/** One bar per measured row: its value in relation to its target, which is the vertical line. Longer is better. */
 export function chart(rows: readonly Row[]): string {
   const measured = rows.flatMap((row) =>
     row.reached === undefined ? [] : [{ ...row, reached: row.reached }],
@@ -18,15 +18,15 @@ export function chart(rows: readonly Row[]): string {
   const bars = measured.map(({ what, target, reached }, index) => {
     const y = TOP + index * ROW_HEIGHT;
     const width = Math.min(reached, REACHED_MAX) * scale;
-    const against = / × (.+)$/.exec(target)?.[1];
-    const label = against === undefined ? what : `${what} (× ${against})`;
+    const compared = / × (.+)$/.exec(target)?.[1];
+    const label = compared === undefined ? what : `${what} (× ${compared})`;
     return [
       `<text class="label" x="${LABEL_WIDTH - 8}" y="${y + 14}">${escape(label)}</text>`,
       `<rect class="${reached >= 1 ? 'met' : 'missed'}" x="${LABEL_WIDTH}" y="${y + 2}" width="${width.toFixed(1)}" height="${ROW_HEIGHT - 8}" rx="3"/>`,
       `<text x="${(LABEL_WIDTH + width + 6).toFixed(1)}" y="${y + 14}">${reached.toFixed(2)}</text>`,
     ].join('\n');
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="How far each figure reaches what it must show">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="Each figure in relation to its target">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #333 }
 .label { text-anchor: end }
@@ -35,7 +35,7 @@ text { font: 12px system-ui, sans-serif; fill: #333 }
 .goal { stroke: #333; stroke-dasharray: 4 3 }
 @media (prefers-color-scheme: dark) { text { fill: #ddd } .goal { stroke: #ddd } .met { fill: #4fb38f } .missed { fill: #e08a55 } }
 </style>
-<text x="${goal.toFixed(1)}" y="18" text-anchor="middle">what it must show</text>
+<text x="${goal.toFixed(1)}" y="18" text-anchor="middle">target</text>
 ${bars.join('\n')}
 <line class="goal" x1="${goal.toFixed(1)}" x2="${goal.toFixed(1)}" y1="26" y2="${height - 8}"/>
 </svg>

@@ -6,15 +6,15 @@ import { pinned } from './cores.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 2;
-/** The unit of /proc/…/stat on every Linux of today. */
+/** The unit of times in /proc/…/stat on current Linux systems. */
 const CLOCK_TICK_MS = 10;
 const STOP_GRACE_MS = 10_000;
 
-/** How a contender is started: its own words in a command line, once it knows its port. */
+/** How a contender is started. */
 export interface Recipe {
   name: string;
   command: (port: number) => string[];
-  /** Asked for until it answers with success. */
+  /** This path is requested until the response is a success. */
   probe: string;
 }
 
@@ -28,7 +28,7 @@ export interface StartOptions {
 export class Contender {
   readonly name: string;
   readonly url: string;
-  /** From the start of the process to its first answer. */
+  /** From the start of the process to its first response. */
   readonly startMs: number;
   readonly #child: ChildProcess;
 
@@ -51,15 +51,15 @@ export class Contender {
       stdio: ['pipe', 'ignore', 'pipe'],
       env: { ...process.env, PETSTORE_BOOTSTRAP_KEY: key, ...environment },
     });
-    let words = '';
+    let stderrTail = '';
     child.stderr?.on('data', (chunk: Buffer) => {
-      words = (words + chunk.toString()).slice(-2_000);
+      stderrTail = (stderrTail + chunk.toString()).slice(-2_000);
     });
     const request = { headers: { authorization: `Bearer ${key}` } };
-    while (!(await answers(`${url}${recipe.probe}`, request))) {
+    while (!(await isReady(`${url}${recipe.probe}`, request))) {
       if (child.exitCode !== null || performance.now() - startedMs > READY_TIMEOUT_MS) {
         child.kill('SIGKILL');
-        throw new Error(`${recipe.name} did not start: ${words}`);
+        throw new Error(`${recipe.name} did not start: ${stderrTail}`);
       }
       await pause(POLL_INTERVAL_MS);
     }
@@ -67,16 +67,16 @@ export class Contender {
     return new Contender({ name: recipe.name, url, startMs, child });
   }
 
-  /** The most memory it has held at once, in mebibytes; undefined where the system does not tell. */
+  /** Its highest memory use so far, in mebibytes; undefined on systems without /proc. */
   peakMemoryMib(): number | undefined {
     return peakMemoryMib(this.#child.pid);
   }
 
-  /** The processor time it has used so far; undefined where the system does not tell. */
+  /** The processor time it has used so far; undefined on systems without /proc. */
   processorMs(): number | undefined {
     try {
       const status = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
-      // Behind the name, which may hold anything but ends with the last bracket, fields 12 and 13 count.
+      // The name is in brackets and may contain anything. User and system time are fields 12 and 13 after it.
       const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
       return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK_MS;
     } catch {
@@ -84,7 +84,7 @@ export class Contender {
     }
   }
 
-  /** Itself and the processes it has started; 1 where the system does not tell. */
+  /** The number of its processes, itself included; 1 on systems without /proc. */
   processCount(): number {
     try {
       const { pid } = this.#child;
@@ -101,9 +101,9 @@ export class Contender {
       this.#child.once('exit', resolve);
     });
     this.#child.kill('SIGTERM');
-    const cut = setTimeout(() => this.#child.kill('SIGKILL'), STOP_GRACE_MS);
+    const killTimer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_GRACE_MS);
     await ended;
-    clearTimeout(cut);
+    clearTimeout(killTimer);
   }
 }
 
@@ -117,7 +117,7 @@ export function peakMemoryMib(pid: number | undefined): number | undefined {
   }
 }
 
-async function answers(url: string, request: RequestInit): Promise<boolean> {
+async function isReady(url: string, request: RequestInit): Promise<boolean> {
   try {
     const response = await fetch(url, request);
     await response.arrayBuffer();

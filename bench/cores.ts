@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** Which cores serve and which make the load; undefined where the system cannot pin a process. */
+/** The cores of the server and of the load generator; undefined if the system cannot pin a process. */
 export interface Cores {
   server: string | undefined;
   generator: string | undefined;
-  /** Those for two workers, and for a generator beside them, where there are enough. */
+  /** The cores for two workers and for the generator; undefined with fewer than three cores. */
   twoWorkers: { server: string; generator: string } | undefined;
   count: number;
 }
@@ -30,12 +30,12 @@ export function findCores(): Cores {
   };
 }
 
-/** A command, held to some cores. */
+/** The command line that runs a command on these cores only. */
 export function pinned(command: readonly string[], cores: string | undefined): string[] {
   return cores === undefined ? [...command] : ['taskset', '-c', cores, ...command];
 }
 
-/** The cores this process may use: a container is often given some of them only. */
+/** The cores that this process may use. A container often has only some of them. */
 function allowedCores(): number[] {
   try {
     const status = readFileSync('/proc/self/status', 'utf8');
@@ -45,7 +45,7 @@ function allowedCores(): number[] {
   }
 }
 
-/** Reads a list such as `0-3,8`. */
+/** Parses a list such as `0-3,8`. */
 export function parseCoreList(text: string): number[] {
   return text
     .split(',')

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { scriptPath } from './contender.ts';
 import { pinned } from './cores.ts';
 
-/** What is sent: the paths one after the other, from the start again after the last. */
+/** The requests to send: the paths in order, again from the first after the last. */
 export interface Load {
   method: 'GET' | 'POST';
   paths: readonly string[];
@@ -21,14 +21,14 @@ export interface LoadResult {
 export interface LoadOptions {
   seconds: number;
   connections?: number;
-  /** Other cores than the generator's own. */
+  /** Replaces the default cores of the generator. */
   cores?: string;
 }
 
 export const CONNECTIONS = 32;
 const TIMEOUT_SECONDS = 10;
 
-/** Makes load: with wrk where it is installed, otherwise with autocannon. */
+/** Sends load with wrk if it is installed, otherwise with autocannon. */
 export class Generator {
   readonly name: string;
   readonly #hasWrk: boolean;
@@ -75,14 +75,14 @@ export class Generator {
   }
 }
 
-/** Reads the line that load.lua and autocannon-load.ts print. A failed request spoils the figure. */
+/** Parses the line that load.lua and autocannon-load.ts print. Throws if a request failed. */
 export function parseResult(output: string): LoadResult {
   const line = /^RESULT (\{.*\})$/m.exec(output)?.[1];
   if (line === undefined) throw new Error(`the generator printed no result: ${output}`);
   const { requests, seconds, p50Ms, p99Ms, failed } = JSON.parse(line) as Record<string, number>;
   if (failed !== 0) throw new Error(`${failed} of ${requests} requests failed`);
   if (requests === undefined || seconds === undefined || !(requests > 0) || !(seconds > 0)) {
-    throw new Error('no request was answered');
+    throw new Error('no request got a response');
   }
   return { requestsPerSecond: requests / seconds, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0, requests };
 }

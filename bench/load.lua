@@ -1,5 +1,5 @@
--- What wrk sends. Arguments: method, file of paths (one a line), Authorization, body (may be missing).
--- The requests are made beforehand, so that the generator has nothing to do but send them.
+-- The requests that wrk sends. Arguments: method, file of paths (one per line), Authorization, body (optional).
+-- They are built before the run, so that the generator only has to send them.
 
 local requests = {}
 local position = 0

@@ -3,7 +3,7 @@ import type { Cores } from './cores.ts';
 
 const GIBIBYTE_BYTES = 1024 ** 3;
 
-/** The machine in a few words; nothing that tells whose it is. */
+/** Describes the machine without anything that identifies it. */
 export function describeMachine(cores: Cores, generator: string): string[] {
   const [load = 0] = loadavg();
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
@@ -13,9 +13,9 @@ export function describeMachine(cores: Cores, generator: string): string[] {
     `Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
     `${generator}, 32 connections, ${
       cores.server === undefined
-        ? 'server and generator on whatever cores the system gave them'
-        : 'server and generator each pinned to a core of its own'
+        ? 'server and generator not pinned to cores'
+        : 'server and generator each pinned to its own core'
     }`,
-    `load average before the start: ${load.toFixed(1)}; above 0.5, others use the machine too, and rates stray`,
+    `load average before the start: ${load.toFixed(1)}; above 0.5, other work runs on the machine, and rates vary more`,
   ];
 }

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [-- --only NAME]: measures the service against what it could be.
+// npm run bench [-- --quick] [-- --only NAME]: compares the service with other servers, and with its targets.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,21 +39,22 @@ const MEASUREMENTS: Measurement[] = [
 const NAMES = MEASUREMENTS.map(({ name }) => name).join(', ');
 const HELP = `npm run bench -- [--quick] [--only NAME ...]
 
-  --quick      a first look, in under two minutes
-  --only NAME  one measurement of ${NAMES}
+  --quick      shorter rounds and smaller stores, for a first impression in under two minutes
+  --only NAME  run only this measurement; can be repeated. The names are
+               ${NAMES}
 
 Only a complete run that is not quick writes docs/benchmarks.md.
 `;
 
 async function main(args: string[]): Promise<number> {
-  let wishes: ReturnType<typeof readWishes>;
+  let options: ReturnType<typeof parseOptions>;
   try {
-    wishes = readWishes(args);
+    options = parseOptions(args);
   } catch (error) {
     process.stderr.write(`bench: ${(error as Error).message}\n\n${HELP}`);
     return 2;
   }
-  const { isQuick, only, isHelp } = wishes;
+  const { isQuick, only, isHelp } = options;
   if (isHelp) {
     process.stdout.write(HELP);
     return 0;
@@ -68,7 +69,7 @@ async function main(args: string[]): Promise<number> {
     }
     bench.progress.clear();
     process.stdout.write(tableForTerminal(rows, machine));
-    // Part of the figures, or hasty ones, are for the eyes of whoever asked for them.
+    // The page shows only complete and exact figures.
     if (only === undefined && !isQuick) writePage(rows, machine);
     return 0;
   } finally {
@@ -76,7 +77,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function readWishes(args: string[]) {
+function parseOptions(args: string[]) {
   const { values } = parseArgs({
     args,
     options: {
@@ -87,7 +88,8 @@ function readWishes(args: string[]) {
   });
   const { quick: isQuick, only, help: isHelp } = values;
   const unknown = only?.find((name) => !MEASUREMENTS.some((each) => each.name === name));
-  if (unknown !== undefined) throw new Error(`there is no measurement "${unknown}".`);
+  if (unknown !== undefined)
+    throw new Error(`"${unknown}" is not a measurement: it must be one of ${NAMES}.`);
   return { isQuick, only, isHelp };
 }
 

@@ -4,8 +4,8 @@ import { scriptPath, type Recipe } from './contender.ts';
 const node = process.execPath;
 const nodeFlags = manifest.scripts.start.match(/--\S+/g) ?? [];
 
-/** The service as `npm start` starts it: keys, validation, metrics and log as they are by default. */
-export function ours(dataFolder: string, settings: readonly string[] = []): Recipe {
+/** The service as `npm start` starts it, with the default settings for keys, validation, metrics and log. */
+export function petstore(dataFolder: string, settings: readonly string[] = []): Recipe {
   return {
     name: 'petstore',
     command: (port) => [
@@ -25,11 +25,11 @@ export function ours(dataFolder: string, settings: readonly string[] = []): Reci
   };
 }
 
-/** node:http that answers with the service's own headers and bytes, out of a file: the limit. */
-export function bare(answerFile: string): Recipe {
+/** node:http that sends the recorded headers and bytes of the service: the upper limit. */
+export function bare(responseFile: string): Recipe {
   return {
     name: 'bare',
-    command: (port) => [node, scriptPath('contenders/bare.js'), String(port), answerFile],
+    command: (port) => [node, scriptPath('contenders/bare.js'), String(port), responseFile],
     probe: '/',
   };
 }
@@ -43,7 +43,7 @@ export function bareSqlite(storeFile: string): Recipe {
   };
 }
 
-/** What many would write: Fastify with schemas, node:sqlite, one commit per request. */
+/** A typical service: Fastify with schemas, node:sqlite, one commit per create. */
 export function typical(storeFile: string): Recipe {
   return {
     name: 'typical',

@@ -3,14 +3,14 @@ import type { Row } from './bench.ts';
 
 const NOT_MEASURED = 'not measured';
 
-/** The text between these two lines of docs/benchmarks.md is written by hand and kept. */
+/** A new page keeps the text between these two lines of docs/benchmarks.md, which is written by hand. */
 const KEPT_FROM = '<!-- by hand: from here -->';
 const KEPT_TO = '<!-- by hand: to here -->';
 
-/** The table as a terminal shows it. */
+/** The table as text for a terminal. */
 export function tableForTerminal(rows: readonly Row[], machine: readonly string[]): string {
   const cells = [
-    ['', 'MUST SHOW', 'SHOWS: median (lowest – highest)', '', 'FIGURES'],
+    ['', 'TARGET', 'MEASURED: median (lowest – highest)', 'MET', 'FIGURES'],
     ...rows.map((row) => [row.what, row.target, row.shown ?? NOT_MEASURED, verdict(row), row.note]),
   ];
   return `${renderTable(cells)}\n${machine.join('\n')}\n`;
@@ -41,7 +41,7 @@ as it was measured.
 | json-server | json-server with its default settings, 1,000 animals |
 `;
 
-/** The whole of docs/benchmarks.md; the part by hand is taken from the page as it was. */
+/** The new docs/benchmarks.md. The part written by hand is copied from `before`, the previous page. */
 export function benchmarksPage(options: {
   rows: readonly Row[];
   machine: readonly string[];
@@ -57,11 +57,11 @@ export function benchmarksPage(options: {
     INTRODUCTION,
     '## The machine\n',
     ...machine.map((line) => `- ${line}`),
-    '\n## What it must show, and what it shows\n',
-    '| | must show | shows: median (lowest – highest) | reached | figures |',
+    '\n## Targets and measurements\n',
+    '| | target | measured: median (lowest – highest) | met | figures |',
     '|---|---|---|---|---|',
     ...lines,
-    `\n![How far each figure reaches what it must show](${chartFile})\n`,
+    `\n![Each figure in relation to its target](${chartFile})\n`,
     KEPT_FROM,
     keptPart(before),
     KEPT_TO,

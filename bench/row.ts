@@ -1,13 +1,13 @@
 import type { RoundResult, Row } from './bench.ts';
 import { median, ratioFigure, type Figure } from './statistics.ts';
 
-/** A figure that must reach a bound from below (`atLeast`) or stay under one (`atMost`). */
+/** The target of a figure: a minimum or a maximum. */
 export type Bound = { atLeast: number } | { atMost: number };
 
 export interface RowParts {
   what: string;
   bound: Bound;
-  /** What stands behind the number: "× bare", "ms", "rows/s". */
+  /** The text after the number: "× bare", "ms", "rows/s". */
   unit: string;
   figure: Figure;
   note: string;
@@ -32,10 +32,10 @@ export function unmeasuredRow(what: string, target: string, why: string): Row {
 }
 
 /**
- * How many times the throughput of another. Servers that keep a core busy are compared by the requests
- * that a second of processor time answers, where the system tells it: on a core of their own that is the
- * rate itself, and what others do on the machine counts for less. Those that wait, for a disk or a
- * database, are compared by their rate.
+ * The throughput of one contender divided by that of another. Servers that keep their core busy are compared by
+ * requests per second of processor time, if the system reports it: on a core of their own this is the rate, and
+ * other work on the machine affects it less. Servers that wait for a disk or a database are compared by their
+ * rate.
  */
 export function throughputRow(parts: {
   what: string;
@@ -50,7 +50,7 @@ export function throughputRow(parts: {
   return newRow({ what, bound, unit, figure, note: compareCosts(of, against) });
 }
 
-/** How many times the processor time of another a request costs. */
+/** The processor time per request of one contender divided by that of another. */
 export function costFigure(of: readonly RoundResult[], against: readonly RoundResult[]): Figure {
   const [costs, costsAgainst] = [costsOf(of), costsOf(against)];
   if (costs.length === of.length && costsAgainst.length === against.length) {
@@ -59,14 +59,14 @@ export function costFigure(of: readonly RoundResult[], against: readonly RoundRe
   return ratioFigure(ratesOf(against), ratesOf(of));
 }
 
-/** The figures behind a comparison: requests a second, and processor time a request. */
+/** The figures of a comparison: requests per second, and processor time per request. */
 export function compareCosts(of: readonly RoundResult[], against: readonly RoundResult[]): string {
   const rates = [of, against].map((results) => quantity(median(ratesOf(results))));
   const costs = [of, against].map(costsOf);
   const text = `${rates.join(' against ')} requests/s`;
   if (costs.some(({ length }) => length === 0)) return text;
   const costTexts = costs.map((values) => median(values).toFixed(1));
-  return `${text}; ${costTexts.join(' against ')} µs of processor each`;
+  return `${text}; ${costTexts.join(' against ')} µs of processor time per request`;
 }
 
 function ratesOf(results: readonly RoundResult[]): number[] {
@@ -77,7 +77,7 @@ function costsOf(results: readonly RoundResult[]): number[] {
   return results.flatMap(({ processorMicroseconds }) => processorMicroseconds ?? []);
 }
 
-/** A number as a person reads it: two digits after the point where they matter, none above a hundred. */
+/** A number for a person: two decimals below 10, one below 100, none above; none for an integer. */
 export function quantity(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en-US');
   return Number.isInteger(value) ? String(value) : value.toFixed(value >= 10 ? 1 : 2);

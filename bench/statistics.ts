@@ -1,4 +1,4 @@
-/** A figure measured several times: its middle, and how far it strayed. */
+/** A figure that was measured several times. */
 export interface Figure {
   median: number;
   lowest: number;
@@ -18,10 +18,10 @@ export function newFigure(values: readonly number[]): Figure {
 }
 
 /**
- * One against another, round by round. Two rounds that follow each other share the machine's mood, so
- * their ratio strays less than the ratio of two medians would.
+ * Divides the values of one contender by those of another, round by round. Other work on the machine affects two
+ * adjacent rounds alike, so their ratio varies less than the ratio of two medians.
  */
 export function ratioFigure(values: readonly number[], against: readonly number[]): Figure {
-  if (values.length !== against.length) throw new Error('every round needs its counterpart');
+  if (values.length !== against.length) throw new Error('every round needs a counterpart');
   return newFigure(values.map((value, round) => value / (against[round] ?? Number.NaN)));
 }

@@ -1,4 +1,4 @@
-// Lists and creates straight from PostgreSQL, one query per request: no keys, no checks, no shared commits.
+// Lists and creates directly in PostgreSQL, one query per request: no keys, no checks, no shared commits.
 
 import { createServer } from 'node:http';
 import { Pool } from 'pg';

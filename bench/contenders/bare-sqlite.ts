@@ -1,4 +1,4 @@
-// Lists straight from the database: no keys, no checks, no exact integers, no kept answers.
+// Lists directly from SQLite: no keys, no checks, no exact integers, no cache.
 
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,11 +1,11 @@
-// The limit of what node:http can do: the same headers and bytes as the service's, from a constant. In plain
-// JavaScript, because what Node.js needs to read TypeScript would count as memory that the limit needs.
+// The upper limit of node:http: it sends the same headers and bytes as the service, from a constant. It is plain
+// JavaScript, because the memory that Node.js needs to load TypeScript would count as part of the limit.
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-const [port, answerFile = ''] = process.argv.slice(2);
-const { status, headers, body } = JSON.parse(readFileSync(answerFile, 'utf8'));
+const [port, responseFile = ''] = process.argv.slice(2);
+const { status, headers, body } = JSON.parse(readFileSync(responseFile, 'utf8'));
 
 createServer((_request, response) => {
   response.writeHead(status, headers);

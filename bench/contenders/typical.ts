@@ -1,4 +1,4 @@
-// A typical stack: Fastify with schemas in and out, a key check, node:sqlite, one durable commit a create.
+// A typical stack: Fastify with schemas in and out, a key check, node:sqlite, one durable commit per create.
 
 import { DatabaseSync } from 'node:sqlite';
 import { fastify } from 'fastify';

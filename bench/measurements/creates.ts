@@ -2,7 +2,7 @@ import { storeFileOf } from '../animals.ts';
 import { alternate, withContenders, type Bench, type Row } from '../bench.ts';
 import type { Contender } from '../contender.ts';
 import type { Load, LoadResult } from '../generator.ts';
-import { ours, typical } from '../recipes.ts';
+import { petstore, typical } from '../recipes.ts';
 import { newRow, throughputRow, unmeasuredRow } from '../row.ts';
 import { slowFsync } from '../slow-fsync.ts';
 import { median, ratioFigure } from '../statistics.ts';
@@ -10,7 +10,7 @@ import { LIST } from './reads.ts';
 
 const ANIMAL_COUNT = 1_000;
 const CREATOR_CONNECTIONS = 8;
-const NO_COMPILER = 'not measured: slowing fsync down needs a C compiler and Linux';
+const NO_COMPILER = 'not measured: a slow fsync needs a C compiler and Linux';
 
 export const CREATE: Load = {
   method: 'POST',
@@ -23,7 +23,7 @@ export async function measureCreate(bench: Bench): Promise<Row[]> {
 }
 
 export async function measureSlowCreate(bench: Bench): Promise<Row[]> {
-  const what = 'create, durable, an fsync taking 5 ms';
+  const what = 'create, durable, with an fsync of 5 ms';
   const environment = slowFsync(bench.folder, 5);
   if (environment === undefined) return [unmeasuredRow(what, 'at least 15 × typical', NO_COMPILER)];
   return [await compareCreates(bench, { what, atLeast: 15, environment })];
@@ -34,9 +34,9 @@ async function compareCreates(
   options: { what: string; atLeast: number; environment?: Record<string, string> },
 ): Promise<Row> {
   const { what, atLeast, environment } = options;
-  const ourFolder = await bench.stores.folderWith(ANIMAL_COUNT);
-  const theirFolder = await bench.stores.folderWith(ANIMAL_COUNT);
-  const recipes = [ours(ourFolder), typical(storeFileOf(theirFolder))];
+  const serviceFolder = await bench.stores.folderWith(ANIMAL_COUNT);
+  const otherFolder = await bench.stores.folderWith(ANIMAL_COUNT);
+  const recipes = [petstore(serviceFolder), typical(storeFileOf(otherFolder))];
   const work = (...contenders: Contender[]) =>
     alternate(
       bench,
@@ -54,28 +54,28 @@ async function compareCreates(
   });
 }
 
-/** Whether those who read notice those who write, on a disk that takes its time. */
+/** Compares the latency of lists with and without concurrent creates, on a slow disk. */
 export async function measureInterference(bench: Bench): Promise<Row[]> {
-  const what = 'p99 of lists while creates run, an fsync taking 20 ms';
+  const what = 'p99 of lists during creates, with an fsync of 20 ms';
   const unit = '× p99 without creates';
   const environment = slowFsync(bench.folder, 20);
   if (environment === undefined) return [unmeasuredRow(what, `at most 2 ${unit}`, NO_COMPILER)];
   const folder = await bench.stores.folderWith(ANIMAL_COUNT);
   return withContenders(
     bench,
-    [ours(folder)],
-    async (our) => {
-      if (our === undefined) return [];
+    [petstore(folder)],
+    async (service) => {
+      if (service === undefined) return [];
       const { generator, progress, rounds, roundSeconds: seconds, warmUpSeconds } = bench;
-      await generator.run(our.url, LIST, { seconds: warmUpSeconds });
+      await generator.run(service.url, LIST, { seconds: warmUpSeconds });
       const alone: LoadResult[] = [];
       const beside: LoadResult[] = [];
       for (let round = 1; round <= rounds; round += 1) {
         progress.show(`${what}: round ${round} of ${rounds}`);
-        alone.push(await generator.run(our.url, LIST, { seconds }));
+        alone.push(await generator.run(service.url, LIST, { seconds }));
         const [lists] = await Promise.all([
-          generator.run(our.url, LIST, { seconds }),
-          generator.run(our.url, CREATE, { seconds, connections: CREATOR_CONNECTIONS }),
+          generator.run(service.url, LIST, { seconds }),
+          generator.run(service.url, CREATE, { seconds, connections: CREATOR_CONNECTIONS }),
         ]);
         beside.push(lists);
       }

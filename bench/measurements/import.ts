@@ -11,12 +11,12 @@ import { newFigure } from '../statistics.ts';
 const SMALL_COUNT = 100_000;
 const LARGE_COUNT = 5_000_000;
 const QUICK_LARGE_COUNT = 500_000;
-const WRITTEN_AT_ONCE = 10_000;
+const WRITE_ROWS = 10_000;
 const MEMORY_POLL_MS = 20;
-/** Flat: a little more is the garbage collector's leisure in a longer run, not the file. */
+/** Memory must not grow with the file. In a longer run the garbage collector may use slightly more. */
 const FLAT_RATIO = 1.25;
 
-/** Rows a second and the most memory held, for a small file and a large one. */
+/** Measures rows per second and the highest memory use, for a small and a large file. */
 export async function measureImport(bench: Bench): Promise<Row[]> {
   const largeCount = bench.isQuick ? QUICK_LARGE_COUNT : LARGE_COUNT;
   const [small, large] = [await transfer(bench, SMALL_COUNT), await transfer(bench, largeCount)];
@@ -27,28 +27,28 @@ export async function measureImport(bench: Bench): Promise<Row[]> {
       bound: { atLeast: 100_000 },
       unit: 'rows/s',
       figure: newFigure([largeCount / large.import.seconds]),
-      note: `${quantity(largeCount)} rows in ${large.import.seconds.toFixed(1)} s, the start of the process included, not pinned`,
+      note: `${quantity(largeCount)} rows in ${large.import.seconds.toFixed(1)} s, including the start of the process, not pinned`,
     }),
     memoryRow(`import: memory ${sizes}`, small.import, large.import),
     memoryRow(`export: memory ${sizes}`, small.export, large.export),
   ];
 }
 
-interface Passage {
+interface CommandRun {
   seconds: number;
   memoryMib: number | undefined;
 }
 
-function memoryRow(what: string, small: Passage, large: Passage): Row {
+function memoryRow(what: string, small: CommandRun, large: CommandRun): Row {
   if (small.memoryMib === undefined || large.memoryMib === undefined) {
     return unmeasuredRow(what, `at most ${FLAT_RATIO} ×`, 'not measured: needs Linux');
   }
   const figure = newFigure([large.memoryMib / small.memoryMib]);
-  const note = `${quantity(small.memoryMib)} MiB and ${quantity(large.memoryMib)} MiB at the most`;
+  const note = `${quantity(small.memoryMib)} MiB and ${quantity(large.memoryMib)} MiB at most`;
   return newRow({ what, bound: { atMost: FLAT_RATIO }, unit: '×', figure, note });
 }
 
-/** Imports that many animals into an empty store, and exports them again. */
+/** Imports this many animals into an empty store, and exports them again. */
 async function transfer(bench: Bench, count: number) {
   bench.progress.show(`import: writing a file of ${quantity(count)} animals`);
   const file = join(bench.folder, `animals-${count}.ndjson`);
@@ -65,8 +65,8 @@ async function transfer(bench: Bench, count: number) {
 
 async function writeAnimals(file: string, count: number): Promise<void> {
   const output = createWriteStream(file);
-  for (let first = 1; first <= count; first += WRITTEN_AT_ONCE) {
-    const lines = Array.from({ length: Math.min(WRITTEN_AT_ONCE, count - first + 1) }, (_, index) =>
+  for (let first = 1; first <= count; first += WRITE_ROWS) {
+    const lines = Array.from({ length: Math.min(WRITE_ROWS, count - first + 1) }, (_, index) =>
       JSON.stringify(animalJson(first + index)),
     );
     if (!output.write(`${lines.join('\n')}\n`)) await once(output, 'drain');
@@ -75,7 +75,7 @@ async function writeAnimals(file: string, count: number): Promise<void> {
   await once(output, 'close');
 }
 
-async function runCommand(args: string[]): Promise<Passage> {
+async function runCommand(args: string[]): Promise<CommandRun> {
   const startedMs = performance.now();
   const child = spawn(process.execPath, [scriptPath('../bin/petstore.js'), ...args], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,6 +1,6 @@
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { alternate, withContenders, type Bench, type Row } from '../bench.ts';
-import { barePg, ours } from '../recipes.ts';
+import { barePg, petstore } from '../recipes.ts';
 import { throughputRow, unmeasuredRow } from '../row.ts';
 import { CREATE } from './creates.ts';
 import { LIST } from './reads.ts';
@@ -21,12 +21,12 @@ const BARE_SCHEMA_SQL = `
   CREATE INDEX pets_by_status ON pets (status, id);
   INSERT INTO pets (name, category_id, status) ${ANIMALS_SQL}`;
 
-const OUR_ANIMALS_SQL = `
+const SERVICE_ANIMALS_SQL = `
   INSERT INTO pets (id, name, category_id, status)
   SELECT row_number() OVER (), name, category_id, status FROM (${ANIMALS_SQL}) AS animals;
   UPDATE pet_counter SET last_id = ${ANIMAL_COUNT}`;
 
-/** Against a server that asks PostgreSQL once a request, which is what most do. */
+/** Compares the service with a server that sends one query per request, as most servers do. */
 export async function measurePostgres(bench: Bench): Promise<Row[]> {
   bench.progress.show('PostgreSQL: starting');
   let server: PostgresServer;
@@ -40,19 +40,19 @@ export async function measurePostgres(bench: Bench): Promise<Row[]> {
     ];
   }
   try {
-    const [ourDatabase, theirDatabase] = [
+    const [serviceDatabase, otherDatabase] = [
       await server.createDatabase(),
       await server.createDatabase(),
     ];
-    await server.query(BARE_SCHEMA_SQL, theirDatabase);
-    const settings = ['--database', server.url(ourDatabase)];
-    const recipes = [ours(bench.folder, settings), barePg(server.url(theirDatabase))];
-    return await withContenders(bench, recipes, async (our, direct) => {
-      if (our === undefined || direct === undefined) return [];
-      await server.query(OUR_ANIMALS_SQL, ourDatabase);
+    await server.query(BARE_SCHEMA_SQL, otherDatabase);
+    const settings = ['--database', server.url(serviceDatabase)];
+    const recipes = [petstore(bench.folder, settings), barePg(server.url(otherDatabase))];
+    return await withContenders(bench, recipes, async (service, direct) => {
+      if (service === undefined || direct === undefined) return [];
+      await server.query(SERVICE_ANIMALS_SQL, serviceDatabase);
       const compare = (what: string, load: typeof LIST) =>
         alternate(bench, what, [
-          { contender: our, load },
+          { contender: service, load },
           { contender: direct, load },
         ]);
       const [lists, directLists] = await compare(LIST_WHAT, LIST);

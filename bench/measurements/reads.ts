@@ -1,36 +1,36 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { animalJson, storeFileOf } from '../animals.ts';
-import { alternate, recordAnswer, withContenders, type Bench, type Row } from '../bench.ts';
+import { alternate, recordResponse, withContenders, type Bench, type Row } from '../bench.ts';
 import type { Load } from '../generator.ts';
 import { newCursor } from '../../src/domain/page.ts';
-import { bare, bareSqlite, jsonServer, ours, typical } from '../recipes.ts';
+import { bare, bareSqlite, jsonServer, petstore, typical } from '../recipes.ts';
 import { throughputRow } from '../row.ts';
 
 const SMALL_COUNT = 1_000;
 const LARGE_COUNT = 100_000;
-/** More pages than the service keeps, so that none is found again. */
+/** More pages than the service caches, so that no request finds its page in the cache. */
 const DIFFERENT_PAGES = 60_000;
 
 export const LIST: Load = { method: 'GET', paths: ['/v1/pets'] };
 
-/** The default page, the same one again and again. */
+/** Requests the default page repeatedly, so that it is cached. */
 export async function measureList(bench: Bench): Promise<Row[]> {
   const what = 'list, default page';
-  const ourFolder = await bench.stores.folderWith(SMALL_COUNT);
-  const theirFolder = await bench.stores.folderWith(SMALL_COUNT);
+  const serviceFolder = await bench.stores.folderWith(SMALL_COUNT);
+  const otherFolder = await bench.stores.folderWith(SMALL_COUNT);
   const databaseFile = join(bench.folder, 'json-server.json');
   const pets = Array.from({ length: SMALL_COUNT }, (_, index) => animalJson(index + 1));
   writeFileSync(databaseFile, JSON.stringify({ pets }));
 
-  return withContenders(bench, [ours(ourFolder)], async (our) => {
-    if (our === undefined) return [];
-    const answer = await recordAnswer(bench, our, '/v1/pets');
-    const others = [bare(answer), typical(storeFileOf(theirFolder)), jsonServer(databaseFile)];
+  return withContenders(bench, [petstore(serviceFolder)], async (service) => {
+    if (service === undefined) return [];
+    const response = await recordResponse(bench, service, '/v1/pets');
+    const others = [bare(response), typical(storeFileOf(otherFolder)), jsonServer(databaseFile)];
     return withContenders(bench, others, async (limit, stack, json) => {
       if (limit === undefined || stack === undefined || json === undefined) return [];
       const [of, bareResults, typicalResults, jsonResults] = await alternate(bench, what, [
-        { contender: our, load: LIST },
+        { contender: service, load: LIST },
         { contender: limit, load: LIST },
         { contender: stack, load: LIST },
         { contender: json, load: { method: 'GET', paths: ['/pets?_limit=20'] } },
@@ -44,21 +44,21 @@ export async function measureList(bench: Bench): Promise<Row[]> {
   });
 }
 
-/** Every request another cursor, so that no kept answer helps. */
+/** Uses a different cursor for each request, so that no response comes from the cache. */
 export async function measureCursors(bench: Bench): Promise<Row[]> {
-  const what = 'list, every request another cursor';
-  const ourFolder = await bench.stores.folderWith(LARGE_COUNT);
-  const theirFolder = await bench.stores.folderWith(LARGE_COUNT);
-  const places = Array.from({ length: DIFFERENT_PAGES }, (_, index) => (index * 7_919) % 99_900);
-  const recipes = [ours(ourFolder), bareSqlite(storeFileOf(theirFolder))];
-  return withContenders(bench, recipes, async (our, direct) => {
-    if (our === undefined || direct === undefined) return [];
-    const cursors = places.map((id) => `/v1/pets?cursor=${newCursor(BigInt(id), undefined)}`);
+  const what = 'list, a different cursor per request';
+  const serviceFolder = await bench.stores.folderWith(LARGE_COUNT);
+  const otherFolder = await bench.stores.folderWith(LARGE_COUNT);
+  const afterIds = Array.from({ length: DIFFERENT_PAGES }, (_, index) => (index * 7_919) % 99_900);
+  const recipes = [petstore(serviceFolder), bareSqlite(storeFileOf(otherFolder))];
+  return withContenders(bench, recipes, async (service, direct) => {
+    if (service === undefined || direct === undefined) return [];
+    const cursors = afterIds.map((id) => `/v1/pets?cursor=${newCursor(BigInt(id), undefined)}`);
     const [of, against] = await alternate(bench, what, [
-      { contender: our, load: { method: 'GET', paths: cursors } },
+      { contender: service, load: { method: 'GET', paths: cursors } },
       {
         contender: direct,
-        load: { method: 'GET', paths: places.map((id) => `/pets?after=${id}`) },
+        load: { method: 'GET', paths: afterIds.map((id) => `/pets?after=${id}`) },
       },
     ]);
     return [
@@ -74,19 +74,19 @@ export async function measureCursors(bench: Bench): Promise<Row[]> {
   });
 }
 
-/** A thousand animals in turn. */
+/** Requests a thousand animals, one after the other. */
 export async function measureGet(bench: Bench): Promise<Row[]> {
   const what = 'get, 1,000 animals in turn';
   const folder = await bench.stores.folderWith(SMALL_COUNT);
   const paths = Array.from({ length: SMALL_COUNT }, (_, index) => `/v1/pets/${index + 1}`);
-  return withContenders(bench, [ours(folder)], async (our) => {
-    if (our === undefined) return [];
-    const answer = await recordAnswer(bench, our, '/v1/pets/500');
-    return withContenders(bench, [bare(answer)], async (limit) => {
+  return withContenders(bench, [petstore(folder)], async (service) => {
+    if (service === undefined) return [];
+    const response = await recordResponse(bench, service, '/v1/pets/500');
+    return withContenders(bench, [bare(response)], async (limit) => {
       if (limit === undefined) return [];
       const load: Load = { method: 'GET', paths };
       const [of, against] = await alternate(bench, what, [
-        { contender: our, load },
+        { contender: service, load },
         { contender: limit, load },
       ]);
       return [
