@@ -29,9 +29,9 @@ export interface ServiceClause extends Sentence {
   kind: 'service';
   /** Whether the clause sends POST; such clauses run only with --write. */
   writes: boolean;
-  /** Runs after all others, because it judges the exchanges they made. */
+  /** The clause runs after all others, because it judges their exchanges. */
   afterwards?: true;
-  /** Returns when the sentence is kept, otherwise throws Broken or NotCheckable. */
+  /** Returns if the service keeps the sentence, otherwise throws Broken or NotCheckable. */
   check: (service: ServiceUnderCheck) => Promise<void> | void;
 }
 

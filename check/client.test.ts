@@ -35,7 +35,7 @@ const sendLatin1: RequestListener = (_request, response) => {
   response.end(Buffer.from([0x22, 0xff, 0x22]));
 };
 
-test('a request without a response in time fails with NoResponse', async () => {
+test('a request without a response within the timeout fails with NoResponse', async () => {
   await withServer(
     () => {},
     async (base) => {
@@ -63,7 +63,7 @@ test('a response of exactly 1 MiB is read', async () => {
   });
 });
 
-test('a redirect is not followed: the key goes to no other address', async () => {
+test('a redirect is not followed, so the key is sent to no other address', async () => {
   const paths: (string | undefined)[] = [];
   const redirect: RequestListener = ({ url }, response) => {
     paths.push(url);
@@ -89,7 +89,7 @@ test('a run sends at most REQUESTS_MAX requests', async () => {
   });
 });
 
-test('a body that is not UTF-8 is not JSON', async () => {
+test('a body that is not UTF-8 is not parsed as JSON', async () => {
   await withServer(sendLatin1, async (base) => {
     assert.equal((await new Client(base, KEY).send(LIST)).body, undefined);
   });

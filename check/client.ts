@@ -27,7 +27,7 @@ export interface Exchange extends Evidence {
   contentType: string | undefined;
   headerNames: string[];
   text: string;
-  /** The body with exact integers; undefined when it is not JSON. */
+  /** The body with exact integers; undefined if it is not JSON. */
   body: unknown;
 }
 
@@ -59,7 +59,7 @@ export class Client {
     try {
       const response = await fetch(this.#base + petRequest.path, {
         ...this.#optionsOf(petRequest),
-        // A redirect is a response like any other, and the key must not be sent to another address.
+        // Redirects are not followed, because the key must not be sent to another address.
         redirect: 'manual',
         signal: timeout,
       });

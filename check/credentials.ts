@@ -1,4 +1,4 @@
-/** The forms in which a request carries the key, or fails to carry it. */
+/** How a request authenticates: correctly with `key`, or in one of the ways that must be refused. */
 export type Credential = 'key' | 'none' | 'wrong key' | 'Basic' | 'bare key' | 'no token';
 
 interface CredentialForm {
@@ -37,7 +37,7 @@ export function secretsOf(key: string): string[] {
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
 }
 
-/** Differs only in its last character: that detects a service that compares only the beginning. */
+/** Differs only in the last character, which detects a service that compares only the beginning. */
 function wrongKey(key: string): string {
   return key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
 }

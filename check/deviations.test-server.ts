@@ -1,6 +1,6 @@
 /**
  * The faults that the reference service can have, one at a time, and the clauses that must detect each.
- * Together they break every clause: a clause that no fault breaks proves nothing.
+ * Together they break every clause, because a clause that no fault breaks proves nothing.
  */
 export const FAULTS = {
   'mounted below /v2': ['base-address.v1'],
@@ -96,8 +96,8 @@ export const FAULTS = {
 
 export type Fault = keyof typeof FAULTS;
 
-/** What a service may do because the specification does not forbid it: none of this breaks a clause. */
-export const LIBERTIES = [
+/** What a service may do because the specification does not forbid it. None of it breaks a clause. */
+export const PERMITTED_DEVIATIONS = [
   'lists the oldest first',
   'clamps the limit',
   'finds nothing for an unknown status',
@@ -112,6 +112,6 @@ export const LIBERTIES = [
   'has removed getPet',
 ] as const;
 
-type Liberty = (typeof LIBERTIES)[number];
+type PermittedDeviation = (typeof PERMITTED_DEVIATIONS)[number];
 
-export type Deviation = Fault | Liberty;
+export type Deviation = Fault | PermittedDeviation;

@@ -1,5 +1,5 @@
 import type { Exchange } from './client.ts';
-import { faultOfError, faultOfPet, isRecord, show, type SeenPet } from './shapes.ts';
+import { findErrorFault, findPetFault, isRecord, show, type SeenPet } from './shapes.ts';
 import { Broken } from './verdict.ts';
 
 export function expectThat(
@@ -15,7 +15,7 @@ export function expectPets(exchange: Exchange): SeenPet[] {
   expectThat(status === 200 && Array.isArray(body), exchange, '200 with a JSON array of Pet');
   const pets = body as unknown[];
   for (const [index, pet] of pets.entries()) {
-    const fault = faultOfPet(pet);
+    const fault = findPetFault(pet);
     expectThat(
       fault === undefined,
       exchange,
@@ -27,12 +27,12 @@ export function expectPets(exchange: Exchange): SeenPet[] {
 
 export function expectPet(exchange: Exchange, status: 200 | 201): SeenPet {
   expectThat(exchange.status === status, exchange, `${status} with a Pet`);
-  const fault = faultOfPet(exchange.body);
+  const fault = findPetFault(exchange.body);
   expectThat(fault === undefined, exchange, `${status} with a Pet; ${fault}`);
   return exchange.body as SeenPet;
 }
 
-/** An animal was added with these values; its other fields are judged by other clauses. */
+/** Expects that an animal was added with these values. Other clauses judge its other fields. */
 export function expectAdded(exchange: Exchange, values: Partial<SeenPet>): void {
   const { status, body } = exchange;
   const parts = Object.entries(values).map(([field, value]) => `${field} ${show(value)}`);
@@ -47,11 +47,11 @@ export function expectError(exchange: Exchange, status: 400 | 401 | 404): void {
 }
 
 export function expectErrorBody(exchange: Exchange): void {
-  const fault = faultOfError(exchange.body);
+  const fault = findErrorFault(exchange.body);
   expectThat(fault === undefined, exchange, `an Error body; ${fault}`);
 }
 
-/** A request outside its bounds may be refused. That is an error of the client, therefore 4xx. */
+/** Whether the request was refused with 4xx and an Error body, as a request outside the bounds may be. */
 export function isRefused(exchange: Exchange): boolean {
   if (exchange.status < 400 || exchange.status > 499) return false;
   expectErrorBody(exchange);

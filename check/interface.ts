@@ -3,8 +3,8 @@ import type { Exchange } from './client.ts';
 import { isRecord } from './shapes.ts';
 
 /**
- * Headers of the connection, or of a proxy in front of the service: two addresses that differ only in
- * these still have the same interface.
+ * Headers of the connection or of a proxy in front of the service. Two addresses that differ only in these
+ * have the same interface.
  */
 const TRANSPORT_HEADERS = new Set([
   'age',
@@ -23,7 +23,7 @@ const TRANSPORT_HEADERS = new Set([
 
 const DEPTH_MAX = 4;
 
-/** What one kind of response, such as `listPets 200`, shows of an interface. */
+/** The headers and the body shape of one kind of response, such as `listPets 200`. */
 interface ResponseKind {
   headers: Set<string>;
   /** Lines such as `[].id: integer`. */
@@ -31,12 +31,12 @@ interface ResponseKind {
 }
 
 /**
- * How two addresses differ, one sentence per difference: in the clauses they keep, and in the headers and
- * bodies of the kinds of response that both of them sent.
+ * The differences between two addresses, one sentence each: in the clauses that they keep, and in the headers
+ * and bodies of the kinds of response that both sent.
  */
 export function differencesOf(one: Observation, other: Observation): string[] {
-  const first = kindsOf(one.exchanges);
-  const second = kindsOf(other.exchanges);
+  const first = responseKindsOf(one.exchanges);
+  const second = responseKindsOf(other.exchanges);
   const responses = [...first].flatMap(([kind, { headers, shape }]) => {
     const match = second.get(kind);
     if (match === undefined) return [];
@@ -48,7 +48,7 @@ export function differencesOf(one: Observation, other: Observation): string[] {
   return [...verdictDifferencesOf(one, other, ''), ...responses];
 }
 
-/** Clauses kept at one address and broken at the other; a clause not checkable at one is left out. */
+/** The clauses that are kept at one address and broken at the other. */
 export function verdictDifferencesOf(
   one: Observation,
   other: Observation,
@@ -69,7 +69,7 @@ function differing(one: Set<string>, other: Set<string>, what: string): string[]
   ];
 }
 
-/** The elements of a list cannot be compared when it was always empty at one address. */
+/** Removes the elements of lists if the list was always empty at one address. */
 function comparable(one: Set<string>, other: Set<string>): [Set<string>, Set<string>] {
   if (hasElements(one) && hasElements(other)) return [one, other];
   return [withoutElements(one), withoutElements(other)];
@@ -83,7 +83,7 @@ function withoutElements(shape: Set<string>): Set<string> {
   return new Set(shape.values().filter((line) => !line.startsWith('[]')));
 }
 
-function kindsOf(exchanges: readonly Exchange[]): Map<string, ResponseKind> {
+function responseKindsOf(exchanges: readonly Exchange[]): Map<string, ResponseKind> {
   const kinds = new Map<string, ResponseKind>();
   for (const { operation, status, headerNames, body } of exchanges) {
     const kind = kinds.getOrInsertComputed(`${operation} ${status}`, () => ({

@@ -14,9 +14,9 @@ export interface Animal {
 }
 
 export interface ReferenceServiceOptions {
-  /** What differs from the service that is right and does nothing more. */
+  /** The one thing that the service does differently. */
   deviation?: Deviation | undefined;
-  /** How many animals there are at the start. */
+  /** The number of animals at the start. */
   animals?: number;
 }
 
@@ -32,8 +32,8 @@ class HttpError extends Error {
 }
 
 /**
- * A service that does what the specification states and nothing more, or deviates from that in exactly one
- * thing: a fault, or a liberty that the specification leaves. It exists to test the check.
+ * A service that does exactly what the specification states, or has one deviation: a fault, or something that
+ * the specification permits. It exists to test the check.
  */
 class ReferenceService {
   readonly animals: Animal[] = [];
@@ -95,7 +95,7 @@ class ReferenceService {
     const status = query.get('status');
     if (status !== null && this.#is('refuses every filter')) throw new HttpError(400);
     const limit = this.#limit(query.get('limit'));
-    // The specification states no order; new animals come first unless a liberty says otherwise.
+    // The specification states no order. New animals come first unless the deviation says otherwise.
     let animals = this.#is('lists the oldest first') ? this.animals : this.animals.toReversed();
     if (status !== null && !this.#is('ignores the filter')) {
       const isKnown =
@@ -241,7 +241,7 @@ export interface OpenReferenceService {
   close: () => Promise<void>;
 }
 
-/** Opens a service that keeps its animals in memory, on a free port of this machine. */
+/** Starts a service that stores its animals in memory, on a free port. */
 export async function openReferenceService(
   options: ReferenceServiceOptions,
 ): Promise<OpenReferenceService> {

@@ -1,7 +1,7 @@
 import { NotCheckable } from './verdict.ts';
 
-// The specification names a day but no time zone: the day begins at UTC+14 and ends at UTC-12. Between
-// these two moments either behaviour is right.
+// The specification names a day but no time zone. The day begins first at UTC+14 and ends last at UTC-12.
+// Between these two times either behaviour is correct.
 const SERVED_UNTIL = Date.parse('2030-12-04T10:00:00Z');
 const REMOVED_FROM = Date.parse('2030-12-06T12:00:00Z');
 

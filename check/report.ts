@@ -84,8 +84,7 @@ function reportedResult(
 }
 
 /**
- * Makes text from a service safe to print: a key in it is hidden, control characters are escaped, and
- * the length is bounded.
+ * Makes text of a service safe to print: it hides keys, escapes control characters and limits the length.
  */
 function cleaner(secrets: readonly string[]): (text: string) => string {
   return (text) => {

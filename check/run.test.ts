@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECTIONS } from './clause.ts';
 import { CLAUSES } from './clauses/all.ts';
-import { FAULTS, LIBERTIES, type Deviation, type Fault } from './deviations.test-server.ts';
+import {
+  FAULTS,
+  PERMITTED_DEVIATIONS,
+  type Deviation,
+  type Fault,
+} from './deviations.test-server.ts';
 import {
   KEY,
   openReferenceService,
@@ -13,7 +18,7 @@ import type { Verdict } from './verdict.ts';
 
 const BEFORE_REMOVAL = new Date('2026-11-15T00:00:00Z');
 const AFTER_REMOVAL = new Date('2031-01-01T00:00:00Z');
-/** More than one list can show, so that every bound can be judged. */
+/** More animals than one list can return, so that every bound can be judged. */
 const ANIMALS = 130;
 
 /** The clauses that cannot be judged at a single address before the removal of getPet. */
@@ -53,7 +58,7 @@ function unjudged(findings: Finding[]): string[] {
   return idsWith(findings, 'not-checkable').filter((id) => !NEVER_JUDGED.includes(id));
 }
 
-test('a service that is right by the specification keeps every clause that can be judged', async () => {
+test('a service that follows the specification keeps every clause that can be judged', async () => {
   const { findings } = await checkServices([{ animals: ANIMALS }]);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(idsWith(findings, 'not-checkable'), NEVER_JUDGED);
@@ -65,7 +70,7 @@ test('the check adds animals to an empty service, so that every clause can be ju
   assert.deepEqual(unjudged(findings), []);
 });
 
-test('read-only, no request is a POST and the clauses that need one are not checkable', async () => {
+test('without --write the check sends no POST, and the clauses that need one are not checkable', async () => {
   const { findings, methods } = await checkServices([{ animals: ANIMALS }], { mayWrite: false });
   assert.deepEqual([...new Set(methods)], ['GET']);
   assert.deepEqual(idsWith(findings, 'broken'), []);
@@ -76,7 +81,7 @@ test('read-only, no request is a POST and the clauses that need one are not chec
   );
 });
 
-test('read-only, an empty catalogue breaks nothing and proves little', async () => {
+test('without --write an empty catalogue breaks no clause, and clauses that need animals are not checkable', async () => {
   const { findings } = await checkServices([{}], { mayWrite: false });
   assert.deepEqual(idsWith(findings, 'broken'), []);
   for (const id of ['Pet.id', 'Pet.id.unique', 'getPet.200', 'listPets.status.sold']) {
@@ -84,7 +89,7 @@ test('read-only, an empty catalogue breaks nothing and proves little', async () 
   }
 });
 
-test('every clause has its own id and stands in the order of the specification', () => {
+test('every clause has a unique id, and the clauses are in the order of the specification', () => {
   assert.equal(new Set(CLAUSES.map(({ id }) => id)).size, CLAUSES.length);
   const sections = CLAUSES.map(({ section }) => SECTIONS.indexOf(section));
   const sorted = sections.toSorted((one, other) => one - other);
@@ -96,8 +101,8 @@ for (const [fault, clauses] of Object.entries(FAULTS) as [Fault, readonly string
     const now = fault === 'serves getPet in 2031' ? AFTER_REMOVAL : BEFORE_REMOVAL;
     const { findings } = await checkServices([{ deviation: fault, animals: ANIMALS }], { now });
     const broken = idsWith(findings, 'broken');
-    const unnoticed = clauses.filter((id) => !broken.includes(id));
-    assert.deepEqual(unnoticed, [], `broken were only ${broken.join(', ')}`);
+    const undetected = clauses.filter((id) => !broken.includes(id));
+    assert.deepEqual(undetected, [], `only these clauses were broken: ${broken.join(', ')}`);
   });
 }
 
@@ -117,7 +122,7 @@ for (const [id, deviations] of Object.entries(PAIR_FAULTS)) {
         { deviation, animals: ANIMALS },
       ]);
       const broken = idsWith(findings, 'broken');
-      assert.ok(broken.includes(id), `broken were only ${broken.join(', ')}`);
+      assert.ok(broken.includes(id), `only these clauses were broken: ${broken.join(', ')}`);
     });
   }
 }
@@ -128,7 +133,7 @@ test('every clause that can break is broken by a fault', () => {
   assert.deepEqual(new Set(breakable), broken);
 });
 
-for (const deviation of LIBERTIES) {
+for (const deviation of PERMITTED_DEVIATIONS) {
   test(`a service that ${deviation} breaks no clause, because the specification allows it`, async () => {
     const now = deviation === 'has removed getPet' ? AFTER_REMOVAL : BEFORE_REMOVAL;
     const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
@@ -142,7 +147,7 @@ test('a service that clamps the limit with too few animals to show it leaves tho
   assert.deepEqual(unjudged(findings), ['limit.minimum', 'limit.maximum']);
 });
 
-test('on the day of the removal getPet may exist or not', async () => {
+test('on 5 December 2030 a service may have removed getPet or still serve it', async () => {
   const now = new Date('2030-12-05T12:00:00Z');
   for (const deviation of ['has removed getPet', undefined] as const) {
     const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
@@ -151,14 +156,14 @@ test('on the day of the removal getPet may exist or not', async () => {
   }
 });
 
-test('two addresses with other animals but the same interface differ in nothing', async () => {
+test('two addresses with the same interface but different animals have no differences', async () => {
   const { findings, differences } = await checkServices([{ animals: ANIMALS }, {}]);
   assert.deepEqual(differences, []);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.ok(idsWith(findings, 'kept').includes('staging.interface'));
 });
 
-test('two addresses that differ have their differences listed one by one', async () => {
+test('each difference between two addresses is listed in its own sentence', async () => {
   const header = await checkServices([{ animals: 3 }, { deviation: 'sends a header of its own' }]);
   assert.ok(
     header.differences.includes('listPets 200: the header x-own is only at the second address'),

@@ -4,7 +4,7 @@ import { differencesOf } from './interface.ts';
 import { ServiceUnderCheck, type Subject } from './service-under-check.ts';
 import { NotCheckable, verdictOf, type Verdict } from './verdict.ts';
 
-/** The verdicts on one clause: one for each address, or a single one about both. */
+/** The verdicts on one clause: one per address, or one about both addresses. */
 export interface Finding {
   clause: Clause;
   results: Result[];
@@ -12,20 +12,20 @@ export interface Finding {
 
 export interface Outcome {
   findings: Finding[];
-  /** How the second address differs from the first, one sentence each. */
+  /** The differences between the two addresses, one sentence each. */
   differences: string[];
 }
 
 export interface Result {
-  /** The address that was judged; undefined when the verdict is about both. */
+  /** The address that was judged; undefined if the verdict is about both. */
   base: string | undefined;
   verdict: Verdict;
 }
 
-/** Thrown when an address gives no response to the first request. */
+/** Thrown if an address gives no response to the first request. */
 export class Unreachable extends Error {}
 
-/** Checks one address; or checks two and compares them. */
+/** Checks one address, or checks two and compares them. */
 export async function checkAddresses(subjects: readonly Subject[]): Promise<Outcome> {
   const services = subjects.map((subject) => new ServiceUnderCheck(subject));
   for (const service of services) await requireReachable(service);
@@ -52,7 +52,7 @@ async function requireReachable(service: ServiceUnderCheck): Promise<void> {
 
 async function observe(service: ServiceUnderCheck): Promise<Observation> {
   const verdicts = new Map<string, Verdict>();
-  for (const clause of inOrderOfRunning()) {
+  for (const clause of serviceClausesInRunOrder()) {
     const verdict = await verdictOf(() => {
       if (clause.writes && !service.subject.mayWrite) throw new NotCheckable('it needs --write');
       return clause.check(service);
@@ -62,8 +62,8 @@ async function observe(service: ServiceUnderCheck): Promise<Observation> {
   return { base: service.subject.base, exchanges: service.client.exchanges, verdicts };
 }
 
-/** Clauses that add animals come first, so that the others find animals to judge. */
-function inOrderOfRunning(): ServiceClause[] {
+/** Clauses that add animals run first, so that the others have animals to judge. */
+function serviceClausesInRunOrder(): ServiceClause[] {
   const clauses = CLAUSES.filter((clause) => clause.kind === 'service');
   const early = clauses.filter(({ afterwards }) => afterwards !== true);
   return [

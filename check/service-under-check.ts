@@ -2,7 +2,7 @@ import { writeNewPet } from '../sdk/src/json.ts';
 import type { NewPet } from '../sdk/src/types.ts';
 import { Client, type Exchange } from './client.ts';
 import type { Credential } from './credentials.ts';
-import { faultOfPet, type SeenPet } from './shapes.ts';
+import { findPetFault, type SeenPet } from './shapes.ts';
 import { LIMIT_MAX } from './specification.ts';
 import { NotCheckable } from './verdict.ts';
 
@@ -12,7 +12,7 @@ export interface Subject {
   key: string;
   mayWrite: boolean;
   now: Date;
-  /** Distinguishes the animals of this run from those of any other. */
+  /** Part of the names of the animals that this run adds, so that no other run adds the same. */
   run: string;
   /** A category that no animal has: it identifies animals that must not be stored. */
   unwantedCategoryId: bigint;
@@ -21,7 +21,7 @@ export interface Subject {
 export const EMPTY_CATALOGUE = 'the catalogue shows no animals to judge by; --write adds some';
 const DEFAULT_CATEGORY_ID = 1n;
 
-/** The service at one address: its three operations, and what this run knows about its catalogue. */
+/** The service at one address: its three operations, and the animals that this run has seen. */
 export class ServiceUnderCheck {
   readonly subject: Subject;
   readonly client: Client;
@@ -35,7 +35,7 @@ export class ServiceUnderCheck {
     this.client = new Client(subject.base, subject.key);
   }
 
-  /** Finds out whether the key is accepted; throws NoResponse when the service cannot be reached. */
+  /** Finds out whether the service accepts the key. Throws NoResponse if it cannot be reached. */
   async probe(): Promise<Exchange> {
     const exchange = await this.client.send({
       operation: 'listPets',
@@ -64,24 +64,24 @@ export class ServiceUnderCheck {
     const exchange = await this.#sendWith(credential, () =>
       this.client.send({ operation: 'createPet', path: '/pets', credential, body }),
     );
-    if (exchange.status === 201 && faultOfPet(exchange.body) === undefined) {
+    if (exchange.status === 201 && findPetFault(exchange.body) === undefined) {
       this.created.push(exchange.body as SeenPet);
     }
     return exchange;
   }
 
   /**
-   * As many animals as one list returns, for clauses that are not about the list: when the list is broken,
-   * its own clauses report that, and the others cannot be judged.
+   * Returns the animals of one list, for clauses that are not about the list. If the list is broken, its own
+   * clauses report that, and the others cannot be judged.
    */
   async catalogue(filter = ''): Promise<SeenPet[]> {
     const { status, body } = await this.list(`?limit=${LIMIT_MAX}${filter}`);
     const isRight = status === 200 && Array.isArray(body);
-    if (isRight && body.every((pet) => faultOfPet(pet) === undefined)) return body as SeenPet[];
+    if (isRight && body.every((pet) => findPetFault(pet) === undefined)) return body as SeenPet[];
     throw new NotCheckable('it needs the list of animals, which is broken: see listPets.200');
   }
 
-  /** The animals that one list returns: at least as many as a clause needs. */
+  /** Returns the animals of one list. Throws NotCheckable if they are fewer than a clause needs. */
   async catalogueOf(countMin: number): Promise<SeenPet[]> {
     const pets = await this.catalogue();
     if (pets.length === 0) throw new NotCheckable(EMPTY_CATALOGUE);
@@ -97,7 +97,7 @@ export class ServiceUnderCheck {
     return `petstore check ${this.subject.run} ${what}`;
   }
 
-  /** The category of an existing animal, which the service accepts; without animals, a default. */
+  /** Returns the category of an existing animal, because the service accepts that one, or a default. */
   async categoryId(): Promise<bigint> {
     this.#categoryId ??= (await this.anyAnimal())?.categoryId ?? DEFAULT_CATEGORY_ID;
     return this.#categoryId;
@@ -116,13 +116,13 @@ export class ServiceUnderCheck {
     if (credential !== 'key') return refuseThrottled(await send());
     if (this.#keyIsRefused) throw new NotCheckable('the service refuses the key');
     const exchange = refuseThrottled(await send());
-    // The specification does not show how keys are scoped, so a key that may not do this is no fault.
+    // The specification says nothing about scopes, so a key without this permission is not a fault.
     if (exchange.status === 403) throw new NotCheckable('the key may not do this (403)');
     return exchange;
   }
 }
 
-/** The specification does not show throttling, so it is no fault either. */
+/** The specification says nothing about throttling, so it is not a fault. */
 function refuseThrottled(exchange: Exchange): Exchange {
   if (exchange.status === 429) throw new NotCheckable('the service throttles the check (429)');
   return exchange;

@@ -39,29 +39,29 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is wrong with one field of an object; undefined when nothing is. */
-export function faultOfField(value: unknown, field: Field): string | undefined {
+/** Says what is wrong with one field of an object, or returns undefined. */
+export function findFieldFault(value: unknown, field: Field): string | undefined {
   if (!isRecord(value)) return `${show(value)} is not an object`;
-  // An inherited property, such as `constructor`, was not sent by the service.
+  // An inherited property, such as `constructor`, is not part of the response.
   const given = Object.hasOwn(value, field.name) ? value[field.name] : undefined;
   return field.holds(given) ? undefined : `${field.name} must be ${field.rule}, not ${show(given)}`;
 }
 
-export function faultOfPet(value: unknown): string | undefined {
+export function findPetFault(value: unknown): string | undefined {
   return firstFault(value, Object.values(PET_FIELDS));
 }
 
-export function faultOfError(value: unknown): string | undefined {
+export function findErrorFault(value: unknown): string | undefined {
   return firstFault(value, Object.values(ERROR_FIELDS));
 }
 
 function firstFault(value: unknown, fields: Field[]): string | undefined {
   return fields
-    .map((field) => faultOfField(value, field))
+    .map((field) => findFieldFault(value, field))
     .find((fault): fault is string => fault !== undefined);
 }
 
-/** A value in words. It is not shortened here: the report could not recognise half a key and hide it. */
+/** A value as text. It is not shortened here, because the report could not hide a part of a key. */
 export function show(value: unknown): string {
   if (value === undefined) return 'missing';
   if (typeof value === 'bigint') return String(value);

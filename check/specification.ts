@@ -1,4 +1,4 @@
-// What the specification states in figures. The check states it by itself, because it judges any service.
+// The figures of the specification. The check does not import them from src/, because it judges any service.
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];

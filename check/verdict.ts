@@ -4,13 +4,13 @@ export type Verdict =
   | { kind: 'broken'; request: string; response: string; expected: string }
   | { kind: 'not-checkable'; why: string };
 
-/** The request and the response by which a clause was judged, in words. */
+/** The request and the response that a clause was judged by, as text. */
 export interface Evidence {
   request: string;
   response: string;
 }
 
-/** Thrown by a clause when the service does not do what the specification states. */
+/** Thrown by a clause if the service does not do what the specification states. */
 export class Broken extends Error {
   readonly evidence: Evidence;
   readonly expected: string;
@@ -23,7 +23,7 @@ export class Broken extends Error {
   }
 }
 
-/** Thrown when a request got no response at all. */
+/** Thrown if a request got no response at all. */
 export class NoResponse extends Broken {
   constructor(request: string, reason: string) {
     super({ request, response: reason }, 'a response');
@@ -31,7 +31,7 @@ export class NoResponse extends Broken {
   }
 }
 
-/** Thrown by a clause that cannot be judged from outside at this time. */
+/** Thrown by a clause that cannot be judged by requests, or not at this time. */
 export class NotCheckable extends Error {
   constructor(why: string) {
     super(why);
@@ -39,7 +39,7 @@ export class NotCheckable extends Error {
   }
 }
 
-/** A clause that returns is kept. Any other error is a fault of the check itself and is thrown on. */
+/** A clause that returns is kept. An error other than these two is a fault of the check, and is rethrown. */
 export async function verdictOf(check: () => Promise<void> | void): Promise<Verdict> {
   try {
     await check();

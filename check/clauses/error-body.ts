@@ -2,7 +2,7 @@ import type { Clause } from '../clause.ts';
 import type { Exchange } from '../client.ts';
 import { expectThat } from '../expect.ts';
 import type { ServiceUnderCheck } from '../service-under-check.ts';
-import { ERROR_FIELDS, faultOfField, isRecord } from '../shapes.ts';
+import { ERROR_FIELDS, findFieldFault, isRecord } from '../shapes.ts';
 import { NotCheckable } from '../verdict.ts';
 
 export const ERROR_BODY: Clause[] = [
@@ -36,7 +36,7 @@ function fieldOfEveryError(field: keyof typeof ERROR_FIELDS, sentence: string): 
     afterwards: true,
     check: (service) => {
       for (const exchange of errorsOf(service)) {
-        const fault = faultOfField(exchange.body, ERROR_FIELDS[field]);
+        const fault = findFieldFault(exchange.body, ERROR_FIELDS[field]);
         expectThat(fault === undefined, exchange, `an Error body; ${fault}`);
       }
     },

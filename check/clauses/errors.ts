@@ -43,10 +43,10 @@ export const ERRORS: Clause[] = [
     kind: 'service',
     id: 'Errors.nothing-added',
     section,
-    sentence: 'A request to add an animal that got an error response has added none.',
+    sentence: 'A request to add an animal that gets an error response adds no animal.',
     writes: true,
     afterwards: true,
-    check: nothingAdded,
+    check: expectNothingAdded,
   },
   ...OPERATIONS.map(({ operation, title, writes, send }): Clause => ({
     kind: 'service',
@@ -69,8 +69,8 @@ export const ERRORS: Clause[] = [
   },
 ];
 
-/** Animals that must not be stored have a name or a category by which this finds them. */
-async function nothingAdded(service: ServiceUnderCheck): Promise<void> {
+/** Looks for animals that must not be stored. The check gave them a name or a category of its own. */
+async function expectNothingAdded(service: ServiceUnderCheck): Promise<void> {
   const { unwantedCategoryId } = service.subject;
   const unwantedName = service.nameOf('unwanted');
   const created = new Set(service.created.map(({ id }) => id));
@@ -88,7 +88,7 @@ async function nothingAdded(service: ServiceUnderCheck): Promise<void> {
     }
     for (const { id } of pets) seen.add(id);
   }
-  // When the list does not even show the animals that were added, the absence of others proves nothing.
+  // If the list does not show the animals that were added, the absence of others proves nothing.
   if (created.size === 0 || !created.isSubsetOf(seen)) {
     throw new NotCheckable('the list does not show all animals that this check has added');
   }

@@ -32,7 +32,7 @@ export const GET_PET: Clause[] = [
     kind: 'service',
     id: 'getPet.petId',
     section,
-    sentence: 'GET /pets/{petId}, petId: int64. The smallest is an identifier like any other.',
+    sentence: 'GET /pets/{petId}, petId: int64. The smallest int64 is a valid identifier.',
     writes: false,
     check: async (service) => {
       requireGetPet(service.subject.now);
@@ -67,7 +67,7 @@ export const GET_PET: Clause[] = [
     id: 'getPet.deprecated',
     section,
     sentence: 'GET /pets/{petId} is marked deprecated.',
-    why: 'how a response would show that is not shown',
+    why: 'the specification does not say how a response shows that',
   },
   {
     kind: 'service',

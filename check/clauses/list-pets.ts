@@ -21,7 +21,7 @@ export const LIST_PETS: Clause[] = [
     id: 'listPets.pages',
     section,
     sentence: 'GET /pets returns a paginated list of animals.',
-    why: 'how a client obtains a further page is not shown',
+    why: 'the specification does not say how a client gets the next page',
   },
   {
     kind: 'service',
@@ -127,7 +127,7 @@ function filteredBy(status: PetStatus): Clause {
       expectThat(
         listed.length >= countMin,
         exchange,
-        `at least ${countMin} animals: so many are ${status} in the unfiltered list`,
+        `at least ${countMin} animals, the number that are ${status} in the unfiltered list`,
       );
       if (listed.length === 0) {
         throw new NotCheckable(`no animal is ${status}; --write adds one`);

@@ -6,7 +6,7 @@ import { NotCheckable } from '../verdict.ts';
 
 const section = 'Resources and their fields';
 
-/** Unlikely as a category, and within 32 bits, which every service can hold. */
+/** Unlikely to be a known category, and within 32 bits, which every service can store. */
 const UNLIKELY_CATEGORY_ID = 2_000_000_011n;
 
 export const NEW_PET: Clause[] = [
@@ -68,7 +68,9 @@ function extremeCategory(id: string, categoryId: bigint, which: string): Clause 
       const name = service.nameOf(`${which} category`);
       const exchange = await service.create(newPetText({ name, categoryId, status: 'sold' }));
       if (exchange.status === 400 && !(await acceptsAnyCategory(service))) {
-        throw new NotCheckable('the service accepts only categories it knows, which is not shown');
+        throw new NotCheckable(
+          'the service accepts only known categories, and the specification does not forbid that',
+        );
       }
       expectAdded(exchange, { categoryId });
     },

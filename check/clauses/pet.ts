@@ -2,7 +2,7 @@ import type { Clause } from '../clause.ts';
 import type { Exchange } from '../client.ts';
 import { expectPet, expectThat, isRefused } from '../expect.ts';
 import { EMPTY_CATALOGUE, newPetText } from '../service-under-check.ts';
-import { faultOfField, isRecord, PET_FIELDS } from '../shapes.ts';
+import { findFieldFault, isRecord, PET_FIELDS } from '../shapes.ts';
 import { NotCheckable } from '../verdict.ts';
 
 const section = 'Resources and their fields';
@@ -20,7 +20,11 @@ export const PET: Clause[] = [
       const created = new Set<unknown>();
       for (const exchange of client.exchanges) {
         const ids = animalsOf(exchange).map((pet) => (isRecord(pet) ? pet['id'] : undefined));
-        expectThat(new Set(ids).size === ids.length, exchange, 'a list without an id twice');
+        expectThat(
+          new Set(ids).size === ids.length,
+          exchange,
+          'a list in which each id appears once',
+        );
         if (exchange.status !== 201) continue;
         expectThat(!created.has(ids[0]), exchange, 'an id that no animal had before');
         created.add(ids[0]);
@@ -60,7 +64,7 @@ export const PET: Clause[] = [
   },
 ];
 
-/** One field of every animal in every response of this run. */
+/** A clause about one field of every animal in every response of this run. */
 export function fieldOfEveryPet(field: keyof typeof PET_FIELDS, sentence: string): Clause {
   return {
     kind: 'service',
@@ -72,7 +76,7 @@ export function fieldOfEveryPet(field: keyof typeof PET_FIELDS, sentence: string
     check: ({ client }) => {
       for (const exchange of client.exchanges) {
         for (const pet of animalsOf(exchange)) {
-          const fault = faultOfField(pet, PET_FIELDS[field]);
+          const fault = findFieldFault(pet, PET_FIELDS[field]);
           expectThat(fault === undefined, exchange, fault ?? '');
         }
       }

@@ -7,7 +7,7 @@ import { fieldOfEveryPet } from './pet.ts';
 const section = 'States and transitions';
 
 export const STATES: Clause[] = [
-  fieldOfEveryPet('status', 'An animal has no other status than available, pending or sold.'),
+  fieldOfEveryPet('status', 'The status of an animal is available, pending or sold.'),
   ...PET_STATUSES.map(allowedStatus),
   {
     kind: 'service',
