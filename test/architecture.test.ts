@@ -1,4 +1,4 @@
-// docs/architecture.md names the files that a request runs through. Here requests run, and are compared with it.
+// docs/architecture.md names the files that run for a request. These tests compare it with what really ran.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,10 +13,10 @@ import { sqliteStorage, startTestService } from './test-service.ts';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const WARM_UPS = 20;
 const MEASURED = 9;
-/** Longer than the store trusts its last look at the file. */
+/** Longer than the store relies on its last check of the file. */
 const PAUSE_MS = 30;
 
-/** The files of `src/` of which a function has run in this thread since the last call. */
+/** The files in `src/` with a function that has run in this thread since the last call. */
 function takeFiles(session: Session): Promise<string[]> {
   return new Promise((resolve, reject) => {
     session.post('Profiler.takePreciseCoverage', (error, { result }) => {
@@ -47,7 +47,7 @@ const WALKS: [
     'One `POST /v1/pets`',
     (client, baseUrl, number) => client.create(baseUrl, `animal-${number}`, { isClaimed: false }),
   ],
-  // Another page each time, so that none comes from the cache.
+  // A different page each time, so that none comes from the cache.
   [
     'One `GET /v1/pets`',
     (client, baseUrl, number) => client.get(`${baseUrl}/pets?limit=${number + 1}`),
@@ -63,7 +63,7 @@ for (const [heading, send] of WALKS) {
     t.after(() => session.disconnect());
     session.post('Profiler.enable');
     session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-    // One connection for all: what a new connection needs is not part of a request.
+    // All requests use one connection, because the files for a new connection are not part of a request.
     const client = new Client(service.key);
     t.after(() => client.close());
 
@@ -75,7 +75,7 @@ for (const [heading, send] of WALKS) {
       assert.ok(status === 200 || status === 201);
       if (number >= WARM_UPS) runs.push(new Set(await takeFiles(session)));
     }
-    // In most of them: a timer may have run something beside one request, or done a check in its place.
+    // A file counts if it ran for most requests: a timer may run other files, or run a check instead of a request.
     const seen = [...new Set(runs.flatMap((run) => [...run]))];
     const files = seen.filter((file) => runs.filter((run) => run.has(file)).length > MEASURED / 2);
     assert.deepEqual(files.toSorted(), documented(heading));

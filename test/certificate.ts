@@ -1,4 +1,4 @@
-// A certificate for 127.0.0.1 that signs itself, made anew for a test: nothing secret lies in the tree.
+// Creates a self-signed certificate for 127.0.0.1 for each test, so that the repository has no private key.
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 
@@ -18,7 +18,7 @@ export function newCertificate(): { certificate: string; key: string } {
     sequence(time(Date.now() - LIFETIME_MS), time(Date.now() + LIFETIME_MS)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    field(0xa3, sequence(mayBeTrusted(), isForAddress([127, 0, 0, 1]))),
+    field(0xa3, sequence(basicConstraints(), subjectAlternativeName([127, 0, 0, 1]))),
   );
   const signature = sign('sha256', body, privateKey);
   const certificate = sequence(body, algorithm, field(0x03, Buffer.from([0]), signature));
@@ -28,12 +28,12 @@ export function newCertificate(): { certificate: string; key: string } {
   };
 }
 
-function mayBeTrusted(): Buffer {
+function basicConstraints(): Buffer {
   const isAuthority = sequence(field(0x01, Buffer.from([0xff])));
   return sequence(identifier([0x55, 0x1d, 0x13]), field(0x04, isAuthority));
 }
 
-function isForAddress(address: number[]): Buffer {
+function subjectAlternativeName(address: number[]): Buffer {
   const names = sequence(field(0x87, Buffer.from(address)));
   return sequence(identifier([0x55, 0x1d, 0x11]), field(0x04, names));
 }
@@ -51,14 +51,14 @@ function sequence(...parts: Buffer[]): Buffer {
   return field(0x30, ...parts);
 }
 
-/** Tag, length, content: how certificates write everything down (DER). */
+/** One DER element: tag, length, content. */
 function field(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
   return Buffer.concat([Buffer.from([tag, ...sizeOf(length)]), content]);
 }
 
-/** The shortest form, because strict readers refuse every other. */
+/** The length in its shortest form, because strict parsers refuse any other. */
 function sizeOf(length: number): number[] {
   if (length < 0x80) return [length];
   return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];

@@ -1,5 +1,5 @@
-// Commands that cannot do their work: one line says why, and the exit code tells wrong use (2) from a
-// machine that failed (1).
+// Commands that fail print one line that says why. The exit code is 2 for wrong usage and 1 for a failure of the
+// machine.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -69,7 +69,7 @@ test('a command on a locked store prints one line and ends with exit code 1', as
   const other = new DatabaseSync(join(data, 'production', 'petstore.sqlite'));
   t.after(() => other.close());
   other.exec('BEGIN IMMEDIATE');
-  // Here the store's schema is still to be made, which needs the lock too.
+  // This store has no schema yet, and creating it needs the lock too.
   mkdirSync(join(data, 'staging'));
   const fresh = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'));
   t.after(() => fresh.close());
@@ -86,7 +86,7 @@ test('a command on a locked store prints one line and ends with exit code 1', as
   }
 });
 
-/** Mounts a disk of so many KiB in a new folder; `unmount` removes both. */
+/** Mounts a disk of this size in a new folder. `unmount` removes both. */
 function mountSmallDisk(kibibytes: number): { disk: string; unmount: () => void } {
   const disk = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
   try {
@@ -134,7 +134,7 @@ for (const kibibytes of [16, 32, 64]) {
 }
 
 test(
-  'an import that fills the disk says so, and continues when there is space',
+  'an import that fills the disk prints one line, and continues when it is run again with more space',
   withSmallDisk,
   async (t) => {
     const disk = smallDisk(t, 1_024);
@@ -182,7 +182,7 @@ test(
   'the import of a file that cannot be read to its end ends with exit code 1',
   onLinux,
   async (t) => {
-    // The beginning of a process's memory cannot be read, though the file can be opened.
+    // This file can be opened, but reading its beginning fails.
     const result = await run(['import', '/proc/self/mem', '--data', temporaryFolder(t)]);
     assertOneLine(result, 1, /i\/o error, read/);
   },

@@ -1,4 +1,4 @@
-// The command line as a person and a script meet it.
+// The command line as people and scripts use it.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -144,10 +144,7 @@ test('a store of another program or of a newer version is refused in one line wi
   const data = temporaryFolder(t);
   const file = join(data, 'production', 'petstore.sqlite');
   mkdirSync(join(data, 'production'));
-  writeFileSync(
-    file,
-    'this is not a database, whatever its name says, and it is long enough to show',
-  );
+  writeFileSync(file, 'this is not a database, and it is long enough for SQLite to notice');
   const garbage = await run(['keys', 'list', '--data', data]);
   assert.equal(garbage.code, 2);
   assert.match(garbage.stderr, /^petstore: [^\n]*petstore\.sqlite[^\n]*\n$/);
@@ -230,7 +227,7 @@ test('the command that the start prints creates a key that this service accepts'
   const main = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
   const shell = `"$NODE" "$MAIN" ${args}`;
   const key = execFileSync('sh', ['-c', shell], {
-    // As from another terminal: none of the service's variables, and another folder.
+    // As in another terminal: without the variables of the service, and in another folder.
     env: { NODE: process.execPath, MAIN: main },
     cwd: temporaryFolder(t),
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -285,14 +282,18 @@ test('keys are created, limited, listed, rotated and revoked while the service r
 
   const rotated = await keys('rotate', id, '--overlap', '1h');
   const successor = rotated.stdout.trim();
-  assert.equal(await statusOf(service.baseUrl, key), 200, 'the old key lives through the overlap');
+  assert.equal(
+    await statusOf(service.baseUrl, key),
+    200,
+    'the old key is valid during the overlap',
+  );
   assert.equal(await statusOf(service.baseUrl, successor), 200);
   assert.equal(await statusOf(service.baseUrl, successor, 'POST'), 403, 'the scopes are inherited');
 
   assert.equal((await keys('revoke', id)).code, 0);
   const revokedMs = performance.now();
   while ((await statusOf(service.baseUrl, key)) !== 401) {
-    assert.ok(performance.now() - revokedMs < 5_000, 'a revoked key stops within 5 seconds');
+    assert.ok(performance.now() - revokedMs < 5_000, 'a revoked key is refused within 5 seconds');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   assert.match((await keys('list')).stdout, new RegExp(`${id} +shop +revoked`));

@@ -1,4 +1,4 @@
-// Several requests on one connection, and clients that do not behave: what bytes on a raw socket show.
+// Several requests on one connection, and clients that misbehave, tested with bytes on a raw socket.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drillStaleReads } from '../drills/stale-reads/stale-reads.ts';
-import { exchange, parseAnswers } from './raw-socket.ts';
+import { exchange, parseResponses } from './raw-socket.ts';
 import { serve, temporaryFolder } from './test-process.ts';
 import { send, sqliteStorage, startTestService, type TestService } from './test-service.ts';
 
@@ -44,20 +44,20 @@ describe('One connection', () => {
     const requests = Array.from({ length: 500 }, (_, index) =>
       get(`/v1/pets?limit=${(index % 100) + 1}`, `X-Request-Id: r${index}`),
     );
-    const received = await exchange(port, [requests.join('')], { answersMax: 500 });
-    const answers = parseAnswers(received);
-    assert.equal(answers.length, 500);
-    for (const [index, { status, head: answered }] of answers.entries()) {
+    const received = await exchange(port, [requests.join('')], { responsesMax: 500 });
+    const responses = parseResponses(received);
+    assert.equal(responses.length, 500);
+    for (const [index, { status, head: responseHead }] of responses.entries()) {
       assert.equal(status, 200);
-      assert.match(answered, new RegExp(`^x-request-id: r${index}$`, 'im'));
+      assert.match(responseHead, new RegExp(`^x-request-id: r${index}$`, 'im'));
     }
   });
 
   test('a list pipelined behind a create contains the created animal', async () => {
     for (let round = 0; round < 20; round += 1) {
       const name = `behind-${round}`;
-      const [created, listed] = parseAnswers(
-        await exchange(port, [post(name) + get('/v1/pets?limit=100')], { answersMax: 2 }),
+      const [created, listed] = parseResponses(
+        await exchange(port, [post(name) + get('/v1/pets?limit=100')], { responsesMax: 2 }),
       );
       assert.equal(created?.status, 201);
       assert.ok(listed?.body.includes(`"${name}"`), `round ${round}: ${listed?.body}`);
@@ -66,27 +66,29 @@ describe('One connection', () => {
 
   test('a client that closes its sending side after a create still gets the response', async () => {
     for (let round = 0; round < 20; round += 1) {
-      const [answer] = parseAnswers(await exchange(port, [post(`half-${round}`)], { end: true }));
-      assert.equal(answer?.status, 201, `round ${round}`);
+      const [response] = parseResponses(
+        await exchange(port, [post(`half-${round}`)], { end: true }),
+      );
+      assert.equal(response?.status, 201, `round ${round}`);
     }
   });
 
   test('a client that closes its sending side after several requests gets all responses, then the close', async () => {
     const requests = [post('half-first'), get('/v1/pets?limit=1'), post('half-last')].join('');
-    const answers = parseAnswers(await exchange(port, [requests], { end: true }));
+    const responses = parseResponses(await exchange(port, [requests], { end: true }));
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [201, 200, 201],
     );
   });
 
   test('CONNECT behind a create is refused after the response of the create, and the connection closes', async () => {
     const connectLine = head('CONNECT example.org:443 HTTP/1.1');
-    const answers = parseAnswers(
+    const responses = parseResponses(
       await exchange(port, [post('before-connect') + connectLine + post('after-connect')]),
     );
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [201, 501],
     );
     assert.ok(!(await names()).includes('after-connect'));
@@ -95,12 +97,12 @@ describe('One connection', () => {
   test('a request that offers an upgrade gets its response, and what follows it is not handled', async () => {
     const offer = get('/v1/pets?limit=1', 'Connection: Upgrade', 'Upgrade: h2c');
     const bytes = [offer + post('after-upgrade'), post('after-upgrade')];
-    const answers = parseAnswers(await exchange(port, bytes));
+    const responses = parseResponses(await exchange(port, bytes));
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200],
     );
-    assert.match(answers[0]?.head ?? '', /^connection: close$/im);
+    assert.match(responses[0]?.head ?? '', /^connection: close$/im);
     assert.ok(!(await names()).includes('after-upgrade'));
   });
 
@@ -115,9 +117,9 @@ describe('One connection', () => {
   test('invalid bytes after requests get one Error after the responses of the requests, also if there are many', async () => {
     const garbage = Array.from({ length: 30 }, () => `garbage\r\n\r\n${'x'.repeat(1000)}`);
     const received = exchangeSlowly(port, [post('before-garbage'), ...garbage]);
-    const answers = parseAnswers(await received);
+    const responses = parseResponses(await received);
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [201, 400],
     );
     await sleep(0);
@@ -132,10 +134,10 @@ describe('One connection', () => {
       const length = `Content-Length: ${body.length}`;
       const request = isClosing ? head(line, length, 'Connection: close') : head(line, length);
       const rest = isClosing ? [] : [get('/v1/pets?limit=1')];
-      const received = await exchange(port, [request, body, ...rest], { answersMax: 2 });
-      const answers = parseAnswers(received);
+      const received = await exchange(port, [request, body, ...rest], { responsesMax: 2 });
+      const responses = parseResponses(received);
       assert.deepEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         isClosing ? [413] : [413, 200],
         `round ${round}`,
       );
@@ -146,13 +148,13 @@ describe('One connection', () => {
     const body = '{"name":"Old","categoryId":1}';
     const line = 'POST /v1/pets HTTP/1.0';
     const expecting = head(line, 'Expect: 100-continue', `Content-Length: ${body.length}`) + body;
-    const [created] = parseAnswers(await exchange(port, [expecting]));
+    const [created] = parseResponses(await exchange(port, [expecting]));
     assert.equal(created?.status, 201);
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
     const coded = head(line, 'Connection: keep-alive', 'Transfer-Encoding: chunked') + chunks;
-    const answers = parseAnswers(await exchange(port, [coded + get('/v1/pets')]));
+    const responses = parseResponses(await exchange(port, [coded + get('/v1/pets')]));
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [400],
     );
   });
@@ -162,37 +164,37 @@ describe('One connection', () => {
       const whole = get(`/v1/pets?x=${'a'.repeat(length)}`);
       for (const bytes of [whole, whole.slice(0, whole.indexOf('\r\n'))]) {
         if (bytes.length < 16 * 1024 && bytes !== whole) continue;
-        const [answer] = parseAnswers(await exchange(port, [bytes], { answersMax: 1 }));
-        assert.equal(answer?.status, 414, `${length} characters, ${bytes.length} bytes`);
+        const [response] = parseResponses(await exchange(port, [bytes], { responsesMax: 1 }));
+        assert.equal(response?.status, 414, `${length} characters, ${bytes.length} bytes`);
       }
     }
   });
 
   test('an empty Host is 400 with HTTP/1.1', async () => {
-    const [answer] = parseAnswers(
+    const [response] = parseResponses(
       await exchange(port, [get('/v1/pets').replace('Host: a', 'Host:')]),
     );
-    assert.equal(answer?.status, 400);
-    assert.match(answer?.body ?? '', /"code":"malformed_request"/);
+    assert.equal(response?.status, 400);
+    assert.match(response?.body ?? '', /"code":"malformed_request"/);
   });
 
   test('a second question mark is part of the parameter name', async () => {
     const listed = await service.send('/pets??limit=1');
-    assert.ok((JSON.parse(listed.text) as unknown[]).length > 1, 'no limit was given');
+    assert.ok((JSON.parse(listed.text) as unknown[]).length > 1, 'the limit must not apply');
     const strict = { headers: { prefer: 'handling=strict' } };
     assert.equal((await service.send('/pets??limit=1', strict)).status, 400);
   });
 
   test('a body that does not arrive in time is logged and counted as the 408 that was sent', async () => {
     const slow = head('POST /v1/pets HTTP/1.1', 'Content-Length: 9', 'X-Request-Id: too-slow');
-    const [answer] = parseAnswers(await exchange(port, [`${slow}{`]));
-    assert.equal(answer?.status, 408);
+    const [response] = parseResponses(await exchange(port, [`${slow}{`]));
+    assert.equal(response?.status, 408);
     const line = service.logLines.find((each) => each.includes('"too-slow"')) ?? '{}';
     assert.equal((JSON.parse(line) as { status: number }).status, 408);
   });
 });
 
-/** Sends pieces with pauses, so that each arrives by itself, and collects what comes back until the close. */
+/** Sends the pieces with pauses, so that they arrive one by one, and returns what was received until the close. */
 async function exchangeSlowly(port: number, pieces: string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let received = '';
@@ -228,8 +230,8 @@ test('clients that pipeline and never read use little memory, and other clients 
   };
   const list = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
   const document = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n';
-  // The first use of each part takes memory too.
-  await exchange(port, [list + document], { answersMax: 2 });
+  // The first use of each part needs memory too, so it happens before the measurement.
+  await exchange(port, [list + document], { responsesMax: 2 });
   const beforeMiB = residentMiB();
   const flood = Buffer.from((list + document).repeat(4_000));
   const sockets: Socket[] = Array.from({ length: 80 }, () => {
@@ -241,7 +243,7 @@ test('clients that pipeline and never read use little memory, and other clients 
   });
   t.after(() => sockets.forEach((socket) => socket.destroy()));
   let peakMiB = 0;
-  for (let look = 0; look < 30; look += 1) {
+  for (let sample = 0; sample < 30; sample += 1) {
     await sleep(100);
     peakMiB = Math.max(peakMiB, residentMiB());
     const live = await send(`${new URL(service.baseUrl).origin}/livez`);

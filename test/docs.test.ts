@@ -1,4 +1,4 @@
-// Documents are part of the product: what can be checked in them is checked here.
+// Checks the documents against the program, as far as a test can.
 
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';

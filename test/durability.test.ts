@@ -1,4 +1,4 @@
-// Nothing acknowledged is ever lost: the process is killed in the middle of its work.
+// Kills the process during creates, and checks that no acknowledged animal is lost.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ function create({ baseUrl, key }: Running, index: number): Promise<Response> {
   });
 }
 
-/** Every animal there is, through the next links. */
+/** Reads every animal by following the next links. */
 async function readAll({ baseUrl, key }: Running): Promise<PetJson[]> {
   const pets: PetJson[] = [];
   let next: string | undefined = `${baseUrl}/pets?limit=100`;
@@ -36,10 +36,10 @@ async function readAll({ baseUrl, key }: Running): Promise<PetJson[]> {
   return pets;
 }
 
-/** Works through all creates with a bounded number at once; gives what was acknowledged. */
+/** Sends all creates over a fixed number of connections. Returns the ids of those that were acknowledged. */
 async function createAll(
   service: Running,
-  onAnswer: (answered: number) => void,
+  onAcknowledged: (count: number) => void,
 ): Promise<Map<number, number>> {
   const acknowledged = new Map<number, number>();
   let index = 0;
@@ -48,13 +48,13 @@ async function createAll(
       const mine = index;
       index += 1;
       try {
-        const answer = await create(service, mine);
-        const pet = (await answer.json()) as PetJson;
-        assert.equal(answer.status, 201);
+        const response = await create(service, mine);
+        const pet = (await response.json()) as PetJson;
+        assert.equal(response.status, 201);
         acknowledged.set(mine, pet.id);
-        onAnswer(acknowledged.size);
+        onAcknowledged(acknowledged.size);
       } catch (error) {
-        // The process is gone; whatever was not answered was not acknowledged.
+        // The process was killed. A create without a response was not acknowledged.
         if (error instanceof assert.AssertionError) throw error;
       }
     }
@@ -66,8 +66,8 @@ async function createAll(
 test(`after kill -9 during ${CREATES} concurrent creates, every acknowledged animal is stored, and retries of all creates store none of them twice`, async (t) => {
   const folder = temporaryFolder(t);
   const killed = await serve(t, ['--data', folder]);
-  const acknowledged = await createAll(killed, (answered) => {
-    if (answered === CREATES / 4) killed.kill('SIGKILL');
+  const acknowledged = await createAll(killed, (count) => {
+    if (count === CREATES / 4) killed.kill('SIGKILL');
   });
   assert.equal(await killed.ended, 'SIGKILL');
   assert.ok(
@@ -76,15 +76,19 @@ test(`after kill -9 during ${CREATES} concurrent creates, every acknowledged ani
   );
 
   const restarted = await serve(t, ['--data', folder]);
-  assert.equal(restarted.key, '', 'the key is not shown twice');
+  assert.equal(restarted.key, '', 'the key is printed only once');
   const service = { ...restarted, key: killed.key };
   const survived = new Map((await readAll(service)).map((pet) => [pet.id, pet.name]));
   for (const [index, id] of acknowledged) assert.equal(survived.get(id), `animal ${index}`);
 
   const retried = await createAll(service, () => undefined);
   for (const [index, id] of acknowledged)
-    assert.equal(retried.get(index), id, 'the same animal again');
+    assert.equal(retried.get(index), id, 'a retry must return the same animal');
   const all = await readAll(service);
   assert.equal(all.length, CREATES);
-  assert.equal(new Set(all.map(({ name }) => name)).size, CREATES, 'each animal once');
+  assert.equal(
+    new Set(all.map(({ name }) => name)).size,
+    CREATES,
+    'each animal must be stored once',
+  );
 });

@@ -1,4 +1,4 @@
-// The checksum of a key is public, so anybody can send keys that look real and exist nowhere.
+// The checksum of a key is public, so anyone can send well-formed keys that do not exist.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -14,19 +14,19 @@ const CONNECTIONS = 20;
 const PIPELINED = 50;
 const REAL_REQUESTS = 20;
 const LOG_LINES_MAX = 50;
-/** 100 look-ups for each refresh, which comes every 2 seconds, and as much again for all other queries. */
+/** 100 lookups per refresh, which is every 2 seconds, and the same number for all other queries. */
 const QUERIES_PER_SECOND_MAX = 100;
 const QUERIES_MORE_MAX = 400;
 
-/** Sends forged keys on many connections, many requests ahead of the responses, until the test ends it. */
+/** Sends forged keys on many connections, with many pipelined requests on each, until it is stopped. */
 function attack(t: TestContext, port: number) {
   const statuses = new Map<string, number>();
   const sockets = Array.from({ length: CONNECTIONS }, () => {
     const socket = connect(port, '127.0.0.1');
-    let owed = 0;
+    let unanswered = 0;
     const sendMore = () => {
       let requests = '';
-      for (; owed < PIPELINED; owed += 1) {
+      for (; unanswered < PIPELINED; unanswered += 1) {
         const forged = newSecret('production', randomBytes);
         requests += `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${forged}\r\n\r\n`;
       }
@@ -36,9 +36,9 @@ function attack(t: TestContext, port: number) {
     socket.on('data', (chunk) => {
       for (const [, status = ''] of chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        owed -= 1;
+        unanswered -= 1;
       }
-      if (owed < PIPELINED / 2) sendMore();
+      if (unanswered < PIPELINED / 2) sendMore();
     });
     socket.on('error', () => undefined);
     return socket;
@@ -73,7 +73,11 @@ test('forged keys on PostgreSQL cause few queries and log lines, and valid keys 
   const recent = { headers: { authorization: `Bearer ${made.stdout.trim()}` } };
   let { status } = await send(url, recent);
   for (; status === 503; { status } = await send(url, recent)) await sleep(200);
-  assert.equal(status, 200, 'a key made during the attack waits or is 503, and never 401');
+  assert.equal(
+    status,
+    200,
+    'a key that is created during the attack waits or gets 503, but never 401',
+  );
   stop();
 
   const seconds = (performance.now() - startedMs) / 1000;

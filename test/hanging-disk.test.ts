@@ -1,4 +1,4 @@
-// A disk that does not confirm a commit: the service says so, and can still be stopped.
+// The disk does not confirm a commit: the service reports it, and can still be stopped.
 
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
@@ -7,11 +7,11 @@ import { newHangingDisk, type HangingDisk } from './hanging-fsync.ts';
 import { serve, temporaryFolder, type Running } from './test-process.ts';
 import { send } from './test-service.ts';
 
-/** The deadline of a write is 4 seconds; a busy machine gets some more. */
+/** The deadline of a write is 4 seconds. The rest is for a busy machine. */
 const REFUSED_MS_MAX = 10_000;
 const ENDED_MS_MAX = 14_000;
 const READY_MS_MAX = 30_000;
-const NO_COMPILER = 'not run: there is no C compiler (cc) to make a disk hang with';
+const NO_COMPILER = 'not run: simulating a hanging disk needs a C compiler (cc)';
 
 type Serving = Running & { disk: HangingDisk; create: () => Promise<number> };
 
@@ -36,7 +36,7 @@ async function statusOf({ baseUrl, key }: Running, path: string): Promise<number
   return (await send(new URL(path, baseUrl).href, { headers })).status;
 }
 
-// Each mostly waits for a deadline, so that they run at the same time.
+// They run at the same time, because each of them mostly waits for a deadline.
 describe('while the disk hangs', { concurrency: true }, () => {
   test('creates are refused in time, reads continue and the service is not ready; it recovers without a restart', async (t) => {
     const service = await serveOnHangingDisk(t);
@@ -55,7 +55,7 @@ describe('while the disk hangs', { concurrency: true }, () => {
     service.disk.release();
     const overdueMs = performance.now() + READY_MS_MAX;
     while ((await statusOf(service, '/readyz')) !== 200) {
-      assert.ok(performance.now() < overdueMs, 'ready again');
+      assert.ok(performance.now() < overdueMs, 'the service must be ready again');
       await sleep(50);
     }
     assert.equal(await service.create(), 201);

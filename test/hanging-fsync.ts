@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** fsync returns only while a file does not exist: a disk that hangs, from the outside. */
+/** A library whose fsync waits while a certain file exists, as on a disk that hangs. */
 const SOURCE = `#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>
@@ -17,13 +17,13 @@ int fdatasync(int file) { return held("fdatasync", file); }
 `;
 
 export interface HangingDisk {
-  /** The environment of a process whose fsync can be held. */
+  /** The environment variables that make a process load the library. */
   env: Record<string, string>;
   hold(): void;
   release(): void;
 }
 
-/** Compiles the library that is loaded into a process; undefined where there is no compiler. */
+/** Compiles the library that a process loads. Returns undefined without a C compiler. */
 export function newHangingDisk(folder: string): HangingDisk | undefined {
   const [source, library, hang] = ['hang.c', 'hang.so', 'hang'].map((name) => join(folder, name));
   if (source === undefined || library === undefined || hang === undefined) return undefined;

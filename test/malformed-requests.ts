@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../src/domain/errors.ts';
 
-/** A code is given where the response is not 400 `malformed_request`. */
+/** Without a code, the response is 400 `malformed_request`. */
 type Malformed = [why: string, bytes: string | Buffer, code?: ErrorCode];
 
 const head = 'GET /v1/pets HTTP/1.1\r\n';
@@ -8,7 +8,7 @@ const good = 'Host: a\r\nAuthorization: Bearer {KEY}\r\n';
 const post = `POST /v1/pets HTTP/1.1\r\n${good}`;
 const controls = [0x00, 0x01, 0x07, 0x08, 0x0b, 0x0c, 0x0e, 0x1b, 0x1f, 0x7f];
 
-/** Bytes that no client library would send, by what is wrong with them. `{KEY}` stands for a good key. */
+/** Bytes that no client library would send, each with what is wrong. `{KEY}` is replaced by a valid key. */
 export const malformedRequests: Malformed[] = [
   // The request line.
   ['nothing but line ends', '\r\n\r\n\r\n\r\nx\r\n\r\n'],
@@ -117,7 +117,7 @@ export const malformedRequests: Malformed[] = [
     `the control character ${control} in a header name`,
     `${head}${good}Acc${String.fromCodePoint(control)}ept: b\r\n\r\n`,
   ]),
-  // The length of the body: where smuggling begins.
+  // The length of the body, which request smuggling uses.
   ['two different lengths', `${post}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`],
   ['two equal lengths', `${post}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`],
   ['a list of lengths', `${post}Content-Length: 5, 5\r\n\r\nhello`],

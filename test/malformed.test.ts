@@ -1,10 +1,10 @@
-// What no client library can send: bytes on a raw socket.
+// Malformed requests, sent as bytes on a raw socket because no client library can send them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '../src/domain/errors.ts';
 import { malformedRequests } from './malformed-requests.ts';
-import { exchange, parseAnswers, type RawAnswer } from './raw-socket.ts';
+import { exchange, parseResponses, type RawResponse } from './raw-socket.ts';
 import { sqliteStorage, startTestService, type TestService } from './test-service.ts';
 
 describe('Bytes on a raw socket', () => {
@@ -30,58 +30,58 @@ describe('Bytes on a raw socket', () => {
   for (const [why, bytes, code = 'malformed_request'] of malformedRequests) {
     test(`${why} is ${ERRORS[code].status} ${code}, the connection closes, and the next request works`, async () => {
       for (const end of [false, true]) {
-        const answers = parseAnswers(await exchange(port, [withKey(bytes)], { end }));
-        assert.deepEqual(answers.map(codeOf), [code], end ? 'half-closed' : 'left open');
-        const [{ head } = { head: '' }] = answers;
+        const responses = parseResponses(await exchange(port, [withKey(bytes)], { end }));
+        assert.deepEqual(responses.map(codeOf), [code], end ? 'half-closed' : 'left open');
+        const [{ head } = { head: '' }] = responses;
         assert.match(head, /^connection: close$/im);
         assert.match(head, /^x-request-id: [\w.-]+$/im);
       }
-      const [next] = parseAnswers(await exchange(port, [good()]));
+      const [next] = parseResponses(await exchange(port, [good()]));
       assert.equal(next?.status, 200);
     });
   }
 
   test('a request that ends within its head is 400 malformed_request', async () => {
-    const answers = parseAnswers(await exchange(port, ['GET /v1/pets HTT'], { end: true }));
-    assert.deepEqual(answers.map(codeOf), ['malformed_request']);
+    const responses = parseResponses(await exchange(port, ['GET /v1/pets HTT'], { end: true }));
+    assert.deepEqual(responses.map(codeOf), ['malformed_request']);
   });
 
   test('a create without Content-Length or Transfer-Encoding is 400 at once', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
-    const [answer] = parseAnswers(await exchange(port, [`${head}\r\n`], { answersMax: 1 }));
-    assert.equal(answer?.status, 400);
-    assert.match(answer?.body ?? '', /"code":"invalid_json","message":"The body is empty/);
+    const [response] = parseResponses(await exchange(port, [`${head}\r\n`], { responsesMax: 1 }));
+    assert.equal(response?.status, 400);
+    assert.match(response?.body ?? '', /"code":"invalid_json","message":"The body is empty/);
   });
 
   test('a body that ends too early is 400 malformed_request, and nothing is stored', async () => {
     const listBefore = (await service.send('/pets?limit=100')).text;
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: 500\r\n\r\n`;
-    const answers = parseAnswers(
+    const responses = parseResponses(
       await exchange(port, [`${head}{"name":"Half","categoryId":1}`], { end: true }),
     );
-    assert.deepEqual(answers.map(codeOf), ['malformed_request']);
+    assert.deepEqual(responses.map(codeOf), ['malformed_request']);
     assert.equal((await service.send('/pets?limit=100')).text, listBefore);
   });
 
   test('pipelined requests get their responses in order, and invalid bytes after them get at most one Error', async () => {
     const one = `GET /v1/pets?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nX-Request-Id: one\r\n\r\n`;
     const two = one.replace('X-Request-Id: one', 'X-Request-Id: two');
-    const answers = parseAnswers(await exchange(port, [`${one}${two}garbage\r\n\r\n`]));
+    const responses = parseResponses(await exchange(port, [`${one}${two}garbage\r\n\r\n`]));
     assert.deepEqual(
-      answers.slice(0, 2).map(({ head }) => /x-request-id: (\w+)/i.exec(head)?.[1]),
+      responses.slice(0, 2).map(({ head }) => /x-request-id: (\w+)/i.exec(head)?.[1]),
       ['one', 'two'],
     );
-    assert.ok(answers.length <= 3, 'at most one response to the garbage');
-    for (const answer of answers.slice(2)) assert.equal(codeOf(answer), 'malformed_request');
+    assert.ok(responses.length <= 3, 'the invalid bytes may get at most one response');
+    for (const response of responses.slice(2)) assert.equal(codeOf(response), 'malformed_request');
   });
 
   test('a create that is followed by invalid bytes gets its response first', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const body = '{"name":"First","categoryId":1}';
     const bytes = `${head}Content-Length: ${body.length}\r\n\r\n${body}${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`;
-    const answers = parseAnswers(await exchange(port, [bytes]));
+    const responses = parseResponses(await exchange(port, [bytes]));
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [201, 400],
     );
   });
@@ -90,57 +90,57 @@ describe('Bytes on a raw socket', () => {
     const body = '{"name":"Patient","categoryId":1}';
     const head = (key: string) =>
       `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
-    const [go, created] = parseAnswers(
-      await exchange(port, [head(service.key), body], { answersMax: 2 }),
+    const [go, created] = parseResponses(
+      await exchange(port, [head(service.key), body], { responsesMax: 2 }),
     );
     assert.equal(go?.status, 100);
     assert.equal(created?.status, 201);
-    const [refused] = parseAnswers(await exchange(port, [head('wrong')], { answersMax: 1 }));
+    const [refused] = parseResponses(await exchange(port, [head('wrong')], { responsesMax: 1 }));
     assert.equal(refused?.status, 401);
   });
 
-  test('OPTIONS * gets a response', async () => {
-    const [answer] = parseAnswers(
+  test('OPTIONS * is 204 with Allow', async () => {
+    const [response] = parseResponses(
       await exchange(port, ['OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']),
     );
-    assert.equal(answer?.status, 204);
-    assert.match(answer?.head ?? '', /^allow: GET, HEAD, POST, OPTIONS$/im);
+    assert.equal(response?.status, 204);
+    assert.match(response?.head ?? '', /^allow: GET, HEAD, POST, OPTIONS$/im);
   });
 
   test('a request target in absolute form is accepted', async () => {
-    const [answer] = parseAnswers(
+    const [response] = parseResponses(
       await exchange(port, [good().replace('/v1/pets', 'http://a/v1/pets')]),
     );
-    assert.equal(answer?.status, 200);
+    assert.equal(response?.status, 200);
   });
 
   test('an offer to upgrade is ignored: the request gets its response, and the connection closes', async () => {
     const offer = 'Connection: Upgrade\r\nUpgrade: h2c\r\n';
-    const answers = parseAnswers(
+    const responses = parseResponses(
       await exchange(port, [good().replace('Connection: close\r\n', offer)]),
     );
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200],
     );
   });
 
   test('HTTP/1.0 needs no Host', async () => {
-    const [answer] = parseAnswers(
+    const [response] = parseResponses(
       await exchange(port, [
         `GET /v1/pets HTTP/1.0\r\nAuthorization: Bearer ${service.key}\r\n\r\n`,
       ]),
     );
-    assert.equal(answer?.status, 200);
+    assert.equal(response?.status, 200);
   });
 
   test('HTTP/1.0: Expect is ignored, so the service sends neither 100 nor 417', async () => {
     const body = '{"name":"Old","categoryId":1}';
     for (const expectation of ['100-continue', 'tea']) {
       const head = `POST /v1/pets HTTP/1.0\r\nAuthorization: Bearer ${service.key}\r\nExpect: ${expectation}\r\nContent-Length: ${body.length}\r\n\r\n`;
-      const answers = parseAnswers(await exchange(port, [`${head}${body}`]));
+      const responses = parseResponses(await exchange(port, [`${head}${body}`]));
       assert.deepEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [201],
         expectation,
       );
@@ -151,11 +151,11 @@ describe('Bytes on a raw socket', () => {
     const head = `POST /v1/pets HTTP/1.0\r\nAuthorization: Bearer ${service.key}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const chunk = '{"name":"Old","categoryId":1}';
     const chunks = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
-    const answers = parseAnswers(await exchange(port, [`${head}${chunks}`]));
-    const [{ status, head: answered } = { status: 0, head: '' }] = answers;
-    assert.equal(answers.length, 1);
-    assert.ok([201, 400].includes(status), answered);
-    assert.match(answered, /^connection: close$/im);
+    const responses = parseResponses(await exchange(port, [`${head}${chunks}`]));
+    const [{ status, head: responseHead } = { status: 0, head: '' }] = responses;
+    assert.equal(responses.length, 1);
+    assert.ok([201, 400].includes(status), responseHead);
+    assert.match(responseHead, /^connection: close$/im);
   });
 
   test('408 for a head that takes over 10 seconds, and for a request that takes over 15 seconds', async () => {
@@ -164,15 +164,15 @@ describe('Bytes on a raw socket', () => {
     const listBefore = (await service.send('/pets?limit=100')).text;
     const received = await Promise.all(drips.map((drip) => exchange(port, [drip])));
     for (const text of received) {
-      assert.deepEqual(parseAnswers(text).map(codeOf), ['request_timeout']);
+      assert.deepEqual(parseResponses(text).map(codeOf), ['request_timeout']);
     }
     assert.equal((await service.send('/pets?limit=100')).text, listBefore);
   });
 });
 
-/** The code of an Error response, after its body and headers were compared with what every Error has. */
-function codeOf({ status, head, body }: RawAnswer): string {
-  assert.ok(status >= 400, `${status} is no refusal: ${head}`);
+/** Asserts the headers and the body that every Error has, and returns its code. */
+function codeOf({ status, head, body }: RawResponse): string {
+  assert.ok(status >= 400, `${status} is not an error: ${head}`);
   assert.match(head, /^content-type: application\/json$/im);
   assert.match(head, /^cache-control: no-store$/im);
   const error = JSON.parse(body) as Record<string, unknown>;

@@ -1,5 +1,5 @@
-// Loaded before every test file. Tests keep their files in memory where the system offers it: the disk of a
-// shared machine may stall for longer than the 4 seconds after which the store refuses a write.
+// This file is loaded before every test file. It makes tests keep their files in memory if the system can: the
+// disk of a shared machine may stall for more than 4 seconds, and the store then refuses a write.
 
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 
@@ -19,7 +19,7 @@ function freeBytes(): number {
 // The processes of the test files inherit the variable from the runner, which has loaded this file too.
 if (!process.env[VARIABLE]?.startsWith(MEMORY_FOLDER) && freeBytes() >= FREE_BYTES_MIN) {
   const folder = mkdtempSync(`${MEMORY_FOLDER}/petstore-tests-`);
-  // As open as the system's own temporary folder: PostgreSQL runs as another user.
+  // The mode of the system's temporary folder, because PostgreSQL runs as another user.
   chmodSync(folder, 0o1777);
   process.env[VARIABLE] = folder;
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

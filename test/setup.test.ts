@@ -1,4 +1,4 @@
-// What `npm start` and `npm test` do before anything else, in a small project with an npm of its own.
+// The setup that `npm start` and `npm test` run first, in a small project with a fake npm.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -25,14 +25,14 @@ const RUNTIME: Path[] = ['node_modules/needed', 'node_modules/node-here'];
 const DEVELOPMENT: Path[] = [...RUNTIME, 'node_modules/tool'];
 
 const GOOD_NODE = '#!/bin/sh\necho v26.0.0\n';
-const LOADER_WORDS =
+const LOADER_MESSAGE =
   'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file';
-const NODE_WITHOUT_LIBRARY = `#!/bin/sh\necho "${LOADER_WORDS}" >&2\nexit 127\n`;
+const NODE_WITHOUT_LIBRARY = `#!/bin/sh\necho "${LOADER_MESSAGE}" >&2\nexit 127\n`;
 const NODE_WITHOUT_LOADER = '#!/lib/no-such-loader\n';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
-/** A project whose lock file names PACKAGES, with some of them installed as npm notes it. */
+/** A project whose lock file names PACKAGES, of which some are installed and recorded as npm records them. */
 function newProject(t: TestContext, installed: Path[]) {
   const root = temporaryFolder(t);
   const inRoot = (path: string) => join(root, path);
@@ -68,7 +68,7 @@ function newProject(t: TestContext, installed: Path[]) {
   };
 }
 
-/** Runs a script by a Node.js that takes itself for one of the given versions. */
+/** Runs a script with a Node.js that reports the given versions. */
 function runAs(versions: object, script: string, args: string[], path = '') {
   const pretend = `data:text/javascript,for (const [name, value] of Object.entries(${JSON.stringify(versions)})) Object.defineProperty(process.versions, name, { value })`;
   const { status, stderr } = spawnSync(process.execPath, ['--import', pretend, script, ...args], {
@@ -122,7 +122,7 @@ describe('Setup', options, () => {
     ['the C library is not glibc', NODE_WITHOUT_LOADER, /glibc.*Alpine Linux.*not supported/],
   ];
   for (const [what, node, line] of unusable) {
-    test(`if ${what}, the setup prints one line that says what to do, until it is done`, (t) => {
+    test(`if ${what}, the setup prints one line that says what to do, and succeeds after that was done`, (t) => {
       const project = newProject(t, RUNTIME);
       project.putNode(node);
       for (const time of ['first', 'second']) {
@@ -130,7 +130,7 @@ describe('Setup', options, () => {
         assert.match(stderr, /^[^\n]+\n$/);
         assert.match(stderr, line);
         assert.equal(status, 1, time);
-        // npm would run the next script with it.
+        // npm would run the next script with this file.
         assert.equal(existsSync(project.inRoot('node_modules/.bin/node')), false);
       }
       writeFileSync(project.inRoot('node_modules/.bin/node-set-aside'), GOOD_NODE);
@@ -152,7 +152,7 @@ describe('Setup', options, () => {
     });
   }
 
-  test('Node.js below 26 is refused in one line that names both versions, where no other is installed', (t) => {
+  test('Node.js below 26 is refused in one line that names both versions, if no other is installed', (t) => {
     const project = newProject(t, []);
     const { status, stderr } = project.run('bin/petstore.js', ['--version'], '25.9.0');
     assert.match(stderr, /^petstore: Node\.js 25\.9\.0 .*\b26 or later[^\n]*\n$/);
@@ -183,7 +183,7 @@ describe('Setup', options, () => {
     assert.match(read('docs/operations.md'), new RegExp(`^ExecStart=\\S+ ${flags} `, 'm'));
   });
 
-  test("where the machine's own Node.js is new enough, it takes the place of one that does not run", (t) => {
+  test("if the installed Node.js does not run, the machine's own is used if it is new enough", (t) => {
     const project = newProject(t, RUNTIME);
     project.putNode(NODE_WITHOUT_LOADER);
     assert.equal(project.run('scripts/setup.js', ['runtime'], '26.0.0').status, 0);

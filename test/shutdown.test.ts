@@ -1,4 +1,4 @@
-// How the service ends: what is in flight is answered, nothing hangs.
+// How the service stops: requests in flight get their responses, and the process ends in time.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { exchange, parseAnswers } from './raw-socket.ts';
+import { exchange, parseResponses } from './raw-socket.ts';
 import { serve, temporaryFolder, type Running } from './test-process.ts';
 
 const EXIT_MS_MAX = 10_000;
@@ -39,15 +39,15 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       socket.on('close', resolve);
     });
     socket.write(headOf(key, body.length) + body.slice(0, 10));
-    // The head must have been read before the signal arrives; a round trip on another connection is after it.
+    // The service must read the head before the signal. After a round trip on another connection it has.
     await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
     kill(signal);
     await refusesConnections(port);
     socket.write(body.slice(10));
     await closed;
-    const [answer] = parseAnswers(received);
-    assert.equal(answer?.status, 201);
-    assert.match(answer?.head ?? '', /^connection: close$/im);
+    const [response] = parseResponses(received);
+    assert.equal(response?.status, 201);
+    assert.match(response?.head ?? '', /^connection: close$/im);
     assert.equal(await ended, 0);
   });
 }
@@ -68,7 +68,7 @@ test('SIGTERM with clients that hang stops the service within 10 seconds with ex
   for (const socket of hanging) socket.destroy();
 });
 
-// In a process of its own: the test runner would catch what ends a service that runs inside it.
+// The service runs in its own process, because the test runner would catch an error that ends it.
 test('a client that resets its CONNECT does not stop the service', async (t) => {
   const { port, kill, ended } = await serveIn(t);
   for (let round = 0; round < 5; round += 1) {
@@ -81,7 +81,7 @@ test('a client that resets its CONNECT does not stop the service', async (t) => 
     });
   }
   const livez = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
-  assert.equal(parseAnswers(await exchange(port, [livez]))[0]?.status, 200);
+  assert.equal(parseResponses(await exchange(port, [livez]))[0]?.status, 200);
   kill('SIGTERM');
   assert.equal(await ended, 0);
 });
@@ -92,7 +92,7 @@ test('SIGTERM during the start stops the service with exit code 0', async (t) =>
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));
   const ended = once(child, 'exit');
-  // The folder is made when the store is opened, which is before the port is.
+  // The folder is created when the store is opened, before the service listens.
   while (!existsSync(join(data, 'production'))) await sleep(1);
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
@@ -103,8 +103,10 @@ test('the service stops even if nobody reads its log', async (t) => {
   stopReading();
   const one = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${'x'.repeat(128)}\r\n\r\n`;
   for (let round = 0; round < 20; round += 1) {
-    const answers = parseAnswers(await exchange(port, [one.repeat(200)], { answersMax: 200 }));
-    assert.equal(answers.length, 200, 'requests are served all the same');
+    const responses = parseResponses(
+      await exchange(port, [one.repeat(200)], { responsesMax: 200 }),
+    );
+    assert.equal(responses.length, 200, 'every request must get its response');
   }
   const startedMs = performance.now();
   kill('SIGTERM');
@@ -127,7 +129,7 @@ test('a second signal stops the service at once', async (t) => {
   socket.destroy();
 });
 
-/** Resolves once the port takes no more connections. */
+/** Resolves when the port accepts no more connections. */
 async function refusesConnections(port: number): Promise<void> {
   const isOpen = () =>
     new Promise<boolean>((resolve) => {

@@ -1,4 +1,4 @@
-// The whole interface, end to end over a real socket, on the embedded store.
+// The whole interface, end to end over a real socket, on SQLite.
 
 import { accessContract } from './contract/access.ts';
 import { conformanceContract } from './contract/conformance.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A command that takes longer hangs; its exit code is then no number. */
+/** A command that takes longer is killed, and its exit code is then null. */
 const RUN_MS_MAX = 60_000;
 const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
@@ -19,20 +19,20 @@ export interface Finished {
 export interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
-  /** Where standard output goes instead of into `Finished`: an open file. */
+  /** An open file for standard output. `Finished` then has none. */
   stdout?: number;
 }
 
 function start(args: readonly string[], { env = {}, cwd, stdout }: RunOptions): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    // Nothing of this process's own settings may leak into the one under test.
+    // The process under test must not inherit settings of this one.
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
   });
 }
 
-/** Runs a command to its end, as a shell would. */
+/** Runs a command and waits for its end. */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const child = start(args, options);
   const overdue = setTimeout(() => child.kill('SIGKILL'), RUN_MS_MAX);
@@ -47,17 +47,17 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 export interface Running {
   pid: number;
   baseUrl: string;
-  /** The key that was printed, or '' when none was. */
+  /** The key that was printed, or '' if none was. */
   key: string;
   stderr: () => string;
-  /** Leaves what it writes to standard error from now on in the pipe. */
+  /** Stops reading standard error, so that the pipe fills up. */
   stopReading: () => void;
   kill: (signal: NodeJS.Signals) => void;
   /** The exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
-/** Runs `petstore serve` and waits for its ready line; it does not outlive its test. */
+/** Runs `petstore serve` and waits until it has started. It is killed at the end of the test. */
 export async function serve(
   t: TestContext,
   flags: readonly string[],
@@ -74,7 +74,7 @@ export async function serve(
       stderr += chunk.toString();
       if (/"msg":"started"/.test(stderr)) resolve();
     });
-    void ended.then(() => reject(new Error(`ended before it was ready: ${stderr}`)));
+    void ended.then(() => reject(new Error(`the service ended before it was ready: ${stderr}`)));
   });
   return {
     pid: child.pid ?? 0,
@@ -87,7 +87,7 @@ export async function serve(
   };
 }
 
-/** A folder that is gone when its test is over. */
+/** Creates a folder that is removed at the end of the test. */
 export function temporaryFolder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'petstore-test-'));
   t.after(() => rmSync(path, { recursive: true, force: true }));

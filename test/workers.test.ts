@@ -1,4 +1,4 @@
-// Several processes behind one listener.
+// Several worker processes on one port.
 
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
@@ -18,15 +18,15 @@ function workersOf({ pid }: Running): number[] {
   return pids.map(Number);
 }
 
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + REPLACED_MS_MAX;
-  while (!(await isSo())) {
+  while (!(await isTrue())) {
     assert.ok(performance.now() < deadlineMs, what);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-/** One request on a kept-alive connection; anything but an answer is a failure. */
+/** Sends one request on a keep-alive connection. A connection without a response is a failure. */
 function get(url: string, key: string, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -52,9 +52,9 @@ test('workers share one address, one first key and one store; SIGTERM stops them
     const created = await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body });
     assert.equal(created.status, 201);
     const found = await send(`${service.baseUrl}/pets/${index}`, { headers });
-    assert.equal(found.text, created.text, 'whichever worker answers, it knows');
+    assert.equal(found.text, created.text, 'every worker must know the animal');
     const page = await send(`${service.baseUrl}/pets?limit=100`, { headers });
-    assert.equal((page.json() as unknown[]).length, index, 'no page is stale');
+    assert.equal((page.json() as unknown[]).length, index, 'no page may be stale');
   }
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0);
@@ -65,9 +65,9 @@ test('a worker that dies is replaced, and the others keep serving', async (t) =>
   const headers = { authorization: `Bearer ${service.key}` };
   const [victim = 0] = workersOf(service);
   process.kill(victim, 'SIGKILL');
-  await until('the worker is gone', () => !workersOf(service).includes(victim));
+  await until('the killed worker must be gone', () => !workersOf(service).includes(victim));
   assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
-  await until('another one is there', () => workersOf(service).length === WORKERS);
+  await until('another worker must have replaced it', () => workersOf(service).length === WORKERS);
   assert.match(service.stderr(), /"msg":"a worker died"/);
 });
 
@@ -89,7 +89,9 @@ test('SIGHUP replaces all workers one by one without a failed request', async (t
   };
   const clients = Array.from({ length: CONNECTIONS }, client);
   service.kill('SIGHUP');
-  await until('all are replaced', () => /all workers were replaced/.test(service.stderr()));
+  await until('all workers must be replaced', () =>
+    /all workers were replaced/.test(service.stderr()),
+  );
   load.isOver = true;
   await Promise.all(clients);
   assert.deepEqual([...statuses.keys()], [200], JSON.stringify([...statuses]));
@@ -120,10 +122,10 @@ test('a revoked key is refused by every worker within 5 seconds', async (t) => {
   const made = await run(['keys', 'create', '--name', 'shop', '--data', data]);
   const headers = { authorization: `Bearer ${made.stdout.trim()}` };
   const statusesNow = async () => {
-    const answers = Array.from({ length: 4 * WORKERS }, () =>
+    const responses = Array.from({ length: 4 * WORKERS }, () =>
       send(`${service.baseUrl}/pets`, { headers }),
     );
-    return new Set((await Promise.all(answers)).map(({ status }) => status));
+    return new Set((await Promise.all(responses)).map(({ status }) => status));
   };
   assert.deepEqual([...(await statusesNow())], [200]);
   const id =
@@ -184,13 +186,15 @@ test('counters do not decrease when a worker is killed or replaced', async (t) =
   assert.equal(await petsCreated(service), 20);
   const [victim = 0] = workersOf(service);
   process.kill(victim, 'SIGKILL');
-  await until('the worker is gone', () => !workersOf(service).includes(victim));
+  await until('the killed worker must be gone', () => !workersOf(service).includes(victim));
   assert.equal(await petsCreated(service), 20);
-  await until('another one is there', () => workersOf(service).length === 2);
+  await until('another worker must have replaced it', () => workersOf(service).length === 2);
   await createPets(service, 5);
   service.kill('SIGHUP');
-  await until('all are replaced', () => /all workers were replaced/.test(service.stderr()));
-  await until('all are counted', async () => (await petsCreated(service)) === 25);
+  await until('all workers must be replaced', () =>
+    /all workers were replaced/.test(service.stderr()),
+  );
+  await until('all animals must be counted', async () => (await petsCreated(service)) === 25);
 });
 
 test('/metrics does not wait for a worker that is starting', async (t) => {
@@ -198,7 +202,7 @@ test('/metrics does not wait for a worker that is starting', async (t) => {
   const service = await serve(t, flags);
   await createPets(service, 4);
   service.kill('SIGHUP');
-  await until('one is starting', () => workersOf(service).length === 3);
+  await until('a new worker must be starting', () => workersOf(service).length === 3);
   assert.equal(await petsCreated(service), 4);
 });
 
@@ -223,7 +227,7 @@ async function petsCreated(service: Running): Promise<number> {
 test('SIGTERM while workers are being replaced stops them all, including the new one', async (t) => {
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', '2']);
   service.kill('SIGHUP');
-  await until('one is being started', () => workersOf(service).length === 3);
+  await until('a new worker must be starting', () => workersOf(service).length === 3);
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0);
 });

@@ -24,7 +24,7 @@ export function createPetContract(storage: TestStorage): void {
     let service: TestService;
     const post = (body: string | Buffer, sent: Sent = {}) =>
       service.send('/pets', { method: 'POST', body, ...sent });
-    /** How many animals there are; ids start at 1, so the next id tells. */
+    /** The number of stored animals. */
     const count = async () => {
       let found = 0;
       for (let next: string | undefined = '/pets?limit=100'; next !== undefined;) {

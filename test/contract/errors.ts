@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import type { Received } from '../test-service.ts';
 
-/** Asserts that an answer is the Error with this code: three fields, no fourth, and its status. */
+/** Asserts that a response has the Error body with this code, exactly three fields, and the right status. */
 export function assertError(received: Received, code: ErrorCode, message?: RegExp): void {
   assert.equal(received.headers['content-type'], 'application/json', received.text);
   const body = received.json() as Record<string, unknown>;
@@ -13,5 +13,5 @@ export function assertError(received: Received, code: ErrorCode, message?: RegEx
   assert.equal(typeof body['message'], 'string');
   if (message !== undefined) assert.match(String(body['message']), message);
   assert.equal(received.headers['cache-control'], 'no-store');
-  assert.ok(received.headers['x-request-id'], 'every answer names its request');
+  assert.ok(received.headers['x-request-id'], 'every response has an X-Request-Id');
 }

@@ -19,15 +19,15 @@ export function getPetContract(storage: TestStorage): void {
     });
     after(() => service.close());
 
-    const assertDeprecated = (answer: Received) => {
-      assert.equal(answer.headers['deprecation'], '@1794614400');
-      assert.equal(answer.headers['sunset'], 'Thu, 05 Dec 2030 00:00:00 GMT');
+    const assertDeprecated = (response: Received) => {
+      assert.equal(response.headers['deprecation'], '@1794614400');
+      assert.equal(response.headers['sunset'], 'Thu, 05 Dec 2030 00:00:00 GMT');
       const site = service.baseUrl.replace('/v1', '');
-      assert.deepEqual(linksOf(answer), {
+      assert.deepEqual(linksOf(response), {
         'successor-version': `${service.baseUrl}/pets`,
         deprecation: `${site}/docs/deprecations`,
       });
-      assert.match(String(answer.headers.link), /rel="deprecation"; type="text\/html"/);
+      assert.match(String(response.headers.link), /rel="deprecation"; type="text\/html"/);
     };
 
     test('200 with the animal and the deprecation headers', async () => {

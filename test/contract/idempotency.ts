@@ -44,10 +44,10 @@ export function idempotencyContract(storage: TestStorage): void {
     });
 
     test('concurrent creates with the same key store one animal', async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => post('order-3')));
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
-      assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
-      const originals = answers.filter(
+      const responses = await Promise.all(Array.from({ length: 20 }, () => post('order-3')));
+      assert.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
+      assert.equal(new Set(responses.map(({ text }) => text)).size, 1);
+      const originals = responses.filter(
         ({ headers }) => headers['idempotency-replayed'] === undefined,
       );
       assert.equal(originals.length, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newCursor } from '../../src/domain/page.ts';
-import { exchange, parseAnswers } from '../raw-socket.ts';
+import { exchange, parseResponses } from '../raw-socket.ts';
 import {
   linksOf,
   startTestService,
@@ -90,17 +90,17 @@ export function listPetsContract(storage: TestStorage): void {
       const { ids } = await walk(service, '/pets?limit=7');
       walking.isDone = true;
       const created = await creating;
-      assert.equal(new Set(ids).size, ids.length, 'none twice');
+      assert.equal(new Set(ids).size, ids.length, 'no animal may be read twice');
       assert.ok(created.length > 0);
-      const met = new Set(ids);
+      const seen = new Set(ids);
       assert.ok(
-        idsBefore.every((id) => met.has(id)),
-        'none of the earlier ones missed',
+        idsBefore.every((id) => seen.has(id)),
+        'every earlier animal must be read',
       );
       const reached = ids.at(-1) ?? 0;
       assert.ok(
-        created.every((id) => id > reached || met.has(id)),
-        'none passed by on the way',
+        created.every((id) => id > reached || seen.has(id)),
+        'every new animal with a lower id must be read too',
       );
     });
 
@@ -207,7 +207,7 @@ export function listPetsContract(storage: TestStorage): void {
     test('a request target in absolute form, as proxies send it, returns the page', async () => {
       const { port } = new URL(service.baseUrl);
       const head = `Host: pets.example\r\nAuthorization: Bearer ${service.key}\r\nConnection: close\r\n`;
-      const [absolute] = parseAnswers(
+      const [absolute] = parseResponses(
         await exchange(Number(port), [
           `GET http://pets.example/v1/pets?limit=1 HTTP/1.1\r\n${head}\r\n`,
         ]),
@@ -233,7 +233,7 @@ function idsOf(page: Received): number[] {
   return (page.json() as PetJson[]).map(({ id }) => id);
 }
 
-/** Follows `next` from a first page to the end. */
+/** Follows the `next` links from a first page to the end. */
 async function walk(
   service: TestService,
   path: string,
