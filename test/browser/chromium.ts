@@ -5,29 +5,31 @@ import { delimiter, join } from 'node:path';
 import { processVariables } from '../../src/config.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const PLACES = [
+const FIXED_PATHS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
 const INSTALL_TIMEOUT_MS = 200_000;
 
 /**
- * The browser of this machine. Where there is none, a root on Debian gets one from the system's own
- * packages; everybody else is told how to. A missing browser is a failure, not a skipped test.
+ * Finds the browser of this machine. On Debian, if there is none and the user is root, the package of the system
+ * is installed. Otherwise the error says what to install, because a missing browser must not skip a test.
  */
 export function findChromium(): string {
   const given = processVariables['CHROMIUM_PATH'];
   if (given !== undefined && given !== '') {
     if (isProgram(given)) return given;
-    throw new Error(`CHROMIUM_PATH is ${given}, and there is no program there.`);
+    throw new Error(
+      `CHROMIUM_PATH is ${given}, which is not a program: it must be the path of Chromium or Chrome.`,
+    );
   }
   if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) installWhereMissing();
   const folders = (processVariables['PATH'] ?? '').split(delimiter);
   const candidates = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
-  const found = [...candidates, ...PLACES].find(isProgram);
+  const found = [...candidates, ...FIXED_PATHS].find(isProgram);
   if (found !== undefined) return found;
   throw new Error(
-    'No Chromium on this machine: install chromium or google-chrome, or name one in CHROMIUM_PATH.',
+    'There is no Chromium on this machine: install chromium or google-chrome, or set CHROMIUM_PATH.',
   );
 }
 
@@ -41,8 +43,8 @@ function isProgram(file: string): boolean {
 }
 
 /**
- * Several test files may start at once. Each waits here for the one that installs, because a program
- * is on the disk before the libraries it needs.
+ * Several test files may start at once. Each waits until the installation of another is complete, because the
+ * program is on the disk before the libraries that it needs.
  */
 function installWhereMissing(): void {
   const isThere = NAMES.map((name) => `command -v ${name}`).join(' || ');

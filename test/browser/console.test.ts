@@ -31,7 +31,7 @@ async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
 }
 
-test('the first visit asks for a key, is usable, and is under 60 KB with all its headers', async (t) => {
+test('console › the first visit asks for a key, is accessible, and loads less than 60 KiB including headers', async (t) => {
   const stage = await Stage.open(t);
   const { page, context } = await visit(t, stage);
   const network = await context.newCDPSession(page);
@@ -52,7 +52,7 @@ test('the first visit asks for a key, is usable, and is under 60 KB with all its
   assert.ok(bytes > 10_000 && bytes < FIRST_VIEW_BYTES_MAX, `${bytes} bytes`);
 });
 
-test('every module of the console is preloaded, so that none waits for another', async (t) => {
+test('console › every module is preloaded, so that none waits for another', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage);
   await page.getByLabel('API key').waitFor();
@@ -65,7 +65,7 @@ test('every module of the console is preloaded, so that none waits for another',
   assert.deepEqual([...new Set(loaded)], preloaded);
 });
 
-test('a wrong key is refused beside its field, in the words of the service', async (t) => {
+test('console › the error for a wrong key is beside its field, with the message of the service', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: 'pet_live_wrong' });
   await page.getByText('The API key is malformed; was it copied completely?').waitFor();
@@ -80,7 +80,7 @@ test('a wrong key is refused beside its field, in the words of the service', asy
   await keepPicture(page, 'empty');
 });
 
-test('the key survives a reload, is in no address, and is forgotten on request', async (t) => {
+test('console › the key survives a reload, is in no URL, and is deleted by "Forget key"', async (t) => {
   const stage = await Stage.open(t, { pets: animals(1) });
   const { page, context } = await visit(t, stage);
   const addresses: string[] = [];
@@ -99,7 +99,7 @@ test('the key survives a reload, is in no address, and is forgotten on request',
   await another.getByLabel('API key').waitFor();
 });
 
-test('three pages can be turned forward and back, in any size', async (t) => {
+test('console › Next and Previous move through three pages, with any page size', async (t) => {
   const stage = await Stage.open(t, { pets: animals(23) });
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
   await place(page, 'Page 1 · 20 animals');
@@ -124,7 +124,7 @@ test('three pages can be turned forward and back, in any size', async (t) => {
   await place(page, 'Page 1 · 23 animals');
 });
 
-test('the filter shows one status, with its label, and starts at the first page', async (t) => {
+test('console › the filter shows the animals of one status, from the first page', async (t) => {
   const pets = animals(33).filter(({ status }) => status !== 'sold');
   const stage = await Stage.open(t, { pets });
   const { page } = await visit(t, stage, { key: stage.key });
@@ -143,7 +143,7 @@ test('the filter shows one status, with its label, and starts at the first page'
   await place(page, 'Page 1 · 20 animals');
 });
 
-test('while a page is loading the console says so', async (t) => {
+test('console › a page that is loading is shown as loading', async (t) => {
   const stage = await Stage.open(t, { pets: animals(3) });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');
@@ -160,7 +160,7 @@ test('while a page is loading the console says so', async (t) => {
   await place(page, 'Page 1 · 1 animal');
 });
 
-test('an animal is added, told with its id, and marked in the list', async (t) => {
+test('console › an added animal is reported with its id and marked in the list', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
   await page.getByText('No animals yet').waitFor();
@@ -174,7 +174,7 @@ test('an animal is added, told with its id, and marked in the list', async (t) =
   await keepPicture(page, 'added');
 });
 
-test("an error stands beside the field it names, in the service's own words", async (t) => {
+test('console › an error of a field is beside that field, with the message of the service', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
   await page.getByText('No animals yet').waitFor();
@@ -197,7 +197,7 @@ test("an error stands beside the field it names, in the service's own words", as
   assert.equal((await stage.client().pets.list().page()).pets.length, 0);
 });
 
-test('a double click adds one animal, however soon the answer comes', async (t) => {
+test('console › a double click adds one animal, even if the response arrives before the second click', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();
@@ -215,7 +215,7 @@ test('a double click adds one animal, however soon the answer comes', async (t) 
   await page.getByText('Rex was added').waitFor();
   assert.equal(sent, 1);
 
-  // Here the answer is there before the second click, and the form is empty again.
+  // The response arrives before the second click, and the form is empty again.
   await fillAnimal(page, 'Mimi', '7');
   await addButton(page).click();
   await page.getByText('Mimi was added').waitFor();
@@ -226,12 +226,12 @@ test('a double click adds one animal, however soon the answer comes', async (t) 
   assert.equal((await stage.client().pets.list().page()).pets.length, 2);
 });
 
-test('an answer that is lost after the animal was stored does not make a second one', async (t) => {
+test('console › if the response to a create is lost, trying again stores no second animal', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();
   const sent: (string | undefined)[] = [];
-  // More answers are lost than the client library tries, so that the person has to press again.
+  // More responses are lost than the client library retries, so the user must press the button again.
   await page.route('**/v1/pets', async (route) => {
     if (route.request().method() !== 'POST') return route.continue();
     sent.push(route.request().headers()['idempotency-key']);
@@ -248,7 +248,7 @@ test('an answer that is lost after the animal was stored does not make a second 
   await place(page, 'Page 1 · 1 animal');
 });
 
-test('names are text, whatever they look like', async (t) => {
+test('console › names are shown as text, also if they look like markup or code', async (t) => {
   const hostile = [
     '<img src=x onerror=alert(1)>',
     '</td></table><script>alert(2)</script>',
@@ -276,7 +276,7 @@ test('names are text, whatever they look like', async (t) => {
   await keepPicture(page, 'hostile-360');
 });
 
-test('int64 is shown to the last digit', async (t) => {
+test('console › int64 values are shown with all digits', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();
@@ -290,13 +290,13 @@ test('int64 is shown to the last digit', async (t) => {
   await page.getByText('category 9223372036854775807').waitFor();
 });
 
-test('the lookup says that it goes away on 5 December 2030, and tells what is not there', async (t) => {
+test('console › the lookup shows its removal date, 5 December 2030, and says if no animal has the id', async (t) => {
   const stage = await Stage.open(t, { pets: animals(1) });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');
   const card = page.locator('section', { hasText: 'Look up by id' });
   assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
-  for (const [id, told] of [
+  for (const [id, shown] of [
     ['1', 'Animal 1'],
     ['2', 'No animal has this id.'],
     ['9223372036854775807', 'No animal has this id.'],
@@ -304,12 +304,12 @@ test('the lookup says that it goes away on 5 December 2030, and tells what is no
   ] as const) {
     await page.getByLabel('Id', { exact: true }).fill(id);
     await page.getByRole('button', { name: 'Look up' }).click();
-    await card.getByText(told).waitFor();
+    await card.getByText(shown).waitFor();
   }
   await assertAccessible(page);
 });
 
-test('every view can be copied as a command, without the key in it', async (t) => {
+test('console › every view can be copied as a curl command that does not contain the key', async (t) => {
   const stage = await Stage.open(t, { pets: animals(3) });
   const { page, context } = await visit(t, stage, { key: stage.key });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -333,7 +333,7 @@ test('every view can be copied as a command, without the key in it', async (t) =
   assert.equal((await page.content()).includes(stage.key), false);
 });
 
-test('the keyboard alone is enough, and always shows where it is', async (t) => {
+test('console › everything can be done with the keyboard, and the focus is always visible', async (t) => {
   const stage = await Stage.open(t, { pets: animals(25) });
   const { page } = await visit(t, stage, { viewport: WIDE });
   const { keyboard } = page;
@@ -380,7 +380,7 @@ test('the keyboard alone is enough, and always shows where it is', async (t) => 
   await page.locator('.found', { hasText: 'Pending' }).waitFor();
 });
 
-test('phone and wide screen, light and dark, have everything in view and readable', async (t) => {
+test('console › no page scrolls sideways and all are accessible, on a phone and a wide screen, light and dark', async (t) => {
   const stage = await Stage.open(t, { pets: animals(4) });
   const { page } = await visit(t, stage);
   const assertEverywhere = async (state: string): Promise<void> => {

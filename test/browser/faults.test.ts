@@ -17,7 +17,7 @@ async function assertRexIsStillTyped(page: Page): Promise<void> {
   assert.equal(await page.getByLabel('Category id').inputValue(), '9223372036854775807');
 }
 
-test('a service that is gone is told, and when it is back nothing typed is lost', async (t) => {
+test('console › a service that cannot be reached is reported, and the form keeps its values until it is back', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');
@@ -39,7 +39,7 @@ test('a service that is gone is told, and when it is back nothing typed is lost'
   await place(page, 'Page 1 · 4 animals');
 });
 
-test('401: a key that no longer works is asked for again, and the form is as it was', async (t) => {
+test('console › 401: a key that is no longer valid is asked for again, and the form keeps its values', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');
@@ -58,7 +58,7 @@ test('401: a key that no longer works is asked for again, and the form is as it 
   await page.getByText('Rex was added with the id 1.').waitFor();
 });
 
-test('403: a key that may only read says so, and another one can be used', async (t) => {
+test('console › 403: a create with a read-only key is refused, and another key can be used', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: await stage.newKey('pets:read') });
   await place(page, 'Page 1 · 3 animals');
@@ -74,7 +74,7 @@ test('403: a key that may only read says so, and another one can be used', async
   await page.getByText('Rex was added with the id 4.').waitFor();
 });
 
-test('403: a key that may only write still adds', async (t) => {
+test('console › 403: a write-only key can add animals', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: await stage.newKey('pets:write') });
   await page.locator('#list-message', { hasText: 'lacks the scope pets:read' }).waitFor();
@@ -82,7 +82,7 @@ test('403: a key that may only write still adds', async (t) => {
   await page.getByText('Rex was added with the id 1.').waitFor();
 });
 
-test('429: too many requests are told with the time to wait, and the form is as it was', async (t) => {
+test('console › 429: the time to wait is shown, and the form keeps its values', async (t) => {
   const stage = await Stage.open(t, { flags: ['--rate-limit', '1/60s'] });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');
@@ -93,7 +93,7 @@ test('429: too many requests are told with the time to wait, and the form is as 
   await keepPicture(page, 'too-many-requests');
 });
 
-test('503: a busy service is told, and trying again mends it', async (t) => {
+test('console › 503: a busy service is reported, and "Try again" repeats the request', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');
@@ -117,7 +117,7 @@ test('503: a busy service is told, and trying again mends it', async (t) => {
   await page.getByText('Rex was added with the id 4.').waitFor();
 });
 
-test('an answer that is not one of the service is told as a fault, not shown', async (t) => {
+test('console › a response that is not from the service is reported as a failure and not shown', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Page 1');

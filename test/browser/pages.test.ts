@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertAccessible, keepPicture, Stage, visit } from './stage.ts';
 
-/** What the component of the reference draws is not ours to mend; its colours are, and are checked. */
+/** Parts of Swagger UI that this project cannot correct. All others are checked, with the colours it sets. */
 const COMPONENT = ['.opblock-summary-control', '#servers'];
 
-test('the page on deprecations is readable, wide and narrow, light and dark', async (t) => {
+test('/docs/deprecations is accessible, wide and narrow, light and dark', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { path: '/docs/deprecations' });
   await page.getByText('5 December 2030').first().waitFor();
@@ -21,9 +21,9 @@ test('the page on deprecations is readable, wide and narrow, light and dark', as
   await page.getByLabel('API key').waitFor();
 });
 
-test('the reference shows the three operations, one as deprecated, light and dark', async (t) => {
+test('/docs shows the three operations, one as deprecated, light and dark', async (t) => {
   const stage = await Stage.open(t);
-  // axe itself sets inline styles here; that the page does not is seen by the tests below.
+  // axe sets inline styles, which the policy of the page forbids. The tests below run with the policy.
   const { page } = await visit(t, stage, { path: '/docs', bypassCSP: true });
   await page.getByText('List all animals', { exact: true }).waitFor();
   await page.getByText('Add an animal', { exact: true }).waitFor();
@@ -35,7 +35,7 @@ test('the reference shows the three operations, one as deprecated, light and dar
   }
 });
 
-test('an operation can be tried with a pasted key, exact to the last digit', async (t) => {
+test('/docs: an operation can be tried with a pasted key, and int64 values keep all digits', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { path: '/docs' });
   await page.getByRole('button', { name: 'Authorize' }).click();
@@ -45,15 +45,15 @@ test('an operation can be tried with a pasted key, exact to the last digit', asy
   await page.getByText('Add an animal', { exact: true }).click();
   await page.locator('textarea').fill('{"name":"Rex","categoryId":9223372036854775807}');
   await page.getByRole('button', { name: 'Execute' }).click();
-  const answer = page.locator('.live-responses-table .highlight-code').first();
-  await answer.getByText('9223372036854775807').waitFor();
+  const response = page.locator('.live-responses-table .highlight-code').first();
+  await response.getByText('9223372036854775807').waitFor();
   await keepPicture(page, 'reference-tried');
   const [pet] = (await stage.client().pets.list().page()).pets;
   assert.equal(pet?.categoryId, 9223372036854775807n);
   assert.match((await page.locator('.curl-command').textContent()) ?? '', /Bearer <API_KEY>/);
 });
 
-test('the key of the console is at hand in the reference of the same tab', async (t) => {
+test('/docs uses the key that was entered in the console of the same tab', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();

@@ -23,10 +23,10 @@ const AXE_SOURCE = readFileSync(
   createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
   'utf8',
 );
-/** The machine may be busy; a test never fails for being slow before this. */
+/** The machine may be busy, so an action has much time. */
 const ACTION_TIMEOUT_MS = 30_000;
 
-/** Keeps the browser off the network: it is to load the pages of this machine and nothing else. */
+/** Prevents the browser from using the network: it may load only the pages of this machine. */
 const BROWSER_FLAGS = [
   '--disable-gpu',
   '--disable-quic',
@@ -49,7 +49,7 @@ export class Stage {
   readonly #folder = mkdtempSync(join(tmpdir(), 'petstore-browser-'));
   readonly #flags: string[];
   #service: Service | undefined;
-  /** The folder below it changes when the store does. */
+  /** The name of the data folder; another name means another store. */
   #store = 'first';
   key = '';
   site = '';
@@ -74,7 +74,7 @@ export class Stage {
     return new PetStore({ baseUrl: `${this.site}/v1`, apiKey: key, warn: () => undefined });
   }
 
-  /** Starts the service, after the first time on the same port. */
+  /** Starts the service. A later start uses the same port as the first. */
   async start(): Promise<void> {
     const port = this.site === '' ? '0' : new URL(this.site).port;
     const fixed = ['--port', port, '--admin-port', 'off', '--data', this.data, '--log', 'silent'];
@@ -95,12 +95,12 @@ export class Stage {
     this.#service = undefined;
   }
 
-  /** From the next start on, the service has another store, to which no key of before belongs. */
+  /** From the next start, the service uses another store, which has none of the earlier keys. */
   changeStore(): void {
     this.#store = 'second';
   }
 
-  /** Makes a key as an operator would. */
+  /** Creates a key with the command that an operator would use. */
   async newKey(scopes: string): Promise<string> {
     let secret = '';
     const stdout = { write: (text: string) => (secret += text) };
@@ -119,11 +119,11 @@ export class Stage {
 export interface Visit {
   page: Page;
   context: BrowserContext;
-  /** Everything that must not happen: errors of scripts, refused policies, requests to elsewhere. */
+  /** What must not happen: script errors, violations of the policy, requests to other hosts. */
   incidents: string[];
 }
 
-/** Opens a page in a browser profile of its own. What must not happen on it fails the test at its end. */
+/** Opens a page in a new browser profile. An incident on the page fails the test at its end. */
 export async function visit(
   test: TestContext,
   stage: Stage,
@@ -140,7 +140,7 @@ export async function visit(
   page.on('pageerror', (error) => incidents.push(`script error: ${error.message}`));
   page.on('console', (message) => {
     const text = message.text();
-    // The browser itself notes each answer of 400 and above, and each lost connection.
+    // The browser itself logs each response of 400 and above, and each lost connection.
     if (text.startsWith('Failed to load resource')) return;
     if (message.type() === 'error' || /Content.Security.Policy/i.test(text)) incidents.push(text);
   });
@@ -169,9 +169,9 @@ interface AxeWindow {
   axe: { run: (context: object, options: object) => Promise<AxeResults> };
 }
 
-/** Fails for what axe-core finds serious or critical by the rules of WCAG 2.2 AA. */
+/** Fails if axe-core finds a serious or critical violation of WCAG 2.2 AA. */
 export async function assertAccessible(page: Page, exclude: string[] = []): Promise<void> {
-  // What is evaluated from here is not subject to the page's own policy.
+  // The policy of the page does not apply to code that is evaluated from here.
   await page.evaluate(`${AXE_SOURCE};undefined`);
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   const { violations } = await page.evaluate(
@@ -188,7 +188,7 @@ export async function assertAccessible(page: Page, exclude: string[] = []): Prom
   assert.deepEqual(serious, []);
 }
 
-/** Keeps a picture for people; artifacts/ is not part of the tree. */
+/** Saves a screenshot for people. artifacts/ is not part of the repository. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   mkdirSync(ARTIFACTS, { recursive: true });
   await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true });
