@@ -121,6 +121,7 @@ test('no request stays in flight when clients abort their bodies', async (t) => 
       const socket = connect(Number(port), '127.0.0.1', () => {
         socket.write(`${head.join('\r\n')}\r\n\r\n{"name":`, () => socket.destroy());
       });
+      socket.on('error', () => undefined);
       socket.on('close', () => resolve());
     });
   }

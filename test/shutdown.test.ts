@@ -35,6 +35,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const socket = connect(port, '127.0.0.1');
     let received = '';
     socket.on('data', (chunk) => (received += chunk.toString()));
+    // A reset must fail the assertion below, and not the whole test file.
+    socket.on('error', () => undefined);
     const closed = new Promise((resolve) => {
       socket.on('close', resolve);
     });
