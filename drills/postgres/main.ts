@@ -98,14 +98,14 @@ async function patroni(target: string, openTarget: OpenTarget): Promise<string[]
 async function markers(): Promise<string[]> {
   const server = await PostgresServer.start({ isDurable: true });
   try {
-    const { answered, givenUp, wrong } = await drillMarkers({ url: server.url(), queries });
-    line('markers', `${answered} responses, ${givenUp} given up`, `${wrong} wrong`);
+    const { responses, givenUp, wrong } = await drillMarkers({ url: server.url(), queries });
+    line('markers', `${responses} responses, ${givenUp} given up`, `${wrong} wrong`);
     const control = await drillMarkers({
       url: server.url(),
       queries: Math.min(queries, 20_000),
       open: openMixedUp,
     });
-    line('control', `${control.answered} responses`, `${control.wrong} wrong`);
+    line('control', `${control.responses} responses`, `${control.wrong} wrong`);
     return [
       ...(wrong === 0 ? [] : [`${wrong} rows reached the wrong caller`]),
       ...(control.wrong > 0

@@ -23,7 +23,7 @@ const LATE: Statement = { name: 'late', text: 'SELECT $1::bigint, pg_sleep(0.03)
 
 export interface MarkersReport {
   queries: number;
-  answered: number;
+  responses: number;
   givenUp: number;
   wrong: number;
 }
@@ -36,7 +36,7 @@ export async function drillMarkers(options: {
 }): Promise<MarkersReport> {
   const open = options.open ?? openReal;
   const pool = new Pool(() => open(options.url), CONNECTIONS);
-  const report = { queries: options.queries, answered: 0, givenUp: 0, wrong: 0 };
+  const report = { queries: options.queries, responses: 0, givenUp: 0, wrong: 0 };
   let next = 0n;
   const caller = async () => {
     while (next < options.queries) {
@@ -44,7 +44,7 @@ export async function drillMarkers(options: {
       const marker = next;
       try {
         const [row] = await select(pool, marker);
-        report.answered += 1;
+        report.responses += 1;
         if (row?.[0] !== marker) report.wrong += 1;
       } catch {
         report.givenUp += 1;
