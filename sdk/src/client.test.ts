@@ -28,19 +28,19 @@ async function all(pets: AsyncIterable<Pet>): Promise<Pet[]> {
   return found;
 }
 
-test('the iterator walks 1,000 animals over their pages, each once and in order', async () => {
+test('the iterator reads 1,000 animals page by page, each once and in order', async () => {
   stock(1000);
   assert.deepEqual(await all(newClient().pets.list({ limit: 70 })), server.pets);
   assert.equal(server.requests.length, Math.ceil(1000 / 70));
 });
 
-test('the iterator walks on when answers are lost between pages', async () => {
+test('the iterator continues when responses are lost between pages', async () => {
   stock(100);
   server.fault = ({ number }) => (number % 2 === 0 ? 'cut_short' : undefined);
   assert.deepEqual(await all(newClient().pets.list({ limit: 10 })), server.pets);
 });
 
-test('the status filter holds on every page', async () => {
+test('the status filter applies to every page', async () => {
   stock(100);
   const sold = await all(newClient().pets.list({ status: 'sold', limit: 10 }));
   assert.deepEqual(
@@ -49,10 +49,47 @@ test('the status filter holds on every page', async () => {
   );
 });
 
-test('no further page is fetched once the reader stops', async () => {
+test('no further page is requested after the reader stops', async () => {
   stock(100);
   for await (const pet of newClient().pets.list({ limit: 10 })) if (pet.id === 15n) break;
   assert.equal(server.requests.length, 2);
+});
+
+test('await gives the first page, and for await all animals', async () => {
+  stock(25);
+  const list = newClient().pets.list({ limit: 10 });
+  assert.equal(server.requests.length, 0);
+  const first = await list;
+  assert.deepEqual(first, await list.page());
+  assert.deepEqual(first.pets, server.pets.slice(0, 10));
+  assert.deepEqual(await all(list), server.pets);
+  await assert.rejects(async () => newClient({ apiKey: 'wrong' }).pets.list(), { status: 401 });
+});
+
+test('toArray returns at most max animals, and requests no page beyond them', async () => {
+  stock(25);
+  const list = newClient().pets.list({ limit: 10 });
+  assert.deepEqual(await list.toArray({ max: 10 }), server.pets.slice(0, 10));
+  assert.equal(server.requests.length, 1);
+  assert.deepEqual(await list.toArray({ max: 11 }), server.pets.slice(0, 11));
+  assert.equal(server.requests.length, 3);
+  assert.deepEqual(await list.toArray({ max: 1000 }), server.pets);
+  for (const max of [0, -1, Number.NaN, Infinity]) {
+    await assert.rejects(list.toArray({ max }), { name: 'TypeError', message: /^max must be/ });
+  }
+});
+
+test('JSON.stringify writes the ids of a pet as numbers with all their digits', async () => {
+  const { pets } = newClient();
+  server.nextId = 2n ** 63n - 1n;
+  const pet = await pets.create({ name: 'Rex', categoryId: -(2n ** 63n) });
+  const text =
+    '{"id":9223372036854775807,"name":"Rex","categoryId":-9223372036854775808,"status":"available"}';
+  assert.equal(JSON.stringify(pet), text);
+  assert.equal(JSON.stringify(await pets.list()), `{"pets":[${text}]}`);
+  assert.equal(pet.id, 2n ** 63n - 1n);
+  assert.deepEqual(structuredClone(pet), { ...pet });
+  assert.deepEqual(Object.keys(pet), ['id', 'name', 'categoryId', 'status']);
 });
 
 test('an empty store is an empty list', async () => {
@@ -60,7 +97,7 @@ test('an empty store is an empty list', async () => {
   assert.deepEqual(await newClient().pets.list().page(), { pets: [], nextCursor: undefined });
 });
 
-test('a console can page forward and back and choose how much a page holds', async () => {
+test('a console can page forward and back, with its own page size', async () => {
   stock(25);
   const list = newClient().pets.list({ limit: 10 });
   const cursors: (string | undefined)[] = [undefined];
@@ -107,7 +144,7 @@ test('int64 extremes are exact in both directions', async () => {
   }
 });
 
-test('a plain number is as good as a bigint, and a rounded one sends nothing', async () => {
+test('a number is accepted like a bigint, and a rounded number is not sent', async () => {
   const { pets } = newClient();
   assert.equal((await pets.create({ name: 'Rex', categoryId: 7, status: 'sold' })).categoryId, 7n);
   assert.equal((await pets.get(1)).status, 'sold');
@@ -116,14 +153,14 @@ test('a plain number is as good as a bigint, and a rounded one sends nothing', a
   assert.equal(server.requests.length, 2);
 });
 
-test('a name comes back exactly as it was given', async () => {
+test('a name is returned exactly as it was sent', async () => {
   const { pets } = newClient();
   for (const name of ['Zoë 🐕‍🦺', '"\\/\n\t\u2028\u0001', '123', '#1', "'x", '{"id":1}']) {
     assert.equal((await pets.create({ name, categoryId: 1 })).name, name);
   }
 });
 
-test('a create under a known key of the caller gives the first animal again', async () => {
+test('a create with an idempotency key that was used before returns the first animal', async () => {
   const { pets } = newClient();
   const options = { idempotencyKey: 'order "42" \\ line 1'.replaceAll(' ', '-') };
   const first = await pets.create({ name: 'Rex', categoryId: 7 }, options);
@@ -139,7 +176,7 @@ test('a create under a known key of the caller gives the first animal again', as
   assert.equal(server.pets.length, 1);
 });
 
-test('a key of the caller that no header can carry is a TypeError', async () => {
+test('an idempotency key that a header cannot carry is a TypeError', async () => {
   const { pets } = newClient();
   for (const idempotencyKey of ['', 'a b', 'é', 'x'.repeat(256), 'a\r\nX: y']) {
     await assert.rejects(
@@ -166,7 +203,7 @@ test('an error carries code, status, message and request id', async () => {
   });
 });
 
-test('a deprecated operation is warned of once, with its end and where to read more', async () => {
+test('a deprecated operation causes one warning, with its date of removal and a link', async () => {
   const warnings: string[] = [];
   const { pets } = newClient({ warn: (message) => warnings.push(message) });
   await assert.rejects(pets.get(1), { code: 'pet_not_found', status: 404 });
@@ -177,19 +214,25 @@ test('a deprecated operation is warned of once, with its end and where to read m
   ]);
 });
 
-test('the key is in no log of the client', () => {
+test('logging the client does not show the key', () => {
   const client = newClient();
   const shown = inspect(client, { depth: null, showHidden: true }) + JSON.stringify(client);
   assert.ok(!shown.includes(server.apiKey));
 });
 
-test('options that make no sense are a TypeError that names them, and never shows the key', () => {
+test('invalid options are a TypeError that names them and does not show the key', () => {
   const faults: [Partial<PetStoreOptions>, RegExp][] = [
     [{ baseUrl: 'pets.example/v1' }, /^baseUrl must be/],
     [{ baseUrl: 'ftp://pets.example/v1' }, /^baseUrl must be/],
     [{ baseUrl: 'https://pets.example/v1?a=b' }, /^baseUrl must be/],
     [{ baseUrl: 'https://me:secret@pets.example/v1' }, /^baseUrl must be/],
-    [{ apiKey: '' }, /^apiKey must be/],
+    [
+      { baseUrl: 'https://pets.example' },
+      /that ends in \/v1, such as https:\/\/pets\.example\/v1\.$/,
+    ],
+    [{ baseUrl: 'https://pets.example/v1/pets' }, /that ends in \/v1/],
+    [{ baseUrl: '' }, /^Missing baseUrl: use new PetStore\(/],
+    [{ apiKey: '' }, /^Missing apiKey: use new PetStore\(/],
     [{ apiKey: 'a key' }, /^apiKey must be visible ASCII characters\.$/],
     [{ timeoutMs: 0 }, /^timeoutMs must be a number from 1 to 2147483647, not 0\.$/],
     [{ totalTimeoutMs: 2 ** 31 }, /^totalTimeoutMs must be/],
@@ -199,9 +242,16 @@ test('options that make no sense are a TypeError that names them, and never show
   for (const [options, message] of faults) {
     assert.throws(() => newClient(options), { name: 'TypeError', message });
   }
+  for (const nothing of [[], [{}], [null]]) {
+    assert.throws(() => Reflect.construct(PetStore, nothing), {
+      name: 'TypeError',
+      message:
+        "Missing baseUrl and apiKey: use new PetStore({ baseUrl: 'https://pets.example/v1', apiKey: '…' }).",
+    });
+  }
 });
 
-test('a base address may end in a slash', async () => {
+test('the base URL may end in a slash', async () => {
   await newClient({ baseUrl: `${server.baseUrl}/` })
     .pets.list()
     .page();

@@ -3,34 +3,42 @@ import { findLink, nextCursor } from './link.ts';
 import { send } from './request.ts';
 import type { Connection, ListOptions, PetList, Pets, PetStoreOptions } from './types.ts';
 
-/** What setTimeout can hold; beyond it, it would fire at once. */
+/** The largest delay of setTimeout: a longer one fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+const EXAMPLE_URL = 'https://pets.example/v1';
 
 /** A client of one Pet Store service. */
 export class PetStore {
   readonly pets: Pets;
 
   constructor(options: PetStoreOptions) {
-    const { apiKey, fetch = globalThis.fetch, warn = console.warn } = options;
-    // The message leaves the value out: a mistyped key is still a secret.
-    if (!VISIBLE_ASCII.test(apiKey ?? '')) {
+    // JavaScript allows `new PetStore()` and a key from a variable that is not set.
+    const given = Object(options) as Partial<PetStoreOptions>;
+    const { baseUrl, apiKey, fetch = globalThis.fetch, warn = console.warn } = given;
+    if (!baseUrl || !apiKey) {
+      const missing = [baseUrl ? '' : 'baseUrl', apiKey ? '' : 'apiKey'].filter(Boolean);
+      const example = `new PetStore({ baseUrl: '${EXAMPLE_URL}', apiKey: '…' })`;
+      throw new TypeError(`Missing ${missing.join(' and ')}: use ${example}.`);
+    }
+    // The message does not repeat the value: a mistyped key is still a secret.
+    if (!VISIBLE_ASCII.test(apiKey)) {
       throw new TypeError('apiKey must be visible ASCII characters.');
     }
     this.pets = newPets({
-      baseUrl: parseBaseUrl(options.baseUrl),
+      baseUrl: parseBaseUrl(baseUrl),
       apiKey,
       fetch,
-      timeoutMs: atLeast(1, 'timeoutMs', options.timeoutMs ?? 10_000),
-      totalTimeoutMs: atLeast(1, 'totalTimeoutMs', options.totalTimeoutMs ?? 60_000),
-      retries: atLeast(0, 'retries', options.retries ?? 4),
-      backoffMs: atLeast(0, 'backoffMs', options.backoffMs ?? 200),
-      onAnswer: newDeprecationNotice(warn),
+      timeoutMs: inRange(1, 'timeoutMs', given.timeoutMs ?? 10_000),
+      totalTimeoutMs: inRange(1, 'totalTimeoutMs', given.totalTimeoutMs ?? 60_000),
+      retries: inRange(0, 'retries', given.retries ?? 4),
+      backoffMs: inRange(0, 'backoffMs', given.backoffMs ?? 200),
+      onResponse: newDeprecationNotice(warn),
     });
   }
 }
 
-/** A closure keeps the key out of what a log of the client shows. */
+/** The key is in a closure, so that logging the client does not show it. */
 function newPets(connection: Connection): Pets {
   return {
     list: (options = {}) => newPetList(connection, options),
@@ -66,9 +74,19 @@ function newPetList(connection: Connection, { status, limit, signal }: ListOptio
       return send(connection, { operation: 'GET /pets', path, signal }, (json, headers) => {
         const next = nextCursor(headers, connection.baseUrl);
         if (!Array.isArray(json)) throw new TypeError('This is not a list.');
-        if (next && next === cursor) throw new TypeError('This page leads to itself.');
+        if (next && next === cursor) throw new TypeError('The next page is this page.');
         return { pets: json.map(readPet), nextCursor: next };
       });
+    },
+
+    // oxlint-disable-next-line unicorn/no-thenable -- `await list` returns the first page.
+    then: (onPage, onError) => list.page().then(onPage, onError),
+
+    async toArray({ max }) {
+      inRange(1, 'max', max);
+      const pets = [];
+      for await (const pet of list) if (pets.push(pet) >= max) break;
+      return pets;
     },
 
     async *[Symbol.asyncIterator]() {
@@ -84,26 +102,28 @@ function newPetList(connection: Connection, { status, limit, signal }: ListOptio
 }
 
 function parseBaseUrl(text: string): string {
-  if (/^https?:\/\/[^\s?#@]+$/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '');
-  throw new TypeError('baseUrl must be an http or https address such as https://pets.example/v1.');
+  const url = text.replace(/\/+$/, '');
+  if (/^https?:\/\/[^\s?#@]+\/v1$/.test(url) && URL.canParse(url)) return url;
+  throw new TypeError(
+    `baseUrl must be an http or https URL that ends in /v1, such as ${EXAMPLE_URL}.`,
+  );
 }
 
-function atLeast(least: number, name: string, value: number): number {
-  if (value >= least && value <= TIMER_MS_MAX) return value;
-  throw new TypeError(`${name} must be a number from ${least} to ${TIMER_MS_MAX}, not ${value}.`);
+function inRange(min: number, name: string, value: number): number {
+  if (value >= min && value <= TIMER_MS_MAX) return value;
+  throw new TypeError(`${name} must be a number from ${min} to ${TIMER_MS_MAX}, not ${value}.`);
 }
 
-/** From getRandomValues, because browsers keep randomUUID from pages that came over plain http. */
+/** Browsers do not offer randomUUID to pages loaded over plain HTTP. */
 function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
-function newDeprecationNotice(warn: (message: string) => void): Connection['onAnswer'] {
-  const told = new Set<string>();
+function newDeprecationNotice(warn: (message: string) => void): Connection['onResponse'] {
+  const warned = new Set<string>();
   return (operation, headers) => {
-    if (!headers.has('deprecation') || told.has(operation)) return;
-    told.add(operation);
+    if (!headers.has('deprecation') || warned.has(operation)) return;
+    warned.add(operation);
     const end = headers.get('sunset') ?? 'an unknown date';
     const page = findLink(headers, 'deprecation') ?? '';
     warn(`petstore-client: ${operation} is deprecated and ends on ${end}. ${page}`.trim());

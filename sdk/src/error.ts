@@ -1,14 +1,14 @@
 import type { ErrorCode, ErrorDetails } from './types.ts';
 
-/** Everything that can go wrong between a correct call and its result. */
+/** The failure of a call with valid arguments. */
 export class PetStoreError extends Error {
   override readonly name = 'PetStoreError';
   readonly code: ErrorCode;
-  /** The HTTP status, or 0 when there was no answer. */
+  /** The HTTP status, or 0 if there was no response. */
   readonly status: number;
-  /** The service's log has the request under this id. */
+  /** Identifies the request in the log of the service. */
   readonly requestId: string | undefined;
-  /** How long the service asked to be left alone. */
+  /** The delay that the service asked for in `Retry-After`. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {

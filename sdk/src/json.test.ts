@@ -1,50 +1,48 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseJson, parseJsonByTokens, readPet, toInt64, writeNewPet } from './json.ts';
+import { parseJson, readPet, toInt64, writeNewPet } from './json.ts';
 
 const EXTREMES = [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 0n, -1n];
 
-for (const [name, parse] of [
-  ['JSON.parse', parseJson],
-  ['the tokens', parseJsonByTokens],
-] as const) {
-  test(`reading through ${name} keeps every digit of an integer`, () => {
-    for (const value of EXTREMES) {
-      assert.deepEqual(parse(`{"id": ${value} }`), { id: value });
-    }
-  });
+test('parsing keeps every digit of an integer', () => {
+  for (const value of EXTREMES) {
+    assert.deepEqual(parseJson(`{"id": ${value} }`), { id: value });
+  }
+});
 
-  test(`reading through ${name} takes 1.0 and 1e2 as the integers they are`, () => {
-    const text = '[1.0,-2.50e1,1e2,9223372036854775807.0,0e99,1.5,1.00000000000000000001,1e30]';
-    assert.deepEqual(parse(text), [1n, -25n, 100n, 2n ** 63n - 1n, 0, 1.5, 1, 1e30]);
-  });
+test('parsing takes 1.0 and 1e2 as the integers they are', () => {
+  const text = '[1.0,-2.50e1,1e2,9223372036854775807.0,0e99,1.5,1.00000000000000000001,1e30]';
+  assert.deepEqual(parseJson(text), [1n, -25n, 100n, 2n ** 63n - 1n, 0, 1.5, 1, 1e30]);
+});
 
-  test(`reading through ${name} leaves texts, keys and other numbers as they are`, () => {
-    const text = String.raw`{"1":"1","a":[1.5,1e-3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
-    assert.deepEqual(parse(text), {
-      1: '1',
-      a: [1.5, 0.001, -0.25],
-      'b " 2:3': '\\',
-      '#': '#4',
-      "'": `' ": 5`,
-      '': null,
-    });
+test('parsing leaves strings, keys and other numbers unchanged', () => {
+  const text = String.raw`{"1":"1","a":[1.5,1e-3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
+  assert.deepEqual(parseJson(text), {
+    1: '1',
+    a: [1.5, 0.001, -0.25],
+    'b " 2:3': '\\',
+    '#': '#4',
+    "'": `' ": 5`,
+    '': null,
   });
+});
 
-  test(`reading through ${name} refuses what is not JSON`, () => {
-    for (const text of ['', '01', '{"a":1', '1 2', '"', '<html>', '[1,]', "{'a':1}"]) {
-      assert.throws(() => parse(text), SyntaxError, text);
-    }
-  });
-}
+test('parsing refuses what is not JSON', () => {
+  for (const text of ['', '01', '{"a":1', '1 2', '"', '<html>', '[1,]', "{'a':1}"]) {
+    assert.throws(() => parseJson(text), SyntaxError, text);
+  }
+});
 
-test('both ways of reading agree on any JSON', () => {
+test('parsing agrees with JSON.parse on any JSON, once its integers are rounded', () => {
   const layout = fc.constantFrom(undefined, 1, '\t');
   fc.assert(
     fc.property(fc.jsonValue(), layout, (value, indent) => {
       const text = JSON.stringify(value, null, indent);
-      assert.deepStrictEqual(parseJsonByTokens(text), parseJson(text));
+      const rounded = JSON.stringify(parseJson(text), (_key, part: unknown) =>
+        typeof part === 'bigint' ? Number(part) : part,
+      );
+      assert.deepStrictEqual(JSON.parse(rounded), JSON.parse(text));
     }),
   );
 });
@@ -81,7 +79,7 @@ test('a number that JavaScript may have rounded is a TypeError that names the fi
   assert.equal(toInt64(2 ** 53 - 1, 'id'), 9007199254740991n);
 });
 
-test('a Pet has its four fields and no other, whatever the answer adds', () => {
+test('a Pet has its four fields and no others, whatever the response adds', () => {
   const pet = { id: 1n, name: 'Rex', categoryId: 7n, status: 'available' };
   assert.deepEqual(readPet({ ...pet, colour: 'brown' }), pet);
 });

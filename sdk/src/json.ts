@@ -2,28 +2,17 @@ import type { NewPet, Pet } from './types.ts';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
-/** Reads JSON with every integer as an exact bigint: numbers round above 2^53. */
-export function parseJson(text: string): unknown {
-  return SOURCE_IS_GIVEN ? JSON.parse(text, withSource) : parseJsonByTokens(text);
-}
-
-function withSource(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === 'number' ? exactNumber(context?.source ?? '') : value;
-}
-
 // `1.0` and `1e2` are integers too.
 const INTEGER = /^(-?\d+)(?:\.((?:0*[1-9])*)0*)?(?:e\+?(\d+))?$/i;
-
-const SOURCE_IS_GIVEN = typeof JSON.parse('1', withSource) === 'bigint';
 
 const TOKEN = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|-?\d[\d.eE+-]*/g;
 
 /**
- * For engines without `source` (Safari before 18.4, Firefox before 135): marks numbers with # and strings
- * with ', then removes the marks.
+ * Parses JSON with every integer as an exact bigint, because numbers are rounded above 2^53. It marks
+ * numbers with # and strings with ', then removes the marks: not every browser gives a reviver the source.
  */
-export function parseJsonByTokens(text: string): unknown {
-  JSON.parse(text); // Refuses what is not JSON: TOKEN assumes that it is.
+export function parseJson(text: string): unknown {
+  JSON.parse(text); // Throws if the text is not JSON: TOKEN is right only for valid JSON.
   const marked = text.replace(TOKEN, (token: string, string?: string, colon?: string) => {
     if (colon !== undefined) return token;
     return string === undefined ? `"#${token}"` : `"'${string}"`;
@@ -41,7 +30,7 @@ function exactNumber(source: string): bigint | number {
   return BigInt(whole + fraction + '0'.repeat(zeros));
 }
 
-/** Refuses a number that may already be rounded. */
+/** Throws for a number that JavaScript may have rounded. */
 export function toInt64(value: number | bigint, name: string): bigint {
   if (isInt64(value)) return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
@@ -52,19 +41,33 @@ export function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
 }
 
-/** By hand: JSON.stringify cannot write a bigint. The service judges the values. */
+/** Not JSON.stringify, because it cannot write a bigint in every browser. The service validates the values. */
 export function writeNewPet({ name, categoryId, status }: NewPet): string {
   if (typeof name !== 'string') throw new TypeError('name must be a string.');
   const rest = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
   return `{"name":${JSON.stringify(name)},"categoryId":${toInt64(categoryId, 'categoryId')}${rest}}`;
 }
 
-/** Ignores other fields, so that the interface can grow. */
+/** Ignores unknown fields, because a later service may add some. */
 export function readPet(json: unknown): Pet {
   const { id, name, categoryId, status: text } = Object(json) as Record<keyof Pet, unknown>;
   const status = PET_STATUSES.find((known) => known === text);
   if (isInt64(id) && isInt64(categoryId) && typeof name === 'string' && status !== undefined) {
-    return { id, name, categoryId, status };
+    // Not enumerable, so that a Pet compares and prints as its four fields.
+    return Object.defineProperty({ id, name, categoryId, status }, 'toJSON', { value: petToJson });
   }
   throw new TypeError('This is not a Pet.');
+}
+
+/** Without it, JSON.stringify throws for a bigint. */
+function petToJson(this: Pet): object {
+  return { ...this, id: jsonInteger(this.id), categoryId: jsonInteger(this.categoryId) };
+}
+
+const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
+
+/** Old browsers have no rawJSON. There a number that would be rounded becomes a string. */
+function jsonInteger(value: bigint): unknown {
+  const text = String(value);
+  return rawJSON?.(text) ?? (Number.isSafeInteger(Number(text)) ? Number(text) : text);
 }

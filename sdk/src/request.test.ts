@@ -20,11 +20,11 @@ function failFirst(count: number, fault: Fault): void {
   server.fault = ({ number }) => (number <= count ? fault : undefined);
 }
 
-test('with every second answer lost, 1,000 creates make exactly 1,000 animals', async () => {
-  const faults: Fault[] = ['lose_answer', 'cut_short', 'lose_request', 'half_json'];
+test('with every second response lost, 1,000 creates make exactly 1,000 animals', async () => {
+  const faults: Fault[] = ['lose_response', 'cut_short', 'lose_request', 'half_json'];
   server.fault = ({ number }) =>
     number % 2 === 0 ? faults[(number / 2) % faults.length] : undefined;
-  // Which of ten creates at a time is the unlucky one is chance: forty retries make it certain enough.
+  // Which of ten concurrent creates fails is random. Forty retries are enough for all.
   const { pets } = newClient({ retries: 40 });
   const names = Array.from({ length: 1000 }, (_, index) => `Animal ${index}`);
   const waiting = [...names];
@@ -44,7 +44,7 @@ test('with every second answer lost, 1,000 creates make exactly 1,000 animals', 
 
 for (const fault of [
   'lose_request',
-  'lose_answer',
+  'lose_response',
   'cut_short',
   'half_json',
   'garbage',
@@ -68,11 +68,11 @@ test('two creates of the same animal have two keys and make two animals', async 
   assert.equal(server.pets.length, 2);
 });
 
-test('Retry-After is waited for, in seconds and as a date', async () => {
+test('the delay of Retry-After is respected, in seconds and as a date', async () => {
   failFirst(2, { status: 503, code: 'overloaded', headers: { 'Retry-After': '1' } });
   const start = performance.now();
   await newClient().pets.create(REX);
-  // A timer may fire a breath early.
+  // A timer may fire slightly early.
   assert.ok(performance.now() - start >= 1990);
   assert.equal(server.requests.length, 3);
 
@@ -84,7 +84,7 @@ test('Retry-After is waited for, in seconds and as a date', async () => {
   assert.equal(parseRetryAfter('', now), undefined);
 });
 
-test('retries stop at the bound, and the error is the last answer', async () => {
+test('retries stop at the maximum, and the error is the last response', async () => {
   server.fault = () => ({ status: 503, code: 'overloaded' });
   await assert.rejects(newClient({ retries: 3 }).pets.create(REX), {
     name: 'PetStoreError',
@@ -96,7 +96,7 @@ test('retries stop at the bound, and the error is the last answer', async () => 
   assert.equal(server.requests.length, 4);
 });
 
-test('a wait that would outlast the total time is not begun', async () => {
+test('a delay longer than the total timeout is not started', async () => {
   server.fault = () => ({ status: 429, code: 'rate_limited', headers: { 'Retry-After': '3600' } });
   await assert.rejects(newClient().pets.create(REX), {
     code: 'rate_limited',
@@ -105,36 +105,36 @@ test('a wait that would outlast the total time is not begun', async () => {
   assert.equal(server.requests.length, 1);
 });
 
-test('a refusal that would only be repeated is not retried', async () => {
+test('an error that a retry cannot solve is not retried', async () => {
   for (const status of [400, 401, 403, 404, 410, 422, 500, 501]) {
     server.requests.length = 0;
-    server.fault = () => ({ status, code: 'a_code_of_tomorrow' });
-    await assert.rejects(newClient().pets.create(REX), { code: 'a_code_of_tomorrow', status });
+    server.fault = () => ({ status, code: 'a_later_code' });
+    await assert.rejects(newClient().pets.create(REX), { code: 'a_later_code', status });
     assert.equal(server.requests.length, 1, String(status));
   }
 });
 
-test('a service that never answers is given up after the time-out of each attempt', async () => {
+test('a service that never responds is given up after the timeout of each attempt', async () => {
   server.fault = () => 'silence';
   await assert.rejects(newClient({ timeoutMs: 50, retries: 1 }).pets.create(REX), {
     name: 'PetStoreError',
     code: 'timed_out',
     status: 0,
     requestId: undefined,
-    message: 'No answer within 50 ms.',
+    message: 'No response within 50 ms.',
   });
 });
 
-test('the total time ends a call however many retries are left', async () => {
+test('the total timeout ends a call, however many retries are left', async () => {
   server.fault = () => 'silence';
   const patient = { timeoutMs: 20, totalTimeoutMs: 200, retries: 1_000_000 };
   await assert.rejects(newClient(patient).pets.create(REX), { code: 'timed_out' });
   await assert.rejects(newClient({ totalTimeoutMs: 50 }).pets.create(REX), {
     code: 'timed_out',
-    message: 'No answer within 50 ms.',
+    message: 'No response within 50 ms.',
   });
 
-  // So many quick retries that 2 to their power is no number any more.
+  // So many quick retries that 2 to their power is Infinity.
   server.fault = () => ({ status: 503 });
   const hasty = { backoffMs: 0, totalTimeoutMs: 3_000, retries: 1_000_000 };
   await assert.rejects(newClient(hasty).pets.create(REX), PetStoreError);
@@ -145,12 +145,12 @@ test('no service at all is connection_lost, with the reason as its cause', async
   await assert.rejects(newClient({ retries: 1 }).pets.create(REX), (error) => {
     assert.ok(error instanceof PetStoreError && error.cause instanceof Error);
     assert.equal(error.code, 'connection_lost');
-    assert.equal(error.message, `No answer came from ${server.baseUrl}.`);
+    assert.equal(error.message, `No response from ${server.baseUrl}.`);
     return true;
   });
 });
 
-test('an answer that stays unreadable is an error with its status and request id', async () => {
+test('a response that stays unreadable is an error with its status and request id', async () => {
   server.fault = () => 'garbage';
   await assert.rejects(newClient({ retries: 1 }).pets.create(REX), {
     code: 'unreadable_answer',
@@ -159,12 +159,12 @@ test('an answer that stays unreadable is an error with its status and request id
   });
 });
 
-test('an answer without end is given up before it fills the memory', async () => {
+test('an endless response is given up before it fills the memory', async () => {
   server.fault = () => 'endless';
   await assert.rejects(newClient({ retries: 0 }).pets.create(REX), { code: 'unreadable_answer' });
 });
 
-test('a signal ends a call that waits for an answer, with its own reason', async () => {
+test('a signal ends a call that waits for a response, with its own reason', async () => {
   const controller = new AbortController();
   server.fault = () => {
     controller.abort(new Error('The page was left.'));

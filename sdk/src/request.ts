@@ -2,10 +2,10 @@ import { PetStoreError } from './error.ts';
 import { parseJson } from './json.ts';
 import type { Call, Connection, Read } from './types.ts';
 
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 4 * 1024 * 1024;
 const BACKOFF_MS_MAX = 10_000;
 
-/** Sends the call until it is answered, or until trying again is of no use. */
+/** Sends the call until it succeeds, or until a retry cannot help. */
 export async function send<Result>(
   connection: Connection,
   call: Call,
@@ -18,98 +18,95 @@ export async function send<Result>(
       const remainingMs = Math.max(0, deadline - performance.now());
       return await sendOnce(connection, call, read, remainingMs);
     } catch (error) {
-      if (attempt >= connection.retries || !isPassing(error)) throw error;
-      // Full jitter: clients that were turned away together do not come back together.
+      if (attempt >= connection.retries || !isTemporary(error)) throw error;
+      // Full jitter, so that clients that failed together do not retry together.
       const backoffMs = Math.min(BACKOFF_MS_MAX, connection.backoffMs * 2 ** Math.min(attempt, 30));
       const waitMs = Math.random() * backoffMs + (error.retryAfterMs ?? 0);
       if (performance.now() + waitMs >= deadline) throw error;
-      await pause(waitMs, call.signal);
+      await new Promise<void>((resolve) => {
+        const cancel = callAfter(waitMs, call.signal, () => {
+          cancel();
+          resolve();
+        });
+      });
     }
   }
 }
 
-/** Whether the same request may well succeed later; an answer in a proxy's own words counts as lost. */
-function isPassing(error: unknown): error is PetStoreError {
+/** Whether a retry may succeed. An unreadable response, such as the error page of a proxy, counts as lost. */
+function isTemporary(error: unknown): error is PetStoreError {
   if (!(error instanceof PetStoreError)) return false;
   const { code, status } = error;
   if (code === 'unreadable_answer') return status >= 500 || (status >= 200 && status < 300);
-  return code === 'connection_lost' || code === 'timed_out' || status === 429 || status === 503;
+  return status === 0 || status === 429 || status === 503;
 }
 
 async function sendOnce<Result>(
-  { fetch, apiKey, baseUrl, timeoutMs, totalTimeoutMs, onAnswer }: Connection,
+  { fetch, apiKey, baseUrl, timeoutMs, totalTimeoutMs, onResponse }: Connection,
   { operation, path, method = 'GET', headers, body, signal }: Call,
   read: Read<Result>,
   remainingMs: number,
 ): Promise<Result> {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
-  const timer = setTimeout(stop, Math.min(timeoutMs, remainingMs));
-  signal?.addEventListener('abort', stop);
+  const cancel = callAfter(Math.min(timeoutMs, remainingMs), signal, stop);
   try {
     const response = await fetch(baseUrl + path, {
       method,
       headers: { Accept: 'application/json', Authorization: `Bearer ${apiKey}`, ...headers },
       body: body ?? null,
-      // A redirect could carry the key to another host, and the service never sends one.
+      // A redirect could send the key to another host. The service never redirects.
       redirect: 'manual',
       signal: controller.signal,
     });
-    onAnswer(operation, response.headers);
-    return readAnswer(response, await readBytes(response), read);
+    onResponse(operation, response.headers);
+    return readResponse(response, await readBytes(response), read);
   } catch (cause) {
     if (cause instanceof PetStoreError) throw cause;
     signal?.throwIfAborted();
-    const spanMs = timeoutMs < remainingMs ? timeoutMs : totalTimeoutMs;
+    const limitMs = timeoutMs < remainingMs ? timeoutMs : totalTimeoutMs;
     throw controller.signal.aborted
-      ? new PetStoreError('timed_out', `No answer within ${spanMs} ms.`, { cause })
-      : new PetStoreError('connection_lost', `No answer came from ${baseUrl}.`, { cause });
+      ? new PetStoreError('timed_out', `No response within ${limitMs} ms.`, { cause })
+      : new PetStoreError('connection_lost', `No response from ${baseUrl}.`, { cause });
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
-    stop(); // Lets go of an answer that was not read to its end.
+    cancel();
+    stop(); // Releases a response that was not read to its end.
   }
 }
 
-async function readBytes(response: Response): Promise<Uint8Array> {
+async function readBytes(response: Response): Promise<ArrayBuffer> {
   const reader = response.body?.getReader();
-  let bytes = new Uint8Array(0);
+  const parts = [];
+  let bytes = 0;
   for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
-    const longer = new Uint8Array(bytes.length + part.value.length);
-    if (longer.length > ANSWER_BYTES_MAX) throw unreadable(response);
-    longer.set(bytes);
-    longer.set(part.value, bytes.length);
-    bytes = longer;
+    bytes += part.value.length;
+    if (bytes > RESPONSE_BYTES_MAX) throw newError(response);
+    parts.push(part.value);
   }
-  return bytes;
+  return new Blob(parts).arrayBuffer();
 }
 
-function readAnswer<Result>(response: Response, bytes: Uint8Array, read: Read<Result>): Result {
+function readResponse<Result>(response: Response, bytes: ArrayBuffer, read: Read<Result>): Result {
   let json: unknown;
   try {
     json = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (response.ok) return read(json, response.headers);
   } catch (cause) {
-    throw unreadable(response, cause);
+    throw newError(response, cause);
   }
   const { code, message } = Object(json) as Record<string, unknown>;
   throw response.status >= 400 && typeof code === 'string' && typeof message === 'string'
-    ? newError(code, message, response)
-    : unreadable(response);
+    ? newError(response, undefined, code, message)
+    : newError(response);
 }
 
-function unreadable(response: Response, cause?: unknown): PetStoreError {
-  const message = `The answer (status ${response.status}) is not one of a Pet Store service.`;
-  return newError('unreadable_answer', message, response, cause);
-}
-
+/** Without a code and a message of the service, the response is unreadable. */
 function newError(
-  code: string,
-  message: string,
-  response: Response,
+  { status, headers }: Response,
   cause?: unknown,
+  code = 'unreadable_answer',
+  message = `The response (status ${status}) is not from a Pet Store service.`,
 ): PetStoreError {
-  const { status, headers } = response;
   const requestId = headers.get('x-request-id') ?? undefined;
   const retryAfterMs = parseRetryAfter(headers.get('retry-after') ?? '');
   return new PetStoreError(code, message, { status, requestId, retryAfterMs, cause });
@@ -121,14 +118,16 @@ export function parseRetryAfter(text: string, now = Date.now()): number | undefi
   return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
 }
 
-function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(finish, waitMs);
-    signal?.addEventListener('abort', finish);
-    function finish(): void {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', finish);
-      resolve();
-    }
-  });
+/** Calls back when the time is over and when the signal aborts. The result cancels both. */
+function callAfter(
+  waitMs: number,
+  signal: AbortSignal | undefined,
+  callback: () => void,
+): () => void {
+  const timer = setTimeout(callback, waitMs);
+  signal?.addEventListener('abort', callback);
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', callback);
+  };
 }

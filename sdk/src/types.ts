@@ -1,8 +1,11 @@
-// Types alone: a browser that is served the library file by file never fetches this one.
+// Only types: a browser that loads the library file by file never loads this one.
 
 export type PetStatus = 'available' | 'pending' | 'sold';
 
-/** An animal as the service keeps it. The numbers are int64, and exact. */
+/**
+ * An animal. The ids are exact int64 values: compare them with a bigint, as in `pet.id === 7n`.
+ * `JSON.stringify` writes them as numbers with all their digits.
+ */
 export interface Pet {
   id: bigint;
   name: string;
@@ -10,77 +13,82 @@ export interface Pet {
   status: PetStatus;
 }
 
-/** An animal to add. A plain number is fine as long as JavaScript holds it exactly. */
+/** An animal to add. `categoryId` may be a number if it is a safe integer. */
 export interface NewPet {
   name: string;
   categoryId: number | bigint;
-  /** `available` when left out. */
+  /** Default: `available`. */
   status?: PetStatus | undefined;
 }
 
-/** One page of a list. Hand `nextCursor` to `page()` for the one that follows; the last page has none. */
+/** One page of a list. Pass `nextCursor` to `page()` for the next page; the last page has none. */
 export interface PetPage {
   pets: Pet[];
   nextCursor: string | undefined;
 }
 
 export interface PetStoreOptions {
-  /** The service's base address with its prefix, such as `https://pets.example/v1`. */
+  /** The base URL of the service. It ends in `/v1`, such as `https://pets.example/v1`. */
   baseUrl: string;
   apiKey: string;
-  /** Sends the requests instead of the runtime's own fetch. */
+  /** Sends the requests. Default: the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** How long one attempt may take. Default: 10,000. */
+  /** The timeout of one attempt. Default: 10,000. */
   timeoutMs?: number | undefined;
-  /** How long a call may take with all its attempts and pauses. Default: 60,000. */
+  /** The timeout of a call, including retries and delays. Default: 60,000. */
   totalTimeoutMs?: number | undefined;
-  /** How often a call is sent again after 429, 503 or a lost answer. Default: 4. */
+  /** The maximum number of retries after 429, 503 or a lost response. Default: 4. */
   retries?: number | undefined;
-  /** The longest pause before the first retry; it doubles with each one. Default: 200. */
+  /** The maximum delay before the first retry. It doubles with each retry. Default: 200. */
   backoffMs?: number | undefined;
-  /** Told once for each operation that the service calls deprecated. Default: console.warn. */
+  /** Called once for each deprecated operation that is used. Default: `console.warn`. */
   warn?: ((message: string) => void) | undefined;
 }
 
 export interface CallOptions {
-  /** Ends the call at once, between attempts too; the call then throws the signal's reason. */
+  /** Cancels the call, also between attempts. The call then throws the reason of the signal. */
   signal?: AbortSignal | undefined;
 }
 
 export interface ListOptions extends CallOptions {
   status?: PetStatus | undefined;
-  /** How many animals a page holds: 1 to 100, 20 when left out. */
+  /** The number of animals per page, from 1 to 100. Default: 20. */
   limit?: number | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
-  /** Names this creation, so that it happens once however often it is sent. Default: a random one. */
+  /** Identifies this create, so that a retry does not add a second animal. Default: a random key. */
   idempotencyKey?: string | undefined;
 }
 
 /** The three operations on animals. */
 export interface Pets {
-  /** The animals in ascending order of id: all of them with `for await`, or one page with `page()`. */
+  /** Lists animals in ascending order of id: `await` returns the first page, `for await` all animals. */
   list(options?: ListOptions): PetList;
 
-  /** Adds one animal, and only one: also when an answer is lost and it has to be sent again. */
+  /** Adds one animal. It is added once, even if a response is lost and the library retries. */
   create(pet: NewPet, options?: CreateOptions): Promise<Pet>;
 
   /**
-   * Fetches one animal.
+   * Returns one animal.
    *
    * @deprecated The service removes this operation on 5 December 2030. Use `list({ status })` instead.
    */
   get(id: number | bigint, options?: CallOptions): Promise<Pet>;
 }
 
-/** A list that is fetched as it is read: never more than one page is in memory. */
-export interface PetList extends AsyncIterable<Pet> {
-  /** The first page, or the one that follows the page with that `nextCursor`. */
+/**
+ * A list of animals. It sends no request until it is used: `await` requests the first page, and `for await`
+ * requests page after page and keeps one page in memory.
+ */
+export interface PetList extends AsyncIterable<Pet>, PromiseLike<PetPage> {
+  /** Returns the first page, or the page at this cursor. */
   page(cursor?: string): Promise<PetPage>;
+  /** Returns the animals of all pages, but at most `max`. */
+  toArray(options: { max: number }): Promise<Pet[]>;
 }
 
-/** The codes that the service answers with. */
+/** The error codes of the service. */
 export type ServiceErrorCode =
   | 'invalid_json'
   | 'missing_field'
@@ -113,10 +121,10 @@ export type ServiceErrorCode =
   | 'overloaded'
   | 'http_version_not_supported';
 
-/** The codes of faults that the service did not report itself. */
+/** The codes of errors that the service did not report. */
 export type ClientErrorCode = 'connection_lost' | 'timed_out' | 'unreadable_answer';
 
-/** A later service may know more codes than this library; editors still offer the known ones. */
+/** Any string, because a later service may add codes. Editors suggest the known ones. */
 export type ErrorCode = ServiceErrorCode | ClientErrorCode | (string & Record<never, never>);
 
 export interface ErrorDetails {
@@ -126,7 +134,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** How to reach the service, and how patiently. */
+/** How to reach the service, and how long to try. */
 export interface Connection {
   baseUrl: string;
   apiKey: string;
@@ -135,20 +143,20 @@ export interface Connection {
   totalTimeoutMs: number;
   retries: number;
   backoffMs: number;
-  /** Sees the headers of every answer, also of those that are errors. */
-  onAnswer: (operation: string, headers: Headers) => void;
+  /** Called with the headers of every response, including errors. */
+  onResponse: (operation: string, headers: Headers) => void;
 }
 
-/** One operation as it is asked for; it must be safe to send more than once. */
+/** One request. It must be safe to send it more than once. */
 export interface Call {
   operation: string;
   path: string;
-  /** GET when left out. */
+  /** Default: GET. */
   method?: string;
   headers?: Record<string, string>;
   body?: string;
   signal?: AbortSignal | undefined;
 }
 
-/** Makes a result of a good answer, and throws when the answer is not what it should be. */
+/** Reads the result from the body of a successful response. Throws if the body is not valid. */
 export type Read<Result> = (json: unknown, headers: Headers) => Result;

@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Pet } from '../src/index.ts';
 
-/** What can be made to go wrong with one request. */
+/** A fault that the server can cause for one request. */
 export type Fault =
   /** The connection breaks before anything is stored. */
   | 'lose_request'
-  /** The animal is stored, but the connection breaks before the answer. */
-  | 'lose_answer'
-  /** The animal is stored, but the connection breaks in the middle of the answer. */
+  /** The animal is stored, but the connection breaks before the response. */
+  | 'lose_response'
+  /** The animal is stored, but the connection breaks in the middle of the response. */
   | 'cut_short'
-  /** The answer is whole for HTTP, but its JSON ends in the middle. */
+  /** The response is complete for HTTP, but its JSON ends in the middle. */
   | 'half_json'
-  /** A proxy answers 200 with a page of its own. */
+  /** A proxy responds with 200 and its own page. */
   | 'garbage'
-  /** Nothing is ever answered. */
+  /** There is never a response. */
   | 'silence'
-  /** The answer is 64 MiB long. */
+  /** The response is 64 MiB long. */
   | 'endless'
   | { status: number; code?: string; headers?: Record<string, string>; body?: string };
 
@@ -36,23 +36,23 @@ export interface TestServer {
   /** The animals in the order of their ids. */
   pets: Pet[];
   requests: SeenRequest[];
-  /** Decides for each request what goes wrong with it. */
+  /** Chooses the fault of each request. */
   fault: (request: SeenRequest) => Fault | undefined;
-  /** The address that links to the next page point at. */
+  /** The base URL of the links to the next page. */
   linkBase: string;
   nextId: bigint;
   close: () => Promise<void>;
 }
 
-interface Answer {
+interface Reply {
   status: number;
   headers?: Record<string, string>;
   body: string;
 }
 
-/** The specification's three operations in memory, over real HTTP, with faults on demand. */
+/** The three operations of the specification, in memory and over real HTTP, with faults. */
 export async function openTestServer(): Promise<TestServer> {
-  const claims = new Map<string, { body: string; answer: Answer }>();
+  const claims = new Map<string, { body: string; reply: Reply }>();
   const listener = createServer((request, response) => {
     void serve(server, claims, request, response);
   });
@@ -76,7 +76,7 @@ export async function openTestServer(): Promise<TestServer> {
   return server;
 }
 
-type Claims = Map<string, { body: string; answer: Answer }>;
+type Claims = Map<string, { body: string; reply: Reply }>;
 
 async function serve(
   server: TestServer,
@@ -100,22 +100,22 @@ async function serve(
     writeSpaces(response);
     return;
   }
-  const answer = typeof fault === 'object' ? refuse(fault) : answerTo(server, claims, seen);
-  if (fault === 'lose_answer') {
+  const reply = typeof fault === 'object' ? refuse(fault) : replyTo(server, claims, seen);
+  if (fault === 'lose_response') {
     response.destroy();
     return;
   }
-  const text = fault === 'garbage' ? '<html>Welcome to the hotel network</html>' : answer.body;
+  const text = fault === 'garbage' ? '<html>Welcome to the hotel network</html>' : reply.body;
   const bytes = Buffer.from(text);
   const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
   const isHalf = fault === 'half_json' || fault === 'cut_short';
-  response.writeHead(answer.status, {
+  response.writeHead(reply.status, {
     'Content-Type': 'application/json',
     'Content-Length': fault === 'half_json' ? half.length : bytes.length,
     'X-Request-Id': `request-${seen.number}`,
-    ...answer.headers,
+    ...reply.headers,
   });
-  // The broken connection comes after the half has left, so that the client sees the half.
+  // The connection breaks after the half was sent, so that the client receives it.
   if (fault === 'cut_short') response.write(half, () => response.destroy());
   else response.end(isHalf ? half : bytes);
 }
@@ -123,14 +123,14 @@ async function serve(
 const SPACES = ' '.repeat(64 * 1024);
 const SPACES_WRITES_MAX = 1000;
 
-/** Far more than any client should read, and still an end for the one that would. */
+/** More than any client should read, but not endless if one does. */
 function writeSpaces(response: ServerResponse, writesLeft = SPACES_WRITES_MAX): void {
   response.write(SPACES, (fault) => {
     if (!fault && writesLeft > 0) writeSpaces(response, writesLeft - 1);
   });
 }
 
-function answerTo(server: TestServer, claims: Claims, request: SeenRequest): Answer {
+function replyTo(server: TestServer, claims: Claims, request: SeenRequest): Reply {
   const { method, url, headers } = request;
   if (headers.authorization !== `Bearer ${server.apiKey}`) {
     return error(401, 'invalid_api_key', 'The API key is not valid.');
@@ -140,10 +140,10 @@ function answerTo(server: TestServer, claims: Claims, request: SeenRequest): Ans
   if (pathname === '/v1/pets' && method === 'POST') return createPetOnce(server, claims, request);
   const id = /^\/v1\/pets\/(-?\d+)$/.exec(pathname)?.[1];
   if (id !== undefined && method === 'GET') return getPet(server, BigInt(id));
-  return error(404, 'route_not_found', 'There is nothing here.');
+  return error(404, 'route_not_found', 'The path does not exist.');
 }
 
-function listPets(server: TestServer, query: URLSearchParams): Answer {
+function listPets(server: TestServer, query: URLSearchParams): Reply {
   const limit = Number(query.get('limit') ?? 20);
   const status = query.get('status');
   if (!(limit >= 1 && limit <= 100)) {
@@ -164,21 +164,21 @@ function listPets(server: TestServer, query: URLSearchParams): Answer {
   return { status: 200, headers: { Link: links }, body: `[${pets.map(write).join(',')}]` };
 }
 
-function createPetOnce(server: TestServer, claims: Claims, { headers, body }: SeenRequest): Answer {
+function createPetOnce(server: TestServer, claims: Claims, { headers, body }: SeenRequest): Reply {
   const key = headers['idempotency-key'];
   const claim = typeof key === 'string' ? claims.get(key) : undefined;
   if (claim !== undefined && claim.body !== body) {
-    return error(422, 'idempotency_key_reused', 'This key came with another animal before.');
+    return error(422, 'idempotency_key_reused', 'The key was used for a different animal.');
   }
   if (claim !== undefined) {
-    return { ...claim.answer, headers: { 'Idempotency-Replayed': 'true' } };
+    return { ...claim.reply, headers: { 'Idempotency-Replayed': 'true' } };
   }
-  const answer = createPet(server, body);
-  if (typeof key === 'string' && answer.status === 201) claims.set(key, { body, answer });
-  return answer;
+  const reply = createPet(server, body);
+  if (typeof key === 'string' && reply.status === 201) claims.set(key, { body, reply });
+  return reply;
 }
 
-function createPet(server: TestServer, body: string): Answer {
+function createPet(server: TestServer, body: string): Reply {
   const { name, categoryId, status = 'available' } = readExactly(body);
   if (typeof name !== 'string' || name === '' || typeof categoryId !== 'bigint') {
     return error(400, 'invalid_field', 'name must be a string of 1 to 255 characters.');
@@ -189,7 +189,7 @@ function createPet(server: TestServer, body: string): Answer {
   return { status: 201, body: write(pet) };
 }
 
-function getPet(server: TestServer, id: bigint): Answer {
+function getPet(server: TestServer, id: bigint): Reply {
   const pet = server.pets.find((candidate) => candidate.id === id);
   const headers = {
     Deprecation: '@1794614400',
@@ -201,17 +201,17 @@ function getPet(server: TestServer, id: bigint): Answer {
     : { status: 200, headers, body: write(pet) };
 }
 
-function refuse(fault: Exclude<Fault, string>): Answer {
+function refuse(fault: Exclude<Fault, string>): Reply {
   const { status, code = 'unavailable', headers = {}, body } = fault;
-  const answer = error(status, code, 'On purpose.');
-  return { ...answer, headers, body: body ?? answer.body };
+  const reply = error(status, code, 'On purpose.');
+  return { ...reply, headers, body: body ?? reply.body };
 }
 
-function error(status: number, code: string, message: string): Answer {
+function error(status: number, code: string, message: string): Reply {
   return { status, body: JSON.stringify({ code, message, status }) };
 }
 
-// Reading and writing are the server's own, so that a fault of the library cannot hide in both ends.
+// The server has its own reading and writing, so that a bug of the library does not cancel itself out.
 function readExactly(body: string): Record<string, unknown> {
   return JSON.parse(body, exact) as Record<string, unknown>;
 }
