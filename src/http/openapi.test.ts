@@ -72,7 +72,7 @@ test('every error response has the Error body with an example of each of its cod
       }
     }
   }
-  // These two are answers of no operation: the path or the method is not one.
+  // No operation has these two: the path or the method matches none.
   const expected = Object.keys(ERRORS).filter(
     (code) => code !== 'route_not_found' && code !== 'method_not_allowed',
   );

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS, type Environment } from '../domain/api-key.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
-import { operations, type Answer, type Operation } from './operations.ts';
+import { operations, type Operation, type OperationResponse } from './operations.ts';
 
 const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody };
 
@@ -86,7 +86,7 @@ function paths(): object {
 }
 
 function describe(operation: Operation): object {
-  const { id, summary, description, parameters, body, answers, errors, deprecation } = operation;
+  const { id, summary, description, parameters, body, responses, errors, deprecation } = operation;
   const shared =
     deprecation === undefined ? HEADERS_OF_ALL : [...HEADERS_OF_ALL, ...HEADERS_OF_DEPRECATED];
   const codes = Map.groupBy([...errors, ...ERRORS_OF_ALL], (code) => ERRORS[code].status);
@@ -105,13 +105,16 @@ function describe(operation: Operation): object {
     })),
     ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
     responses: Object.fromEntries([
-      ...Object.entries(answers).map(([status, answer]) => [status, success(answer, shared)]),
+      ...Object.entries(responses).map(([status, each]) => [status, success(each, shared)]),
       ...[...codes].map(([status, those]) => [String(status), failure(status, those, shared)]),
     ]),
   };
 }
 
-function success({ description, schema, headers }: Answer, shared: readonly string[]): object {
+function success(
+  { description, schema, headers }: OperationResponse,
+  shared: readonly string[],
+): object {
   return {
     description,
     headers: headerReferences([...headers, ...shared]),

@@ -17,7 +17,7 @@ export interface Parameter {
   description: string;
 }
 
-export interface Answer {
+export interface OperationResponse {
   description: string;
   schema?: object;
   /** The headers it can have, in addition to those of every response; openapi.ts describes them. */
@@ -35,7 +35,7 @@ export interface Operation {
   scope: Scope;
   parameters: readonly Parameter[];
   body?: object;
-  answers: Readonly<Record<number, Answer>>;
+  responses: Readonly<Record<number, OperationResponse>>;
   /** In addition to those of every operation. */
   errors: readonly ErrorCode[];
   deprecation?: Deprecation;
@@ -99,7 +99,7 @@ export const operations: readonly Operation[] = [
       prefer,
       requestId,
     ],
-    answers: {
+    responses: {
       200: {
         description: 'A page of animals.',
         schema: Pets,
@@ -133,7 +133,7 @@ export const operations: readonly Operation[] = [
       requestId,
     ],
     body: NewPet,
-    answers: {
+    responses: {
       201: {
         description: 'The animal was added.',
         schema: Pet,
@@ -172,7 +172,7 @@ export const operations: readonly Operation[] = [
       prefer,
       requestId,
     ],
-    answers: {
+    responses: {
       200: {
         description: 'The animal.',
         schema: Pet,
@@ -206,9 +206,9 @@ const STATUSES_OF_OTHER = [200, 204, 304, 401, 404, 405, 500, 503];
  * at 1, and `increase()` of Prometheus misses that event.
  */
 export const METRIC_SERIES: readonly (readonly [operation: string, status: number])[] = [
-  ...operations.flatMap(({ id, answers, errors }) => {
+  ...operations.flatMap(({ id, responses, errors }) => {
     const refused = [...errors, ...ERRORS_OF_ALL].map((code) => ERRORS[code].status);
-    const statuses = new Set([...Object.keys(answers).map(Number), ...refused]);
+    const statuses = new Set([...Object.keys(responses).map(Number), ...refused]);
     return [...statuses].map((status) => [id, status] as const);
   }),
   ...STATUSES_OF_OTHER.map((status) => ['other', status] as const),

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { newRepresentation } from './conditional.ts';
 import { ResponseCache } from './response-cache.ts';
 
-test('an answer that is asked for again is kept as long as the version stays, and made once for the next', async () => {
+test('a response that is requested again is cached until the version changes, and then made once more', async () => {
   let version = 1;
   let made = 0;
   const cache = new ResponseCache({ version: () => version });
@@ -16,13 +16,13 @@ test('an answer that is asked for again is kept as long as the version stays, an
     return response.body;
   };
   for (let time = 0; time < 5; time += 1) assert.equal(await get(), '1');
-  assert.equal(made, 2, 'the first time nobody knew that it would be asked for again');
+  assert.equal(made, 2, 'a response requested only once is not cached');
   version = 2;
   for (let time = 0; time < 5; time += 1) assert.equal(await get(), '2');
   assert.equal(made, 3);
 });
 
-test('pages that are asked for once, as on a walk through the catalogue, are not kept', async () => {
+test('pages that are requested once, as on a walk through the catalogue, are not cached', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   let made = 0;
   const walk = async (pages: number) => {
@@ -39,7 +39,7 @@ test('pages that are asked for once, as on a walk through the catalogue, are not
   assert.equal(made, 50_000);
 });
 
-test('an answer that was read before a commit is not kept beyond it', async () => {
+test('a response that was read before a commit is not cached after it', async () => {
   let version = 1;
   const cache = new ResponseCache({ version: () => version });
   const slow = Promise.withResolvers<string>();
@@ -54,7 +54,7 @@ test('an answer that was read before a commit is not kept beyond it', async () =
   assert.equal(fresh.response.body, 'new');
 });
 
-test('without a version nothing is kept', async () => {
+test('without a version nothing is cached', async () => {
   const cache = new ResponseCache({ version: () => undefined });
   for (const body of ['one', 'two', 'three']) {
     const { response } = await cache.get('page', async () => newRepresentation(body));
@@ -62,7 +62,7 @@ test('without a version nothing is kept', async () => {
   }
 });
 
-test('a refused answer is not kept', async () => {
+test('a failure is not cached', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   for (let time = 0; time < 3; time += 1) {
     await assert.rejects(async () => cache.get('page', () => Promise.reject(new Error('no'))));
@@ -73,7 +73,7 @@ test('a refused answer is not kept', async () => {
   );
 });
 
-test('what is kept is bounded, whatever is asked for', async () => {
+test('the cache is bounded, whatever is requested', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   const body = 'x'.repeat(1024 * 1024);
   let made = 0;
@@ -86,10 +86,10 @@ test('what is kept is bounded, whatever is asked for', async () => {
     for (let index = 0; index < 40; index += 1) await get(`page ${index}`);
   }
   await get('page 0');
-  assert.equal(made, 81, 'the first of forty had to go');
+  assert.equal(made, 81, 'the first of forty is no longer cached');
 });
 
-test('a key of any length is answered, and a long one is not held', async () => {
+test('a key of any length gets its response, and that of a long key is not cached', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   const madeFor = async (key: string) => {
     let made = 0;
@@ -105,7 +105,7 @@ test('a key of any length is answered, and a long one is not held', async () => 
   assert.equal(await madeFor('k'.repeat(257)), 5);
 });
 
-test('a commit that a long key met first is not overlooked by the others of its turn', async () => {
+test('a commit that the request of a long key finds first empties the cache for the others of its turn', async () => {
   let version = 1;
   const cache = new ResponseCache({ version: () => version });
   const get = (key: string) => cache.get(key, async () => newRepresentation(String(version)));

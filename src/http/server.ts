@@ -96,7 +96,7 @@ class HttpListener {
       connectionOf(socket)?.refuse('not_implemented', message, this.#newRequestId());
     });
     this.#server.on('clientError', (fault: ClientFault, socket) =>
-      this.#answerFault(fault, socket),
+      this.#refuseFault(fault, socket),
     );
   }
 
@@ -137,7 +137,7 @@ class HttpListener {
         this.#refuseHead(connection, response, fault);
         return;
       }
-      const answer = this.#handler?.handle({
+      const responding = this.#handler?.handle({
         method: request.method ?? '',
         target: request.url ?? '',
         headers: request.headers as Record<string, string | undefined>,
@@ -146,7 +146,7 @@ class HttpListener {
             ? readBody(request, response, { bytesMax, expectsContinue })
             : Promise.reject(connection.bodyFault),
       });
-      void answer?.then((made) => this.#send(connection, response, made));
+      void responding?.then((made) => this.#send(connection, response, made));
     });
   }
 
@@ -171,7 +171,7 @@ class HttpListener {
     connection.sent(response);
   }
 
-  #answerFault(fault: ClientFault, socket: Duplex): void {
+  #refuseFault(fault: ClientFault, socket: Duplex): void {
     const explained = explainClientFault(fault);
     const connection = connectionOf(socket);
     if (explained === undefined || connection === undefined) {
