@@ -8,7 +8,7 @@ import { App } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
-import { DEFAULT_SERVERS, openApiDocument } from './http/openapi.ts';
+import { openApiDocument } from './http/openapi.ts';
 import { jsonResponse, type HttpResponse } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
 import { healthPages, PublicPages } from './http/public-pages.ts';
@@ -117,7 +117,7 @@ function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: Open
     authenticate: createAuthenticate({ environment, keys, clock }),
     countRequest: rateLimit && createRateLimit(rateLimit, runtime),
     cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
-    pages: publicPages(config, baseUrl, parts.isReady),
+    pages: publicPages(baseUrl, parts.isReady),
     cache: new ResponseCache(parts.store),
     clock,
     baseUrl,
@@ -126,14 +126,9 @@ function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: Open
   });
 }
 
-function publicPages(
-  config: Config,
-  baseUrl: string,
-  isReady: () => Promise<boolean>,
-): PublicPages {
-  const servers = { ...DEFAULT_SERVERS, [config.environment]: baseUrl };
+function publicPages(baseUrl: string, isReady: () => Promise<boolean>): PublicPages {
   let document: HttpResponse | undefined;
-  const openApi = () => (document ??= jsonResponse(200, JSON.stringify(openApiDocument(servers))));
+  const openApi = () => (document ??= jsonResponse(200, JSON.stringify(openApiDocument(baseUrl))));
   return new PublicPages(
     new Map([...consolePages(), ['/openapi.json', openApi], ...healthPages(isReady)]),
   );

@@ -99,11 +99,17 @@ export const ErrorBody = {
       enum: ERROR_CODES as [ErrorCode],
       type: 'string',
       description: 'Machine-readable error code.',
+      examples: ['pet_not_found'],
     },
-    message: { type: 'string', description: 'Human-readable description.' },
-    status: { type: 'integer', description: 'The HTTP status code.' },
+    message: {
+      type: 'string',
+      description: 'Human-readable description.',
+      examples: ['No animal has this id.'],
+    },
+    status: { type: 'integer', description: 'The HTTP status code.', examples: [404] },
   },
   title: 'Error',
+  description: 'The body of every error response.',
   examples: [{ code: 'pet_not_found', message: 'No animal has this id.', status: 404 }],
 } as const;
 export type ErrorBody = Static<typeof ErrorBody>;

@@ -12,6 +12,7 @@ export const Limit = {
   minimum: LIMIT_MIN,
   maximum: LIMIT_MAX,
   default: LIMIT_DEFAULT,
+  examples: [50],
 } as const;
 
 export const Cursor = {
@@ -19,6 +20,7 @@ export const Cursor = {
   minLength: 1,
   maxLength: CURSOR_LENGTH_MAX,
   pattern: '^[A-Za-z0-9_-]+$',
+  examples: ['AAAAAAAAAAAAFAnHVOs'],
 } as const;
 
 /** A request for a page: at most `limit` animals with ids above `afterId`, in ascending order of id. */

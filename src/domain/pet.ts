@@ -18,6 +18,7 @@ export const PetStatus = {
   type: 'string',
   title: 'PetStatus',
   description: 'Availability status of an animal.',
+  examples: ['available'],
 } as const;
 
 const fields = {
@@ -28,18 +29,28 @@ const fields = {
     // In a character class of a Unicode pattern, a surrogate matches only a lone surrogate.
     pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
     description: "The animal's name, returned exactly as it was sent.",
+    examples: ['Rex'],
   },
   categoryId: {
     ...Int64,
     description: 'Identifier of the category the animal belongs to.',
+    examples: [7],
   },
 } as const;
 
 export const NewPet = {
   type: 'object',
   required: ['name', 'categoryId'],
-  properties: { ...fields, status: { ...PetStatus, default: DEFAULT_STATUS } },
+  properties: {
+    ...fields,
+    status: {
+      ...PetStatus,
+      description: `Availability status. Default: \`${DEFAULT_STATUS}\`.`,
+      default: DEFAULT_STATUS,
+    },
+  },
   title: 'NewPet',
+  description: 'An animal to add.',
   examples: [{ name: 'Rex', categoryId: 7, status: 'available' }],
 } as const;
 
@@ -50,11 +61,13 @@ export const Pet = {
     id: {
       ...Int64,
       description: 'Unique identifier assigned by the service on creation.',
+      examples: [1],
     },
     ...fields,
     status: PetStatus,
   },
   title: 'Pet',
+  description: 'An animal of the store.',
   examples: [{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }],
 } as const;
 export type Pet = Static<typeof Pet>;
@@ -66,6 +79,7 @@ export const Pets = {
   type: 'array',
   items: Pet,
   title: 'Pets',
+  description: 'A list of animals.',
   examples: [[{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }]],
 } as const;
 

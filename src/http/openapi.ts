@@ -1,26 +1,29 @@
-import { ENVIRONMENTS, type Environment } from '../domain/api-key.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { operations, type Operation, type OperationResponse } from './operations.ts';
 
 const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody };
 
-/** Errors that every operation can return, in addition to its own. */
+/** Errors that every operation lists, in addition to its own. */
 const ERRORS_OF_ALL: readonly ErrorCode[] = [
   'malformed_request',
   'missing_api_key',
   'invalid_api_key',
   'expired_api_key',
   'insufficient_scope',
+  'rate_limited',
+  'unavailable',
+  'overloaded',
+];
+
+/** Errors that any HTTP request can get. They are one shared `default` response. */
+const GENERAL_ERRORS: readonly ErrorCode[] = [
   'request_timeout',
   'uri_too_long',
   'expectation_failed',
-  'rate_limited',
   'headers_too_large',
   'internal_error',
   'not_implemented',
-  'unavailable',
-  'overloaded',
   'http_version_not_supported',
 ];
 
@@ -35,14 +38,25 @@ const HEADERS_OF_ERROR: Partial<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 };
 
-/** The base URLs of the two environments with default settings. */
-export const DEFAULT_SERVERS: Readonly<Record<Environment, string>> = {
-  production: 'http://127.0.0.1:8080/v1',
-  staging: 'http://127.0.0.1:8090/v1',
-};
+/** The two environments of the specification, with the base URLs of the default settings. */
+const ENVIRONMENTS = [
+  {
+    url: '{base_url}',
+    description: 'Production',
+    variables: { base_url: { default: 'http://127.0.0.1:8080/v1' } },
+  },
+  {
+    url: '{staging_base_url}',
+    description: 'Staging',
+    variables: { staging_base_url: { default: 'http://127.0.0.1:8090/v1' } },
+  },
+];
 
-/** The OpenAPI document, generated from the table of operations that also serves the requests. */
-export function openApiDocument(servers = DEFAULT_SERVERS): object {
+/**
+ * The OpenAPI document, generated from the table of operations that also serves the requests. A running
+ * service passes its base URL, and is then the only server.
+ */
+export function openApiDocument(baseUrl?: string): object {
   return {
     openapi: '3.1.1',
     info: {
@@ -51,12 +65,10 @@ export function openApiDocument(servers = DEFAULT_SERVERS): object {
       summary: 'The catalogue of animals offered by a store.',
       description:
         'List animals by page and by status, add an animal, and get one by its id (deprecated). All errors have the same body. Every `GET` operation also supports `HEAD`. `OPTIONS` requires no key.',
+      contact: { name: 'The maintainers of the Pet Store service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: ENVIRONMENTS.map((environment) => ({
-      url: servers[environment],
-      description: environment === 'production' ? 'Production' : 'Staging',
-    })),
+    servers: baseUrl === undefined ? ENVIRONMENTS : [{ url: baseUrl, description: 'This service' }],
     security: [{ bearerAuth: [] }],
     tags: [{ name: 'pets', description: 'The animals of the store.' }],
     paths: paths(),
@@ -64,6 +76,7 @@ export function openApiDocument(servers = DEFAULT_SERVERS): object {
       schemas: Object.fromEntries(
         Object.entries(COMPONENTS).map(([name, schema]) => [name, jsonSchema(schema, true)]),
       ),
+      responses: { GeneralError: failure(GENERAL_ERRORS, ['X-Request-Id']) },
       headers: HEADERS,
       securitySchemes: {
         bearerAuth: {
@@ -102,11 +115,22 @@ function describe(operation: Operation): object {
       required: parameter.in === 'path',
       description: parameter.description,
       schema: jsonSchema(parameter.schema),
+      example: exampleOf(parameter.schema),
     })),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
+    ...(body && {
+      requestBody: {
+        description: 'The animal to add.',
+        required: true,
+        content: jsonContent(body),
+      },
+    }),
     responses: Object.fromEntries([
       ...Object.entries(responses).map(([status, each]) => [status, success(each, shared)]),
-      ...[...codes].map(([status, those]) => [String(status), failure(status, those, shared)]),
+      ...[...codes].map(([status, those]) => [
+        String(status),
+        failure(those, [...(HEADERS_OF_ERROR[status] ?? []), ...shared]),
+      ]),
+      ['default', { $ref: '#/components/responses/GeneralError' }],
     ]),
   };
 }
@@ -122,16 +146,19 @@ function success(
   };
 }
 
-function failure(status: number, codes: readonly ErrorCode[], shared: readonly string[]): object {
+function failure(codes: readonly ErrorCode[], headers: readonly string[]): object {
+  const errors = codes.map((code) => ({
+    code,
+    message: ERRORS[code].meaning,
+    status: ERRORS[code].status,
+  }));
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join(' '),
-    headers: headerReferences([...(HEADERS_OF_ERROR[status] ?? []), ...shared]),
+    description: errors.map(({ code, message }) => `\`${code}\`: ${message}`).join(' '),
+    headers: headerReferences(headers),
     content: {
       'application/json': {
-        schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(
-          codes.map((code) => [code, { value: { code, message: ERRORS[code].meaning, status } }]),
-        ),
+        schema: jsonSchema(ErrorBody),
+        examples: Object.fromEntries(errors.map((value) => [value.code, { value }])),
       },
     },
   };
@@ -144,8 +171,11 @@ function headerReferences(names: readonly string[]): object {
 }
 
 function jsonContent(schema: object): object {
-  const { examples } = schema as { examples?: unknown[] };
-  return { 'application/json': { schema: jsonSchema(schema), example: examples?.[0] } };
+  return { 'application/json': { schema: jsonSchema(schema), example: exampleOf(schema) } };
+}
+
+function exampleOf(schema: object): unknown {
+  return (schema as { examples?: unknown[] }).examples?.[0];
 }
 
 /**
@@ -158,15 +188,12 @@ function jsonSchema(schema: unknown, isComponent = false): unknown {
   const { title, ...rest } = schema as Record<string, unknown>;
   if (!isComponent && typeof title === 'string') {
     const reference = { $ref: `#/components/schemas/${title}` };
-    return 'default' in rest ? { ...reference, default: rest['default'] } : reference;
+    // The description states the default: generators make a property with a `default` required.
+    return 'default' in rest ? { ...reference, description: rest['description'] } : reference;
   }
   if (rest['type'] === 'bigint') {
-    const { description } = rest;
-    return {
-      type: 'integer',
-      format: 'int64',
-      ...(description === undefined ? {} : { description }),
-    };
+    const { minimum: _min, maximum: _max, ...others } = rest;
+    return { ...others, type: 'integer', format: 'int64' };
   }
   return Object.fromEntries(
     Object.entries(schema).map(([name, value]) => [name, jsonSchema(value)]),

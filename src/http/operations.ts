@@ -12,7 +12,7 @@ import { createPet, getPet, listPets, type PetsParts } from './pets.ts';
 export interface Parameter {
   name: string;
   in: 'query' | 'path' | 'header';
-  /** JSON Schema, like every schema here. */
+  /** JSON Schema with an example, like every schema here. */
   schema: object;
   description: string;
 }
@@ -53,7 +53,7 @@ const prefer: Parameter = {
 const ifNoneMatch: Parameter = {
   name: 'If-None-Match',
   in: 'header',
-  schema: { type: 'string' },
+  schema: { type: 'string', examples: ['"Jr8ccmnLrVqBmYJ2p3wE1g"'] },
   description:
     'The `ETag` of an earlier response. The response is 304 if nothing has changed since.',
 };
@@ -61,7 +61,7 @@ const ifNoneMatch: Parameter = {
 const requestId: Parameter = {
   name: 'X-Request-Id',
   in: 'header',
-  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['Hk2p0b7Yc1nq'] },
   description:
     'Identifies the request in the log of the service. The service generates an id if none is sent.',
 };
@@ -125,7 +125,12 @@ export const operations: readonly Operation[] = [
       {
         name: 'Idempotency-Key',
         in: 'header',
-        schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX + 2 },
+        schema: {
+          type: 'string',
+          minLength: 1,
+          maxLength: IDEMPOTENCY_KEY_LENGTH_MAX + 2,
+          examples: ['"delivery-2026-11-15-line-3"'],
+        },
         description:
           'Makes the create safe to retry: 1 to 255 visible ASCII characters, with or without double quotes. A create with the same key and the same animal within 24 hours stores nothing and gets the first response again.',
       },
@@ -165,7 +170,7 @@ export const operations: readonly Operation[] = [
       {
         name: 'petId',
         in: 'path',
-        schema: Int64,
+        schema: { ...Int64, examples: [1] },
         description: 'Identifier of the animal to retrieve.',
       },
       ifNoneMatch,
