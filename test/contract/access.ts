@@ -256,6 +256,8 @@ export function accessContract(storage: TestStorage): void {
         assert.equal((await send(site + path)).status, 200, path);
         assert.equal((await send(site + path, { method: 'HEAD' })).text, '', path);
       }
+      const document = (await send(`${site}/openapi.json`)).json();
+      assert.partialDeepStrictEqual(document, { servers: [{ url: service.baseUrl }] });
       assertError(await send(`${site}/nothing`), 'route_not_found');
       assertError(await send(`${site}/v2/pets`), 'route_not_found');
       assertError(await send(`${site}/openapi.json`, { method: 'POST' }), 'method_not_allowed');
