@@ -11,7 +11,7 @@ test('parsing keeps every digit of an integer', () => {
   }
 });
 
-test('parsing takes 1.0 and 1e2 as the integers they are', () => {
+test('parsing reads 1.0 and 1e2 as integers', () => {
   const text = '[1.0,-2.50e1,1e2,9223372036854775807.0,0e99,1.5,1.00000000000000000001,1e30]';
   assert.deepEqual(parseJson(text), [1n, -25n, 100n, 2n ** 63n - 1n, 0, 1.5, 1, 1e30]);
 });
@@ -82,6 +82,17 @@ test('a number that JavaScript may have rounded is a TypeError that names the fi
 test('a Pet has its four fields and no others, whatever the response adds', () => {
   const pet = { id: 1n, name: 'Rex', categoryId: 7n, status: 'available' };
   assert.deepEqual(readPet({ ...pet, colour: 'brown' }), pet);
+});
+
+test('without JSON.rawJSON, an id that a number would round is written as a string', (t) => {
+  const { rawJSON } = JSON as { rawJSON?: unknown };
+  t.after(() => Object.assign(JSON, { rawJSON }));
+  Object.assign(JSON, { rawJSON: undefined });
+  const pet = readPet({ id: 2n ** 53n, name: 'Rex', categoryId: 2n ** 53n - 1n, status: 'sold' });
+  assert.equal(
+    JSON.stringify(pet),
+    '{"id":"9007199254740992","name":"Rex","categoryId":9007199254740991,"status":"sold"}',
+  );
 });
 
 test('what is not a Pet is refused', () => {

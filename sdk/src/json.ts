@@ -64,10 +64,9 @@ function petToJson(this: Pet): object {
   return { ...this, id: jsonInteger(this.id), categoryId: jsonInteger(this.categoryId) };
 }
 
-const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
-
-/** Old browsers have no rawJSON. There a number that would be rounded becomes a string. */
+/** Without rawJSON, as in old browsers, an integer that would be rounded becomes a string. */
 function jsonInteger(value: bigint): unknown {
+  const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
   const text = String(value);
   return rawJSON?.(text) ?? (Number.isSafeInteger(Number(text)) ? Number(text) : text);
 }

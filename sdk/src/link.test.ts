@@ -18,7 +18,7 @@ test('the next page is found among other links, however they are written', () =>
   }
 });
 
-test('a page without a link to the next is the last', () => {
+test('a page without a next link is the last page', () => {
   for (const link of [
     '',
     '<https://pets.example/v1/pets?cursor=abc>; rel="first"',
@@ -31,13 +31,13 @@ test('a page without a link to the next is the last', () => {
   assert.equal(nextCursor(new Headers(), BASE_URL), undefined);
 });
 
-test('a link to the next page that names no cursor is a fault, not the end of the list', () => {
+test('a next link without a cursor is an error, not the end of the list', () => {
   assert.throws(() =>
     nextCursor(header('<https://pets.example/v1/pets?page=2>; rel="next"'), BASE_URL),
   );
 });
 
-test('a long hostile header is read in no time', () => {
+test('a long hostile header is parsed quickly', () => {
   assert.equal(findLink(header(`<${'<;a="'.repeat(4000)}`), 'next'), undefined);
   assert.equal(findLink(header(`<a>${' ; a = "b"'.repeat(2000)} ; "`), 'next'), undefined);
 });

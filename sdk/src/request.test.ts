@@ -52,7 +52,7 @@ for (const fault of [
   { status: 429, code: 'rate_limited' },
   { status: 502, body: '<html>Bad Gateway</html>' },
 ] satisfies Fault[]) {
-  test(`a create survives two times ${JSON.stringify(fault)}, with one key and one animal`, async () => {
+  test(`a create succeeds after two times ${JSON.stringify(fault)}, with one key and one animal`, async () => {
     failFirst(2, fault);
     const pet = await newClient().pets.create(REX);
     assert.equal(server.requests.length, 3);

@@ -12,7 +12,7 @@ import type { NewPet, Pet, PET_STATUSES, PetStatus, ServiceErrorCode } from './i
 type Equal<A, B> = [A, B] extends [B, A] ? true : false;
 type RequiredKeys<T> = { [Key in keyof T]-?: undefined extends T[Key] ? never : Key }[keyof T];
 
-// The compiler is the judge: a type that drifts from the service's own turns its line into an error.
+// The compiler checks this: its line is an error if a type differs from that of the service.
 const proofs: [
   pet: Equal<Pet, DomainPet>,
   status: Equal<PetStatus, DomainPetStatus>,
