@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { respondConditionally, type Representation } from '../http/conditional.ts';
 import type { Page } from '../http/public-pages.ts';
+import { respondConditionally, type Representation } from '../http/response-cache.ts';
 
 const ETAG_LENGTH = 22;
 

@@ -9,10 +9,14 @@ import type { Store } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { RequestContext } from './app.ts';
 import { readJsonBody } from './body.ts';
-import { newRepresentation, respondConditionally, type Representation } from './conditional.ts';
 import { GET_PET_DEPRECATION } from './deprecation.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';
-import type { ResponseCache } from './response-cache.ts';
+import {
+  newRepresentation,
+  respondConditionally,
+  type Representation,
+  type ResponseCache,
+} from './response-cache.ts';
 import { parseQuery } from './router.ts';
 
 /** The parts of the service that the operations use. */
@@ -27,14 +31,8 @@ export interface PetsParts {
 
 const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 
-export async function listPets(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
-  const page = await parts.cache.get(cacheKey(context), () => representPage(context, parts));
-  return respondConditionally(context.request, page);
-}
-
-/** The same target gets the same response; only a strict caller may be refused where others are not. */
-function cacheKey({ request, isStrict }: RequestContext): string {
-  return isStrict ? `${request.target} strict` : request.target;
+export function listPets(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+  return respondFromCache(context, parts, representPage);
 }
 
 async function representPage(
@@ -94,9 +92,8 @@ function claimOf({ request, keyId }: RequestContext, pet: NewPet, now: Date) {
   return newIdempotencyClaim(parseIdempotencyKey(key), pet, { apiKeyId: keyId, now });
 }
 
-export async function getPet(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
-  const pet = await parts.cache.get(cacheKey(context), () => representPet(context, parts));
-  return respondConditionally(context.request, pet);
+export function getPet(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+  return respondFromCache(context, parts, representPet);
 }
 
 async function representPet(
@@ -109,4 +106,16 @@ async function representPet(
   const pet = id === undefined ? undefined : await store.findPet(id);
   if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
   return newRepresentation(petJson(pet));
+}
+
+async function respondFromCache(
+  context: RequestContext,
+  parts: PetsParts,
+  represent: (context: RequestContext, parts: PetsParts) => Promise<Representation>,
+): Promise<HttpResponse> {
+  const { request, isStrict } = context;
+  // The same target gets the same response, except that a strict caller may be refused where others are not.
+  const key = isStrict ? `${request.target} strict` : request.target;
+  const found = await parts.cache.get(key, () => represent(context, parts));
+  return respondConditionally(request, found);
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { newRepresentation } from './conditional.ts';
-import { ResponseCache } from './response-cache.ts';
+import { newRepresentation, ResponseCache } from './response-cache.ts';
 
 test('a response that is requested again is cached until the version changes, and then made once more', async () => {
   let version = 1;

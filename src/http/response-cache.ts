@@ -1,14 +1,47 @@
+import { hash } from 'node:crypto';
 import type { Store } from '../domain/store.ts';
-import type { Representation } from './conditional.ts';
+import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
-/** Longer keys are not cached; ordinary targets are far shorter. */
+const ETAG_LENGTH = 22;
+/** Longer keys are not cached. Ordinary targets are far shorter. */
 const KEY_LENGTH_MAX = 256;
-/** How many requested keys are remembered; beyond it they are all forgotten. */
+/** When more requested keys than this are remembered, all are forgotten. */
 const REQUESTED_KEYS_MAX = 10_000;
-/** Characters of cached responses; beyond it the cache is emptied. */
+/** When the cached responses have more characters than this, the cache is emptied. */
 const CACHED_LENGTH_MAX = 4 * 1024 * 1024;
-/** What a response takes beside its body, roughly. */
+/** An estimate of what a cached response occupies in addition to its body. */
 const HEAD_LENGTH = 1_000;
+
+/** A 200 that a client may cache and revalidate. The ETag covers the Link, which can change alone. */
+export interface Representation {
+  etag: string;
+  response: HttpResponse;
+  notModified: HttpResponse;
+}
+
+export function newRepresentation(body: string, link?: string): Representation {
+  const digest = hash('sha256', link === undefined ? body : `${link}\n${body}`, 'base64url');
+  const etag = `"${digest.slice(0, ETAG_LENGTH)}"`;
+  const headers = ['Cache-Control', 'private, no-cache', 'ETag', etag];
+  if (link !== undefined) headers.push('Link', link);
+  return {
+    etag,
+    response: jsonResponse(200, body, headers),
+    notModified: { status: 304, headers, body: '' },
+  };
+}
+
+/** Responds with 304 if the client has the representation. If-None-Match compares weakly: `W/` is ignored. */
+export function respondConditionally(
+  { headers }: HttpRequest,
+  { etag, response, notModified }: Representation,
+): HttpResponse {
+  const known = headers['if-none-match'];
+  if (known === undefined) return response;
+  const tags = known.split(',').map((tag) => tag.trim());
+  const isKnown = known.trim() === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etag);
+  return isKnown ? notModified : response;
+}
 
 /**
  * Caches encoded responses while nothing is committed. The version of the store changes with every commit
@@ -22,7 +55,7 @@ export class ResponseCache {
   readonly #responses = new Map<string, Representation>();
   readonly #requested = new Set<string>();
   #version: number | undefined;
-  #look: Promise<number | undefined> | undefined;
+  #nextVersion: Promise<number | undefined> | undefined;
   #length = 0;
 
   constructor(store: Pick<Store, 'version'>) {
@@ -30,52 +63,39 @@ export class ResponseCache {
   }
 
   async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
-    const version = await this.#currentVersion();
+    const version = await (this.#nextVersion ??= this.#readVersion());
     if (version === undefined) return make();
     if (version !== this.#version) this.#clear(version);
     if (key.length > KEY_LENGTH_MAX) return make();
     const cached = this.#responses.get(key);
     if (cached !== undefined) return cached;
 
-    const isRequestedAgain = this.#noteRequested(key);
+    const isRequestedAgain = this.#requested.has(key);
+    if (!isRequestedAgain && this.#requested.size >= REQUESTED_KEYS_MAX) this.#requested.clear();
+    this.#requested.add(key);
     const made = await make();
     // What was read after the version is at least as new as that version.
-    if (isRequestedAgain && version === this.#version) this.#add(key, made);
+    if (isRequestedAgain && version === this.#version) {
+      if (this.#length > CACHED_LENGTH_MAX) this.#clear(version);
+      this.#responses.set(key, made);
+      this.#length += made.response.body.length + HEAD_LENGTH;
+    }
     return made;
   }
 
   /**
-   * Requests that were read in the same turn of the event loop wait for its end and share one look at the
-   * store, which is then later than every one of them was read.
+   * Requests that were read in the same turn of the event loop wait for its end and share one read of the
+   * version, which is then later than every one of them.
    */
-  #currentVersion(): Promise<number | undefined> {
-    this.#look ??= new Promise((resolve, reject) => {
-      setImmediate(() => {
-        this.#look = undefined;
-        try {
-          resolve(this.#store.version());
-        } catch (error) {
-          reject(error);
-        }
-      });
+  async #readVersion(): Promise<number | undefined> {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
     });
-    return this.#look;
+    this.#nextVersion = undefined;
+    return this.#store.version();
   }
 
-  #noteRequested(key: string): boolean {
-    if (this.#requested.has(key)) return true;
-    if (this.#requested.size >= REQUESTED_KEYS_MAX) this.#requested.clear();
-    this.#requested.add(key);
-    return false;
-  }
-
-  #add(key: string, made: Representation): void {
-    if (this.#length > CACHED_LENGTH_MAX) this.#clear(this.#version);
-    this.#responses.set(key, made);
-    this.#length += made.response.body.length + HEAD_LENGTH;
-  }
-
-  #clear(version: number | undefined): void {
+  #clear(version: number): void {
     this.#responses.clear();
     this.#length = 0;
     this.#version = version;
