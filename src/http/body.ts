@@ -45,40 +45,44 @@ function isJson(contentType: string): boolean {
   });
 }
 
-/** Emitted on a request, with a Refusal, when the rest of its body will not come or cannot be read. */
-export const BODY_FAULT = Symbol('body fault');
+/** Why the rest of the body of a request cannot be read. Also the name of an event of the request. */
+const BODY_FAULT = Symbol('body fault');
+
+type ReceivedRequest = IncomingMessage & { [BODY_FAULT]?: Refusal };
+
+/** Makes `readBody` of a request fail, whether it is called already or later. */
+export function failBody(request: ReceivedRequest, refusal: Refusal): void {
+  request[BODY_FAULT] ??= refusal;
+  request.emit(BODY_FAULT, refusal);
+}
 
 /**
  * Receives a whole body. Sends `100 Continue` only now, to a client that waits for it. Bytes beyond the limit
  * are read and dropped, so that a client that is still sending receives the response.
  */
 export function readBody(
-  request: IncomingMessage,
+  request: ReceivedRequest,
   response: ServerResponse,
   { bytesMax, expectsContinue }: { bytesMax: number; expectsContinue: boolean },
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const tooLarge = () =>
-      reject(new Refusal('body_too_large', `The body is over ${bytesMax} bytes.`));
-    const cutShort = () =>
-      reject(new Refusal('malformed_request', 'The body ended before it was complete.'));
-    if (request.readableEnded) {
-      resolve(Buffer.alloc(0));
-      return;
-    }
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const tooLarge = () =>
+    reject(new Refusal('body_too_large', `The body is over ${bytesMax} bytes.`));
+  const cutShort = () =>
+    reject(new Refusal('malformed_request', 'The body ended before it was complete.'));
+  if (request[BODY_FAULT] !== undefined) {
+    reject(request[BODY_FAULT]);
+  } else if (request.readableEnded) {
+    resolve(Buffer.alloc(0));
+  } else if (request.destroyed) {
     // The request was aborted during the checks, before there was a listener.
-    if (request.destroyed) {
-      cutShort();
-      return;
-    }
-    if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
-      // The client may or may not send the body now, so it is unknown where the next request begins.
-      if (expectsContinue) response.shouldKeepAlive = false;
-      tooLarge();
-      return;
-    }
+    cutShort();
+  } else if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
+    // The client may or may not send the body now, so it is unknown where the next request begins.
+    if (expectsContinue) response.shouldKeepAlive = false;
+    tooLarge();
+  } else {
     if (expectsContinue) response.writeContinue();
-
     const chunks: Buffer[] = [];
     let received = 0;
     request.on('data', (chunk: Buffer) => {
@@ -96,5 +100,6 @@ export function readBody(
     );
     request.once('error', cutShort);
     request.once(BODY_FAULT, reject);
-  });
+  }
+  return promise;
 }

@@ -1,27 +1,91 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Refusal, type ErrorCode } from '../domain/errors.ts';
-import type { Connections } from './connections.ts';
+import type { Refusal } from '../domain/errors.ts';
+import { failBody } from './body.ts';
 import { rawErrorResponse } from './error-response.ts';
-import { BODY_FAULT } from './body.ts';
+import type { HttpResponse } from './message.ts';
 
-/** How long after an error the rest of what the client sends is read and dropped. */
-const LINGER_MS = 1_000;
+/** How much memory clients that do not read their responses may occupy, all connections together. */
+const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;
 /** What node:http keeps for one parsed request, rounded up. */
 const HELD_REQUEST_BYTES = 8 * 1024;
 /** One read from a socket returns at most this much, and held requests may keep all of it in memory. */
 const READ_BYTES_MAX = 64 * 1024;
+/** How long after an error the rest of what the client sends is read and dropped. */
+const LINGER_MS = 1_000;
+/** A connection on which no byte has moved for this long is closed. It is checked QUIET_CHECKS times meanwhile. */
+const QUIET_MS_MAX = 65_000;
+const QUIET_CHECKS = 13;
 
-const CONNECTION = Symbol('connection');
+/**
+ * The connections of a server. Held requests and unread responses together may occupy a limited memory. Beyond
+ * it, the connection that has gone longest without finishing a response is closed: clients that read come last.
+ */
+export class Connections {
+  readonly bySocket = new Map<Duplex, Connection>();
+  /** Bytes by connection. The connection that finished a response most recently is the last. */
+  readonly #backlog = new Map<Connection, number>();
+  readonly #quietCheck: NodeJS.Timeout;
+  readonly quietMsMax: number;
+  #backlogBytes = 0;
+  isReadingPaused = false;
+  isClosing = false;
 
-interface ConnectedSocket extends Duplex {
-  [CONNECTION]?: Connection;
-}
+  constructor(quietMsMax = QUIET_MS_MAX) {
+    this.quietMsMax = quietMsMax;
+    const checkMs = quietMsMax / QUIET_CHECKS;
+    this.#quietCheck = setInterval(() => {
+      for (const connection of this.bySocket.values()) connection.closeIfQuiet(checkMs);
+    }, checkMs).unref();
+  }
 
-/** The connection that a socket belongs to. */
-export function connectionOf(socket: Duplex): Connection | undefined {
-  return (socket as ConnectedSocket)[CONNECTION];
+  add(socket: Socket): void {
+    const connection = new Connection(socket, this);
+    this.bySocket.set(socket, connection);
+    socket.once('close', () => {
+      connection.destroy();
+      this.bySocket.delete(socket);
+      this.removeBacklog(connection);
+    });
+  }
+
+  /** From now on, each connection is closed after its next response. */
+  close(): void {
+    this.isClosing = true;
+    clearInterval(this.#quietCheck);
+  }
+
+  updateBacklog(connection: Connection, bytes: number): void {
+    this.#backlogBytes += bytes - (this.#backlog.get(connection) ?? 0);
+    if (bytes === 0) this.#backlog.delete(connection);
+    else this.#backlog.set(connection, bytes);
+    for (const [oldest] of this.#backlog) {
+      if (this.#backlogBytes <= BACKLOG_BYTES_MAX) return;
+      this.removeBacklog(oldest);
+      oldest.destroy();
+      if (!this.isReadingPaused) this.#pauseReading();
+    }
+  }
+
+  removeBacklog(connection: Connection): void {
+    this.#backlogBytes -= this.#backlog.get(connection) ?? 0;
+    this.#backlog.delete(connection);
+  }
+
+  /**
+   * The memory of a connection is free only when its `close` event was emitted, at the very end of a turn of the
+   * event loop. Until then nothing is read: thousands of connections could each bring more in the same turn.
+   */
+  #pauseReading(): void {
+    const setPaused = (isPaused: boolean) => {
+      this.isReadingPaused = isPaused;
+      for (const connection of this.bySocket.values()) connection.updateReading();
+    };
+    setPaused(true);
+    // The first comes before the `close` events of this turn, the second after them.
+    setImmediate(() => setImmediate(() => setPaused(false)));
+  }
 }
 
 /**
@@ -43,22 +107,12 @@ export class Connection {
   #ignored = 0;
   #bytesMoved = 0;
   #quietMs = 0;
-  /** Why the body of the newest request will never be complete. */
-  bodyFault: Refusal | undefined;
 
   constructor(socket: Socket, all: Connections) {
     this.#socket = socket;
     this.#all = all;
-    (socket as ConnectedSocket)[CONNECTION] = this;
     // node:http resumes the socket after every request that it has parsed.
     socket.on('resume', () => this.updateReading());
-    socket.once('close', () => {
-      this.#held = [];
-    });
-  }
-
-  get hasHeldRequests(): boolean {
-    return this.#held.length > 0;
   }
 
   /** Takes the next request, and handles it when its turn has come. */
@@ -78,43 +132,34 @@ export class Connection {
     });
   }
 
-  /** Refuses what never became a request, after the responses that are still due, and closes. */
-  refuse(code: ErrorCode, message: string, requestId: string): void {
-    if (this.#isFinal) return;
+  /** Refuses bytes that are not HTTP, after the responses that are still due, and closes. */
+  refuse(refusal: Refusal, requestId: string): void {
+    const wasFinal = this.#isFinal;
     this.#isFinal = true;
-    this.#inOrder(() => {
-      if (this.#socket.writable) this.#socket.write(rawErrorResponse(code, message, requestId));
-      this.#closeAfterLinger();
-    });
-  }
-
-  /** Whether the body of the newest request is still being received. A malformed byte is then part of it. */
-  get isReceivingBody(): boolean {
-    return this.#newest !== undefined && !this.#newest.req.complete;
-  }
-
-  /** Refuses the newest request, whose body cannot be read, after the responses before it. */
-  refuseBody(code: ErrorCode, message: string): void {
-    this.#isFinal = true;
-    if (this.#newest === undefined || this.#newest.headersSent) {
-      // The response was sent before the rest of the body came.
-      this.#closeAfterLinger();
-      return;
+    if (this.#newest !== undefined && !this.#newest.req.complete) {
+      // The bytes belong to the body of the newest request, whose response may have been sent already.
+      this.#newest.shouldKeepAlive = false;
+      if (this.#newest.headersSent) this.#closeAfterLinger();
+      else failBody(this.#newest.req, refusal);
+    } else if (!wasFinal) {
+      this.#inOrder(() => {
+        if (this.#socket.writable) this.#socket.write(rawErrorResponse(refusal, requestId));
+        this.#closeAfterLinger();
+      });
     }
-    this.#newest.shouldKeepAlive = false;
-    this.bodyFault ??= new Refusal(code, message);
-    this.#newest.req.emit(BODY_FAULT, this.bodyFault);
   }
 
-  /** Called before a response is written. */
-  sending(response: ServerResponse): void {
-    if (response.shouldKeepAlive) return;
-    this.#isFinal = true;
-    if (!response.req.complete && !response.req.readableEnded) this.#closeAfterBody(response.req);
-  }
-
-  /** Called after a response was written. Limits the time and the memory of a client that does not read it. */
-  sent(response: ServerResponse): void {
+  /** Sends a response. Limits the time and the memory of a client that does not read it. */
+  send(response: ServerResponse, { status, headers, body, encoding }: HttpResponse): void {
+    // The connection may have closed while the response was made.
+    if (!this.#socket.writable) return;
+    if (this.#all.isClosing && this.#held.length === 0) response.shouldKeepAlive = false;
+    if (!response.shouldKeepAlive) {
+      this.#isFinal = true;
+      if (!response.req.complete && !response.req.readableEnded) this.#closeAfterBody(response.req);
+    }
+    response.writeHead(status, headers as string[]);
+    response.end(body, encoding ?? 'utf8');
     if (this.#socket.writableLength === 0) return;
     this.#updateBacklog();
     // This timeout is restarted by every byte that is sent. When it expires, node:http closes the socket.
@@ -128,10 +173,9 @@ export class Connection {
   /** Pauses reading while requests are held here, or while all connections together hold too much. */
   updateReading(): void {
     const isToBePaused = this.#held.length > 0 || this.#all.isReadingPaused;
-    if (isToBePaused !== this.#socket.isPaused()) {
-      if (isToBePaused) this.#socket.pause();
-      else this.#socket.resume();
-    }
+    if (isToBePaused === this.#socket.isPaused()) return;
+    if (isToBePaused) this.#socket.pause();
+    else this.#socket.resume();
   }
 
   destroy(): void {
@@ -150,16 +194,12 @@ export class Connection {
   }
 
   #inOrder(act: () => void): void {
-    const isFree = this.#current === undefined || this.#current.closed;
-    if (isFree && this.#held.length === 0) {
+    if (this.#held.length === 0 && (this.#current?.closed ?? true)) {
       act();
       return;
     }
     this.#held.push(act);
-    if (this.#held.length === 1) {
-      this.updateReading();
-      this.#waitForCurrent();
-    }
+    if (this.#held.length === 1) this.#waitForCurrent();
     this.#updateBacklog();
   }
 
@@ -169,40 +209,38 @@ export class Connection {
     this.#all.updateBacklog(this, requestBytes + this.#socket.writableLength);
   }
 
-  /** At most one held request of a connection is handled per turn of the event loop, so that others are served too. */
+  /** At most one held request per connection and turn of the event loop, so that others are served too. */
   #waitForCurrent(): void {
-    this.#current?.once('close', () => setImmediate(() => this.#next()));
+    this.updateReading();
+    if (this.#held.length > 0) {
+      this.#current?.once('close', () => setImmediate(() => this.#next()));
+    }
   }
 
   #next(): void {
-    // The response before was the last: what was held behind it is not handled.
+    // After the last response of a connection, held requests are not handled.
     if (!this.#socket.writable) return;
     this.#held.shift()?.();
-    if (this.#held.length > 0) this.#waitForCurrent();
-    else this.updateReading();
-    // It has finished a response, so it is now the last to be closed for want of memory.
+    this.#waitForCurrent();
+    // It has finished a response, so it is now the last to be closed to free memory.
     this.#all.removeBacklog(this);
     this.#updateBacklog();
   }
 
-  /** Closed while it is still sending, a client would lose the response in a connection reset. */
+  /** A client whose connection is closed while it is still sending would lose the response in a reset. */
   #closeAfterLinger(): void {
     this.#socket.end();
     this.#socket.resume();
     setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
   }
 
-  /** The same while a body is being received. The timeout of the request limits it. node:http calls `destroySoon`. */
+  /** The same while a body is being received, for as long as the request may take. node:http calls `destroySoon`. */
   #closeAfterBody(request: IncomingMessage): void {
     const socket = this.#socket;
     socket.destroySoon = () => {
-      if (request.complete) {
-        Socket.prototype.destroySoon.call(socket);
-        return;
-      }
+      if (request.complete) Socket.prototype.destroySoon.call(socket);
+      else request.once('close', () => socket.destroy()).resume();
       socket.end();
-      request.once('close', () => socket.destroy());
-      request.resume();
     };
   }
 }

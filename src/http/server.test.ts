@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
+import { exchange, parseAnswers } from '../../test/raw-socket.ts';
 import { openServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
@@ -76,4 +77,28 @@ test('a client that reads slowly but steadily gets its whole response', async (c
   const startedMs = performance.now();
   await whole;
   assert.ok(performance.now() - startedMs > 2 * QUIET_MS_MAX, 'it must take longer than allowed');
+});
+
+test('a request is not refused for the malformed body of the request behind it', async (context) => {
+  const server = await openServer({
+    createHandler: () => ({
+      handle: async (request) => {
+        // As when the key must be looked up first: the request behind it is parsed meanwhile.
+        await sleep(50);
+        const body = await request.readBody(100).catch((error: unknown) => String(error));
+        return { status: 200, headers: ['Content-Length', String(body.length)], body };
+      },
+    }),
+    host: '127.0.0.1',
+    port: 0,
+    newRequestId: () => 'x',
+  });
+  context.after(() => server.close(0));
+  const first = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nfirst';
+  const second = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n';
+  const received = await exchange(server.port, [first + second]);
+  assert.deepEqual(
+    parseAnswers(received).map(({ body }) => body),
+    ['first', 'Refusal: The request is not well-formed HTTP.'],
+  );
 });
