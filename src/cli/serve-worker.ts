@@ -19,7 +19,7 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
       { ...config, adminPort: undefined },
       { ...runtime, beforeListening: () => primary.ask('listen') },
     );
-    const { startReports } = await import('../ops/worker-metrics.ts');
+    const { startReports } = await import('../ops/exposition.ts');
     const reports = startReports(service.metrics);
     primary.tell({ ready: { baseUrl: service.baseUrl } });
     await primary.stopped;

@@ -85,7 +85,7 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
     pool.replaceAll();
   });
   const firstKey = await makeFirstKey(config, runtime);
-  const { WorkersExposition } = await import('../ops/worker-metrics.ts');
+  const { WorkersExposition } = await import('../ops/exposition.ts');
   openSharedRateLimits(config.rateLimit, runtime.clock);
   const exposition = new WorkersExposition(METRIC_SERIES);
   const admin = await openAdmin(config, runtime, {
