@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
-import { GET_PET_DEPRECATION } from '../http/deprecation.ts';
+import { GET_PET_DEPRECATION } from '../http/pets.ts';
 import type { HttpRequest } from '../http/message.ts';
 import { PublicPages } from '../http/public-pages.ts';
 import { toJavaScript } from './assets.ts';

@@ -4,12 +4,11 @@ import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
-import { deprecationHeaders, isRemoved, operationRemoved } from './deprecation.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
 import { emptyResponse, requestIdOf } from './message.ts';
 import type { Handler, HttpRequest, HttpResponse } from './message.ts';
 import { operations, type Operation } from './operations.ts';
-import type { PetsParts } from './pets.ts';
+import type { Deprecation, PetsParts } from './pets.ts';
 import type { PublicPages } from './public-pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
@@ -59,7 +58,7 @@ export class App implements Handler {
     this.#parts = parts;
     this.#requestLog = new RequestLog(parts.log);
     this.#deprecationHeaders = new Map(
-      operations.map((each) => [each, deprecationHeaders(each.deprecation, parts.baseUrl)]),
+      operations.map((each) => [each, deprecationHeaders(each, parts.baseUrl)]),
     );
   }
 
@@ -115,11 +114,10 @@ export class App implements Handler {
     if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
     if (usage !== undefined && usage.left < 0) return rateLimited(usage);
 
-    if (operation.deprecation !== undefined) {
+    const { deprecation } = operation;
+    if (deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
-      if (isRemoved(operation.deprecation, clock.now())) {
-        return operationRemoved(operation.deprecation);
-      }
+      if (clock.now() >= deprecation.removedAt) return operationRemoved(deprecation);
     }
     if (context.isStrict) headers.push('Preference-Applied', 'handling=strict');
     context.query = query;
@@ -161,4 +159,27 @@ function responseToError(error: unknown): HttpResponse {
   return error instanceof Refusal
     ? errorResponse(error.code, error.message)
     : errorResponse('internal_error', 'Something went wrong on our side.');
+}
+
+/** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
+function deprecationHeaders({ deprecation }: Operation, baseUrl: string): string[] {
+  if (deprecation === undefined) return [];
+  const { since, removedAt, successorPath } = deprecation;
+  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/deprecations`;
+  return [
+    'Deprecation',
+    `@${since.getTime() / 1000}`,
+    'Sunset',
+    removedAt.toUTCString(),
+    'Link',
+    `<${baseUrl}${successorPath}>; rel="successor-version", <${page}>; rel="deprecation"; type="text/html"`,
+  ];
+}
+
+function operationRemoved({ removedAt, successorPath }: Deprecation): HttpResponse {
+  const day = removedAt.toISOString().slice(0, 10);
+  return errorResponse(
+    'operation_removed',
+    `This operation was removed on ${day}; use GET ${successorPath} with the status filter.`,
+  );
 }

@@ -4,10 +4,10 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../domain/idempotency.ts';
 import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
-import { GET_PET_DEPRECATION, type Deprecation } from './deprecation.ts';
 import type { HttpResponse } from './message.ts';
 import type { RequestContext } from './app.ts';
-import { createPet, getPet, listPets, type PetsParts } from './pets.ts';
+import { createPet, getPet, GET_PET_DEPRECATION, listPets } from './pets.ts';
+import type { Deprecation, PetsParts } from './pets.ts';
 
 export interface Parameter {
   name: string;

@@ -9,7 +9,6 @@ import type { Store } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { RequestContext } from './app.ts';
 import { readJsonBody } from './body.ts';
-import { GET_PET_DEPRECATION } from './deprecation.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';
 import {
   newRepresentation,
@@ -28,6 +27,21 @@ export interface PetsParts {
   /** How clients reach the service, ending in /v1. */
   baseUrl: string;
 }
+
+/** Since when an operation is deprecated, when it is removed, and what replaces it. */
+export interface Deprecation {
+  since: Date;
+  removedAt: Date;
+  /** Relative to the base URL. */
+  successorPath: string;
+}
+
+/** The specification gives the date of removal. The deprecation began with interface version 1.0.0. */
+export const GET_PET_DEPRECATION: Deprecation = {
+  since: new Date('2026-11-14T00:00:00Z'),
+  removedAt: new Date('2030-12-05T00:00:00Z'),
+  successorPath: '/pets',
+};
 
 const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 
