@@ -1,8 +1,8 @@
 import { SETTINGS, UsageError, type Config, type SettingName } from './config.ts';
 import { errorResponse } from './http/error-response.ts';
-import { requestIdOf, type HttpRequest, type HttpResponse } from './http/message.ts';
-import { healthPages, PublicPages, type Page } from './http/public-pages.ts';
-import { parseTarget } from './http/router.ts';
+import { jsonResponse, requestIdOf } from './http/message.ts';
+import type { HttpRequest, HttpResponse, Page } from './http/message.ts';
+import { parseTarget, respondWithPage } from './http/router.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
@@ -32,13 +32,13 @@ export async function openAdmin(
     const headers = ['Content-Type', found.contentType];
     return { status: 200, headers, body: await found.text() };
   };
-  const pages = new PublicPages(new Map([['/metrics', metricsPage], ...healthPages(isReady)]));
+  const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady)]);
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
     const { host } = request.headers;
     if (host !== undefined && !LOOPBACK_HOST.test(host)) {
       return errorResponse('malformed_request', 'The Host must be 127.0.0.1, [::1] or localhost.');
     }
-    return pages.respond(request, parseTarget(request.target).path);
+    return respondWithPage(pages, request, parseTarget(request.target).path);
   };
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const { headers, ...response } = await respond(request).catch((fault: unknown) => {
@@ -65,6 +65,16 @@ export async function openAdmin(
     url: `http://${LOOPBACK}:${server.port}`,
     close: () => server.close(ADMIN_GRACE_MS),
   };
+}
+
+/** `/livez` says whether the process runs, `/readyz` whether it can serve requests. */
+export function healthPages(isReady: () => Promise<boolean>): [path: string, page: Page][] {
+  const ok = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
+  const notReady = errorResponse('unavailable', 'The service is not ready; try again shortly.');
+  return [
+    ['/livez', () => ok],
+    ['/readyz', async () => ((await isReady()) ? ok : notReady)],
+  ];
 }
 
 const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;

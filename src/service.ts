@@ -9,14 +9,13 @@ import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { openApiDocument } from './http/openapi.ts';
-import { jsonResponse, type HttpResponse } from './http/message.ts';
+import { jsonResponse, type HttpResponse, type PublicPages } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
-import { healthPages, PublicPages } from './http/public-pages.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
-import { listen, LOOPBACK, openAdmin } from './listeners.ts';
+import { healthPages, listen, LOOPBACK, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
 import { openStore } from './storage/open.ts';
 
@@ -129,9 +128,7 @@ function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: Open
 function publicPages(baseUrl: string, isReady: () => Promise<boolean>): PublicPages {
   let document: HttpResponse | undefined;
   const openApi = () => (document ??= jsonResponse(200, JSON.stringify(openApiDocument(baseUrl))));
-  return new PublicPages(
-    new Map([...consolePages(), ['/openapi.json', openApi], ...healthPages(isReady)]),
-  );
+  return new Map([...consolePages(), ['/openapi.json', openApi], ...healthPages(isReady)]);
 }
 
 /** Loaded by the first request for /metrics, because many services never get one. */

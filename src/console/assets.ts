@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import type { Page } from '../http/public-pages.ts';
+import type { Page } from '../http/message.ts';
 import { respondConditionally, type Representation } from '../http/response-cache.ts';
 
 const ETAG_LENGTH = 22;

@@ -4,11 +4,11 @@ import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
 import { GET_PET_DEPRECATION } from '../http/pets.ts';
 import type { HttpRequest } from '../http/message.ts';
-import { PublicPages } from '../http/public-pages.ts';
+import { respondWithPage } from '../http/router.ts';
 import { toJavaScript } from './assets.ts';
 import { CONSOLE_MODULES, consolePages, SDK_MODULES } from './pages.ts';
 
-const pages = new PublicPages(new Map(consolePages()));
+const pages = new Map(consolePages());
 
 function ask(path: string, headers: HttpRequest['headers'] = {}) {
   const request = {
@@ -18,7 +18,7 @@ function ask(path: string, headers: HttpRequest['headers'] = {}) {
     turn: undefined,
     readBody: async () => Buffer.alloc(0),
   };
-  return pages.respond(request, path);
+  return respondWithPage(pages, request, path);
 }
 
 async function textOf(path: string): Promise<string> {

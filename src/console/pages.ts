@@ -1,4 +1,4 @@
-import type { Page } from '../http/public-pages.ts';
+import type { Page } from '../http/message.ts';
 import { assetPage, tighten, toJavaScript, type Asset } from './assets.ts';
 
 /** The repository root. An asset has the URL /assets/ and its path below the root, so that imports work. */

@@ -13,7 +13,6 @@ import { Metrics } from '../ops/metrics.ts';
 import { openStore } from '../storage/open.ts';
 import { App, type AppParts } from './app.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
-import { PublicPages } from './public-pages.ts';
 import { ResponseCache } from './response-cache.ts';
 
 const KEY: ApiKey = {
@@ -97,7 +96,7 @@ describe('App.handle', () => {
         secondsLeft: 1,
       }),
       cors: undefined,
-      pages: new PublicPages(new Map()),
+      pages: new Map(),
       cache: new ResponseCache(store),
       clock: { now: () => new Date('2026-11-15T00:00:00Z'), elapsedMs: () => performance.now() },
       baseUrl: 'http://pets.example/v1',

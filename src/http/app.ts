@@ -5,14 +5,13 @@ import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
-import { emptyResponse, requestIdOf } from './message.ts';
-import type { Handler, HttpRequest, HttpResponse } from './message.ts';
+import { requestIdOf } from './message.ts';
+import type { Handler, HttpRequest, HttpResponse, PublicPages } from './message.ts';
 import { operations, type Operation } from './operations.ts';
 import type { Deprecation, PetsParts } from './pets.ts';
-import type { PublicPages } from './public-pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
-import { isInInterface, parseTarget, Router } from './router.ts';
+import { allow, isInInterface, parseTarget, respondWithPage, Router } from './router.ts';
 
 export interface AppParts extends PetsParts {
   authenticate: Authenticate;
@@ -94,7 +93,7 @@ export class App implements Handler {
       return this.#respondToOptions(request, router.allMethods);
     }
     const { path, query } = parseTarget(request.target);
-    if (!isInInterface(path)) return pages.respond(request, path);
+    if (!isInInterface(path)) return respondWithPage(pages, request, path);
     const route = router.find(path);
     if (method === 'OPTIONS' && route !== undefined) {
       return this.#respondToOptions(request, route.methods);
@@ -127,9 +126,7 @@ export class App implements Handler {
 
   /** OPTIONS needs no key. */
   #respondToOptions(request: HttpRequest, methods: readonly string[]): HttpResponse {
-    const allow = methods.join(', ');
-    const preflight = this.#parts.cors?.preflightHeaders(request, allow) ?? [];
-    return emptyResponse(204, ['Allow', allow, ...preflight]);
+    return allow(methods, this.#parts.cors?.preflightHeaders(request, methods));
   }
 
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {

@@ -29,12 +29,12 @@ export class Cors {
   }
 
   /** For the response to OPTIONS: a preflight of a configured origin is told what it may send. */
-  preflightHeaders({ headers }: HttpRequest, allow: string): string[] {
+  preflightHeaders({ headers }: HttpRequest, methods: readonly string[]): string[] {
     const isKnown = headers.origin !== undefined && this.#origins.has(headers.origin);
     if (!isKnown || headers['access-control-request-method'] === undefined) return [];
     return [
       'Access-Control-Allow-Methods',
-      allow,
+      methods.join(', '),
       'Access-Control-Allow-Headers',
       ALLOWED_HEADERS,
       'Access-Control-Max-Age',

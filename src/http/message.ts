@@ -29,6 +29,12 @@ export interface Handler {
   handle(request: HttpRequest): Promise<HttpResponse>;
 }
 
+/** A page outside the interface. Anybody may request it, without a key. */
+export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
+
+/** By path: the console, the reference, the OpenAPI document and the health of the service. */
+export type PublicPages = ReadonlyMap<string, Page>;
+
 export const JSON_MEDIA_TYPE = 'application/json';
 
 export function jsonResponse(
@@ -43,10 +49,6 @@ export function jsonResponse(
     body,
     encoding: bytes === body.length ? 'latin1' : undefined,
   };
-}
-
-export function emptyResponse(status: number, headers: readonly string[] = []): HttpResponse {
-  return { status, headers, body: '' };
 }
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;

@@ -1,5 +1,7 @@
 import { Refusal, shownNames } from '../domain/errors.ts';
 import type { RequestContext } from './app.ts';
+import { methodNotAllowed, notFound } from './error-response.ts';
+import type { HttpRequest, HttpResponse, PublicPages } from './message.ts';
 import type { Operation } from './operations.ts';
 
 /** The prefix of the interface version, under which every operation has its path. */
@@ -60,6 +62,24 @@ function newPattern([path, operations]: [string, Operation[]]): RoutePattern {
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
   const methods = [...byMethod.keys(), 'OPTIONS'];
   return { byMethod, methods, stem, hasParameter: parameter !== undefined };
+}
+
+const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
+
+export async function respondWithPage(
+  pages: PublicPages,
+  request: HttpRequest,
+  path: string,
+): Promise<HttpResponse> {
+  const page = pages.get(path);
+  if (page === undefined) return notFound();
+  if (request.method === 'OPTIONS') return allow(PAGE_METHODS);
+  return PAGE_METHODS.includes(request.method) ? page(request) : methodNotAllowed(PAGE_METHODS);
+}
+
+/** The response to OPTIONS. */
+export function allow(methods: readonly string[], headers: readonly string[] = []): HttpResponse {
+  return { status: 204, headers: ['Allow', methods.join(', '), ...headers], body: '' };
 }
 
 export interface Target {
