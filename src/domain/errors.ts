@@ -1,89 +1,61 @@
 import type { Static } from 'typebox';
 
+const error = (status: number, meaning: string) => ({ status, meaning });
+
 /**
  * Every error code of the interface with its HTTP status and meaning. The list is closed and part of the
  * contract: add a code together with its row in docs/errors.md, which adds the cause and the remedy.
  */
 export const ERRORS = {
-  invalid_json: { status: 400, meaning: 'The body is not a JSON object in UTF-8.' },
-  missing_field: { status: 400, meaning: 'The body lacks a required field.' },
-  invalid_field: { status: 400, meaning: 'A field of the body has an invalid value.' },
-  unknown_field: {
-    status: 400,
-    meaning: 'The body has an unknown field, and the request asked for strict handling.',
-  },
-  invalid_parameter: {
-    status: 400,
-    meaning: 'A query parameter has an invalid value, or is repeated.',
-  },
-  unknown_parameter: {
-    status: 400,
-    meaning: 'The query has an unknown parameter, and the request asked for strict handling.',
-  },
-  invalid_cursor: {
-    status: 400,
-    meaning: 'The cursor is not from this service, or is for a different status filter.',
-  },
-  invalid_idempotency_key: { status: 400, meaning: 'The Idempotency-Key header is not valid.' },
-  malformed_request: {
-    status: 400,
-    meaning: 'The request is not well-formed HTTP.',
-  },
-  missing_api_key: { status: 401, meaning: 'The request has no API key.' },
-  invalid_api_key: {
-    status: 401,
-    meaning: 'The API key is not valid in this environment, or was revoked.',
-  },
-  expired_api_key: { status: 401, meaning: 'The API key has expired.' },
-  insufficient_scope: {
-    status: 403,
-    meaning: 'The API key lacks the scope that this operation requires.',
-  },
-  pet_not_found: { status: 404, meaning: 'No animal has this id.' },
-  route_not_found: { status: 404, meaning: 'The path does not exist.' },
-  method_not_allowed: { status: 405, meaning: 'The path does not support this method.' },
-  request_timeout: {
-    status: 408,
-    meaning: 'The service did not receive the whole request in time.',
-  },
-  operation_removed: { status: 410, meaning: 'The operation was removed on its announced date.' },
-  body_too_large: { status: 413, meaning: 'The body is larger than the service accepts.' },
-  uri_too_long: { status: 414, meaning: 'The request target is longer than the service accepts.' },
-  unsupported_media_type: {
-    status: 415,
-    meaning: 'The service does not support the media type or the encoding of the body.',
-  },
-  expectation_failed: {
-    status: 417,
-    meaning: 'The service does not support the expectation in the Expect header.',
-  },
-  idempotency_key_reused: {
-    status: 422,
-    meaning: 'The Idempotency-Key was already used for a different animal.',
-  },
-  rate_limited: { status: 429, meaning: 'The API key has reached its rate limit.' },
-  headers_too_large: {
-    status: 431,
-    meaning: 'The request headers are larger than the service accepts.',
-  },
-  internal_error: {
-    status: 500,
-    meaning: 'The service failed; its log has the cause under the request id.',
-  },
-  not_implemented: {
-    status: 501,
-    meaning: 'The service does not support this method or transfer coding.',
-  },
-  unavailable: {
-    status: 503,
-    meaning: 'The store is not available, or the service is shutting down.',
-  },
-  overloaded: { status: 503, meaning: 'Too many requests are waiting.' },
-  http_version_not_supported: {
-    status: 505,
-    meaning: 'The service supports only HTTP/1.1 and HTTP/1.0.',
-  },
-} as const;
+  invalid_json: error(400, 'The body is not a JSON object in UTF-8.'),
+  missing_field: error(400, 'The body lacks a required field.'),
+  invalid_field: error(400, 'A field of the body has an invalid value.'),
+  unknown_field: error(
+    400,
+    'The body has an unknown field, and the request asked for strict handling.',
+  ),
+  invalid_parameter: error(400, 'A query parameter has an invalid value, or is repeated.'),
+  unknown_parameter: error(
+    400,
+    'The query has an unknown parameter, and the request asked for strict handling.',
+  ),
+  invalid_cursor: error(
+    400,
+    'The cursor is not from this service, or is for a different status filter.',
+  ),
+  invalid_idempotency_key: error(400, 'The Idempotency-Key header is not valid.'),
+  malformed_request: error(400, 'The request is not well-formed HTTP.'),
+  missing_api_key: error(401, 'The request has no API key.'),
+  invalid_api_key: error(401, 'The API key is not valid in this environment, or was revoked.'),
+  expired_api_key: error(401, 'The API key has expired.'),
+  insufficient_scope: error(403, 'The API key lacks the scope that this operation requires.'),
+  pet_not_found: error(404, 'No animal has this id.'),
+  route_not_found: error(404, 'The path does not exist.'),
+  method_not_allowed: error(405, 'The path does not support this method.'),
+  request_timeout: error(408, 'The service did not receive the whole request in time.'),
+  operation_removed: error(410, 'The operation was removed on its announced date.'),
+  body_too_large: error(413, 'The body is larger than the service accepts.'),
+  uri_too_long: error(414, 'The request target is longer than the service accepts.'),
+  unsupported_media_type: error(
+    415,
+    'The service does not support the media type or the encoding of the body.',
+  ),
+  expectation_failed: error(
+    417,
+    'The service does not support the expectation in the Expect header.',
+  ),
+  idempotency_key_reused: error(
+    422,
+    'The Idempotency-Key was already used for a different animal.',
+  ),
+  rate_limited: error(429, 'The API key has reached its rate limit.'),
+  headers_too_large: error(431, 'The request headers are larger than the service accepts.'),
+  internal_error: error(500, 'The service failed; its log has the cause under the request id.'),
+  not_implemented: error(501, 'The service does not support this method or transfer coding.'),
+  unavailable: error(503, 'The store is not available, or the service is shutting down.'),
+  overloaded: error(503, 'Too many requests are waiting.'),
+  http_version_not_supported: error(505, 'The service supports only HTTP/1.1 and HTTP/1.0.'),
+};
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -114,10 +86,7 @@ export const ErrorBody = {
 } as const;
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/**
- * A refused request. `message` goes to the caller and contains no internal detail. `cause` goes to the
- * log.
- */
+/** A refused request. `message` goes to the caller and contains no internal detail. `cause` goes to the log. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
-import type { Log } from '../ops/log.ts';
+import { RequestLog, SLOW_REQUEST_MS, type Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
@@ -10,7 +10,6 @@ import type { Handler, HttpRequest, HttpResponse, PublicPages } from './message.
 import { operations, type Operation } from './operations.ts';
 import type { Deprecation, PetsParts } from './pets.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
-import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import { allow, isInInterface, parseTarget, respondWithPage, Router } from './router.ts';
 
 export interface AppParts extends PetsParts {

@@ -17,7 +17,7 @@ const KNOWN_HEADERS_MAX = 1_000;
 
 export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
 
-/** Creates the check that every operation begins with: whose key is this, and may it be used now? */
+/** Creates the check that every operation begins with: finds the key of the caller, or refuses the request. */
 export function createAuthenticate(parts: {
   environment: Environment;
   keys: Pick<KeyRing, 'find' | 'noteUse'>;
@@ -44,7 +44,7 @@ export function createAuthenticate(parts: {
 function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
   // Most keys have no expiry, and the clock need not be read for them.
   if (key !== undefined && key.revokedAt === undefined && key.expiresAt === undefined) return key;
-  const state = key === undefined ? 'revoked' : stateOfKey(key, clock.now());
+  const state = key && stateOfKey(key, clock.now());
   if (state === 'expired') throw new Refusal('expired_api_key', 'The API key has expired.');
   if (key === undefined || state === 'revoked') {
     throw new Refusal('invalid_api_key', 'The API key is unknown or was revoked.');
@@ -52,21 +52,27 @@ function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
   return key;
 }
 
-/** The key in the header. A malformed one is refused here, without a query. */
+/** Returns the key in the header. A malformed key is refused here, without a query. */
 function secretIn(authorization: string | undefined, environment: Environment): string {
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
     throw new Refusal('missing_api_key', `An API key is required. ${HOW}`);
   }
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) {
-    throw new Refusal('invalid_api_key', `The Authorization header holds no single token. ${HOW}`);
+    throw new Refusal(
+      'invalid_api_key',
+      `The Authorization header must have exactly one token. ${HOW}`,
+    );
   }
   const madeFor = environmentOfSecret(secret);
   if (madeFor === undefined) {
     throw new Refusal('invalid_api_key', 'The API key is malformed; was it copied completely?');
   }
   if (madeFor !== environment) {
-    throw new Refusal('invalid_api_key', `This is a ${madeFor} key, and this is ${environment}.`);
+    throw new Refusal(
+      'invalid_api_key',
+      `This key is for ${madeFor}: use a key for ${environment}.`,
+    );
   }
   return secret;
 }

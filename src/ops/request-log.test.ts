@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Refusal } from '../domain/errors.ts';
-import { openLog, type LogLevel } from '../ops/log.ts';
-import { operations } from './operations.ts';
-import { RequestLog, type Outcome } from './request-log.ts';
-
-const [listPets] = operations;
+import { openLog, RequestLog, type LogLevel, type Outcome } from './log.ts';
 
 function openRequestLog(t: TestContext, level: LogLevel = 'info') {
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -13,28 +9,17 @@ function openRequestLog(t: TestContext, level: LogLevel = 'info') {
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
   const requestLog = new RequestLog(openLog(level, { write }));
   let count = 0;
-  const request = {
-    method: 'GET',
-    target: '/v1/pets',
-    headers: {},
-    readBody: async () => Buffer.alloc(0),
-  };
   return {
     lines,
     add: (outcome: Partial<Outcome>): void => {
       count += 1;
-      const context = {
-        request,
+      const request = {
         requestId: `request-${count}`,
-        startedMs: 0,
-        isStrict: false,
-        query: '',
-        pathParameter: '',
-        operation: listPets,
         keyId: 'key_a',
-        headers: [],
+        operation: { id: 'listPets' },
+        request: { method: 'GET', headers: {} },
       };
-      requestLog.add(context, { status: 200, durationMs: 1, error: undefined, ...outcome });
+      requestLog.add(request, { status: 200, durationMs: 1, error: undefined, ...outcome });
     },
   };
 }
