@@ -29,8 +29,7 @@ export async function openAdmin(
   if (adminPort === undefined) return undefined;
   const metricsPage: Page = async () => {
     const found = await expose();
-    const headers = ['Content-Type', found.contentType];
-    return { status: 200, headers, body: await found.text() };
+    return { status: 200, headers: ['Content-Type', found.contentType], body: await found.text() };
   };
   const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady)]);
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -43,28 +42,21 @@ export async function openAdmin(
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const { headers, ...response } = await respond(request).catch((fault: unknown) => {
       log.error({ err: fault }, 'the admin page failed');
-      return errorResponse('internal_error', 'The service has failed; the log has the cause.');
+      return errorResponse('internal_error', 'The service failed; its log has the cause.');
     });
-    return {
-      ...response,
-      headers: [...headers, 'X-Request-Id', requestIdOf(request.headers, newRequestId)],
-    };
+    const requestId = requestIdOf(request.headers, newRequestId);
+    return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
   };
-  const parts = {
-    createHandler: () => ({ handle }),
-    host: LOOPBACK,
-    port: adminPort,
-    newRequestId,
-  };
-  const server = await listen('admin-port', parts).catch((error: unknown) => {
+  const createHandler = () => ({ handle });
+  const parts = { createHandler, host: LOOPBACK, port: adminPort, newRequestId };
+  try {
+    const server = await listen('admin-port', parts);
+    const url = `http://${LOOPBACK}:${server.port}`;
+    return { url, close: () => server.close(ADMIN_GRACE_MS) };
+  } catch (error) {
     if (isAdminPortGiven || !(error instanceof UsageError)) throw error;
     return undefined;
-  });
-  if (server === undefined) return undefined;
-  return {
-    url: `http://${LOOPBACK}:${server.port}`,
-    close: () => server.close(ADMIN_GRACE_MS),
-  };
+  }
 }
 
 /** `/livez` says whether the process runs, `/readyz` whether it can serve requests. */

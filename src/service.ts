@@ -61,8 +61,8 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
-  const readiness = { isReady: async () => false };
-  const isReady = () => readiness.isReady();
+  let isServing = false;
+  const isReady = async () => isServing && isReachable(store);
   let exposition: Promise<Exposition> | undefined;
   const expose = () => (exposition ??= loadExposition(metrics));
   const admin = await openAdmin(config, runtime, { expose, isReady });
@@ -84,9 +84,9 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   });
   opened.defer(() => server.close(DRAIN_GRACE_MS));
 
-  readiness.isReady = () => isReachable(store);
-  opened.defer(async () => {
-    readiness.isReady = async () => false;
+  isServing = true;
+  opened.defer(() => {
+    isServing = false;
   });
   const everything = opened.move();
   return {
@@ -109,19 +109,17 @@ interface OpenParts {
 
 function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: OpenParts): App {
   const { environment, rateLimit, corsOrigins } = config;
-  const { clock, log, newRequestId } = runtime;
+  const { clock } = runtime;
   const baseUrl = baseUrlOf(config, port);
   return new App({
+    ...runtime,
     ...parts,
     authenticate: createAuthenticate({ environment, keys, clock }),
     countRequest: rateLimit && createRateLimit(rateLimit, runtime),
     cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
     pages: publicPages(baseUrl, parts.isReady),
     cache: new ResponseCache(parts.store),
-    clock,
     baseUrl,
-    log,
-    newRequestId,
   });
 }
 
@@ -170,11 +168,9 @@ function baseUrlOf({ baseUrl, host }: Config, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/v1`;
 }
 
-async function isReachable(store: Store): Promise<boolean> {
-  try {
-    await store.ping();
-    return true;
-  } catch {
-    return false;
-  }
+function isReachable(store: Store): Promise<boolean> {
+  return store.ping().then(
+    () => true,
+    () => false,
+  );
 }

@@ -7,9 +7,9 @@ import type { Operation } from './operations.ts';
 /** The prefix of the interface version, under which every operation has its path. */
 const PREFIX = '/v1';
 
-/** Whether a path belongs to the interface, so that a key is needed. */
+/** Whether a path belongs to the interface, so that a key is required. */
 export function isInInterface(path: string): boolean {
-  return path.startsWith(PREFIX) && (path.length === PREFIX.length || path[PREFIX.length] === '/');
+  return path === PREFIX || path.startsWith(`${PREFIX}/`);
 }
 
 export interface Route {
@@ -40,13 +40,10 @@ export class Router {
   /** Compares the path with each pattern: there are two, and a table would have to hash the path first. */
   find(path: string): Route | undefined {
     for (const { stem, hasParameter, byMethod, methods } of this.#patterns) {
-      if (!hasParameter) {
-        if (path === stem) return { byMethod, methods, pathParameter: '' };
-      } else if (path.startsWith(stem)) {
-        const pathParameter = path.slice(stem.length);
-        if (pathParameter !== '' && !pathParameter.includes('/')) {
-          return { byMethod, methods, pathParameter };
-        }
+      if (path === stem && !hasParameter) return { byMethod, methods, pathParameter: '' };
+      const pathParameter = hasParameter && path.startsWith(stem) ? path.slice(stem.length) : '';
+      if (pathParameter !== '' && !pathParameter.includes('/')) {
+        return { byMethod, methods, pathParameter };
       }
     }
     return undefined;
@@ -82,16 +79,11 @@ export function allow(methods: readonly string[], headers: readonly string[] = [
   return { status: 204, headers: ['Allow', methods.join(', '), ...headers], body: '' };
 }
 
-export interface Target {
-  path: string;
-  query: string;
-}
-
 /**
- * Splits a request target and decodes its path. Also takes the absolute form that proxies send. An
- * encoded slash stays encoded: it is part of a segment, not the end of one.
+ * Splits a request target and decodes its path. Accepts also the absolute form that proxies send. An
+ * encoded slash stays encoded, because it is part of a segment and does not end it.
  */
-export function parseTarget(target: string): Target {
+export function parseTarget(target: string): { path: string; query: string } {
   const origin = target.startsWith('/')
     ? target
     : target.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, '').replace(/^(?!\/)/, '/');
@@ -111,18 +103,16 @@ function decodePath(path: string): string {
   }
 }
 
-const NO_VALUES: Readonly<Record<string, string>> = Object.freeze({});
-
 /**
- * Reads the query parameters that the operation knows. One that is given twice is refused, because either
- * choice would surprise somebody; an unknown one is refused only where the caller asked for strictness.
+ * Parses the query parameters of the operation. A repeated parameter is refused, because it is unclear which
+ * value counts. An unknown parameter is refused only if the caller asked for strict handling.
  */
 export function parseQuery({
   query,
   operation,
   isStrict,
 }: Pick<RequestContext, 'query' | 'operation' | 'isStrict'>): Readonly<Record<string, string>> {
-  if (query === '') return NO_VALUES;
+  if (query === '') return {};
   const names = operation?.parameters.flatMap((each) => (each.in === 'query' ? [each.name] : []));
   const values: Record<string, string> = {};
   const unknown: string[] = [];
