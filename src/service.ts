@@ -32,7 +32,7 @@ export interface Runtime {
 }
 
 export interface Service {
-  /** The address for clients; it ends in /v1. */
+  /** The URL for clients. Ends in /v1. */
   baseUrl: string;
   adminUrl: string | undefined;
   /** The first key, if this start has created it in an empty store. */
@@ -140,7 +140,7 @@ async function addFirstKey(
   { environment, bootstrapKey }: Config,
   { clock, randomBytes }: Runtime,
 ): Promise<string | undefined> {
-  // Reading is cheaper than trying to write, and usually there is a key.
+  // Usually there is a key, and reading costs less than an attempt to write.
   if ((await store.listApiKeys()).length > 0) return undefined;
   const { secret, record } = newApiKey({
     secret: bootstrapKey ?? newSecret(environment, randomBytes),
@@ -163,7 +163,7 @@ export async function makeFirstKey(config: Config, runtime: Runtime): Promise<st
 
 function baseUrlOf({ baseUrl, host }: Config, port: number): string {
   if (baseUrl !== undefined) return baseUrl;
-  // Listening on every address does not tell which one a client should use.
+  // A service that listens on every address does not know which one its clients use.
   const reachable = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/v1`;
 }

@@ -30,14 +30,12 @@ export interface PageRequest {
   afterId: bigint;
 }
 
-/** The query parameters of a list as text; undefined if a parameter is absent. */
-export interface PageParameters {
-  limit: string | undefined;
-  status: string | undefined;
-  cursor: string | undefined;
-}
-
-export function parsePageRequest({ limit, status, cursor }: PageParameters): PageRequest {
+/** Parses the query parameters of a list. */
+export function parsePageRequest({
+  limit,
+  status,
+  cursor,
+}: Readonly<Record<string, string | undefined>>): PageRequest {
   const parsedStatus = status === undefined ? undefined : parseStatus(status);
   return {
     limit: limit === undefined ? LIMIT_DEFAULT : parseLimit(limit),

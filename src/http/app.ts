@@ -14,9 +14,9 @@ import { allow, isInInterface, parseTarget, respondWithPage, Router } from './ro
 
 export interface AppParts extends PetsParts {
   authenticate: Authenticate;
-  /** Undefined where no rate limit is configured. */
+  /** Undefined if no rate limit is configured. */
   countRequest: CountRequest | undefined;
-  /** Undefined where no origin is configured. */
+  /** Undefined if no origin is configured. */
   cors: Cors | undefined;
   pages: PublicPages;
   clock: Clock;
@@ -25,7 +25,7 @@ export interface AppParts extends PetsParts {
   newRequestId: () => string;
 }
 
-/** One request on its way through the checks: what is known of it so far. */
+/** One request, and what the checks have found out about it so far. */
 export interface RequestContext {
   readonly request: HttpRequest;
   readonly requestId: string;
@@ -34,19 +34,19 @@ export interface RequestContext {
   readonly isStrict: boolean;
   /** The query of the target, not parsed yet. */
   query: string;
-  /** The text in the place of the path parameter; empty where the path has none. */
+  /** The value of the path parameter. Empty if the path has none. */
   pathParameter: string;
   operation: Operation | undefined;
-  /** The id of the API key, once it was found good. */
+  /** The id of the API key. Empty until the key is accepted. */
   keyId: string;
-  /** Headers of whatever response it will be. */
+  /** Headers that the response gets, whatever its status. */
   readonly headers: string[];
 }
 
 const router = new Router(operations);
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 
-/** The core of the service: a request becomes a response, and nothing is ever thrown. */
+/** The core of the service: responds to every request, and never throws. */
 export class App implements Handler {
   readonly #parts: AppParts;
   readonly #requestLog: RequestLog;
@@ -134,7 +134,7 @@ export class App implements Handler {
     const { status, headers, body, encoding } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
-    // One line per request would cost a third of the throughput.
+    // Logging every request would cost a third of the throughput.
     if (status >= 500 || durationMs >= SLOW_REQUEST_MS || log.isLevelEnabled('debug')) {
       this.#requestLog.add(context, { status, durationMs, error });
     }
@@ -154,7 +154,10 @@ export class App implements Handler {
 function responseToError(error: unknown): HttpResponse {
   return error instanceof Refusal
     ? errorResponse(error.code, error.message)
-    : errorResponse('internal_error', 'Something went wrong on our side.');
+    : errorResponse(
+        'internal_error',
+        'The service failed; its log has the cause under the request id.',
+      );
 }
 
 /** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */

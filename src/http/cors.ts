@@ -6,7 +6,7 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-None-Match, Prefer, X-Request-Id, traceparent';
 const PREFLIGHT_SECONDS = 600;
 
-/** What browsers of the configured origins are told. */
+/** Headers that allow web pages of the configured origins to use the service. */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
@@ -14,7 +14,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** For every response: caches must know that the response depends on the origin. */
+  /** For every response. `Vary` tells caches that the response depends on the origin. */
   headers(request: HttpRequest): string[] {
     const { origin } = request.headers;
     if (origin === undefined || !this.#origins.has(origin)) return ['Vary', 'Origin'];
@@ -28,7 +28,7 @@ export class Cors {
     ];
   }
 
-  /** For the response to OPTIONS: a preflight of a configured origin is told what it may send. */
+  /** For the response to the preflight (OPTIONS) of a configured origin. */
   preflightHeaders({ headers }: HttpRequest, methods: readonly string[]): string[] {
     const isKnown = headers.origin !== undefined && this.#origins.has(headers.origin);
     if (!isKnown || headers['access-control-request-method'] === undefined) return [];

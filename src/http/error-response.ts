@@ -7,7 +7,7 @@ const CHALLENGE = 'Bearer realm="petstore"';
 const INVALID_TOKEN = ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token"`];
 const RETRY = ['Retry-After', String(RETRY_AFTER_SECONDS)];
 
-/** Headers that every response with this code has. */
+/** Headers of every response with this code. */
 const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
   missing_api_key: ['WWW-Authenticate', CHALLENGE],
   invalid_api_key: INVALID_TOKEN,
@@ -33,7 +33,7 @@ export function errorResponse(
   ]);
 }
 
-/** The same as bytes, for what never became a request. The connection closes after it. */
+/** The same as text, for bytes that never became a request. The connection is closed after it. */
 export function rawErrorResponse({ code, message }: Refusal, requestId: string): string {
   const { status, headers, body } = errorResponse(code, message, [
     'X-Request-Id',
@@ -59,12 +59,12 @@ export function insufficientScope(scope: string): HttpResponse {
 }
 
 export function notFound(): HttpResponse {
-  return errorResponse('route_not_found', 'There is nothing at this path.');
+  return errorResponse('route_not_found', 'The path does not exist.');
 }
 
 export function methodNotAllowed(methods: readonly string[]): HttpResponse {
   const allow = methods.join(', ');
-  return errorResponse('method_not_allowed', `This path has ${allow}.`, ['Allow', allow]);
+  return errorResponse('method_not_allowed', `The path supports only ${allow}.`, ['Allow', allow]);
 }
 
 /** What node:http reports with `clientError`. */

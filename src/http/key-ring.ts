@@ -3,21 +3,21 @@ import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
 
-/** A revoked key is refused everywhere within this time. Older keys in memory are not used at all. */
+/** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
 const STALENESS_MAX_MS = 5_000;
 const REFRESH_INTERVAL_MS = 2_000;
 const USE_RECORD_INTERVAL_MS = 30_000;
 
 /**
- * Anybody can invent a well-formed key, and each one costs a query. These limits leave the connections of
- * the store to callers whose key is known.
+ * Anybody can invent a well-formed key, and each one costs a query. These limits keep the connections of the
+ * store free for callers whose key is known.
  */
 const LOOK_UPS_MAX = 100;
 const LOOK_UPS_IN_FLIGHT_MAX = 2;
 /** Requests that may wait for the next refresh at once. */
 const WAITING_MAX = 1_000;
 
-/** A failed round is not reported: the keys grow older, and the next round tries again. */
+/** A failure is not reported: the keys become older, and the next call tries again. */
 function every(intervalMs: number, work: () => Promise<void>): NodeJS.Timeout {
   return setInterval(() => void work().catch(() => undefined), intervalMs).unref();
 }
@@ -62,13 +62,13 @@ export class KeyRing {
     );
   }
 
-  /** Records the last uses; the store is still open then. */
+  /** Records the last uses, so the store must still be open. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#recordUse().catch(() => undefined);
   }
 
-  /** A known key at once, any other after a look-up. */
+  /** Returns a known key at once, and any other after a look-up. */
   find(hash: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const isStale = this.#clock.elapsedMs() - this.#freshAtMs > STALENESS_MAX_MS;
     return (isStale ? undefined : this.#keys.get(hash)) ?? this.#ask(hash, isStale);
@@ -149,7 +149,7 @@ export class KeyRing {
     } catch (cause) {
       throw keysUnavailable(cause);
     } finally {
-      for (const goOn of waiting) goOn();
+      for (const resolve of waiting) resolve();
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * What is used of node:http. Importing it would also load its WebSocket client: 13 MiB, and 50 ms of every
- * start, for something that the service does not use.
+ * The used part of node:http. An import statement would also load its WebSocket client, which costs 13 MiB
+ * and 50 ms at every start.
  */
 export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
@@ -11,20 +11,20 @@ export interface HttpRequest {
   target: string;
   /** By lower-case name. Values of a repeated header are joined by ", " (RFC 9110). */
   headers: Readonly<Record<string, string | undefined>>;
-  /** Reads the whole body, or refuses with `body_too_large`. */
+  /** Reads the whole body. Throws `body_too_large` beyond the limit. */
   readBody: (bytesMax: number) => Promise<Buffer>;
 }
 
 export interface HttpResponse {
   status: number;
-  /** Name, value, name, value, …: the form in which node:http takes them without copying. */
+  /** Name, value, name, value, …: node:http does not copy headers in this form. */
   headers: readonly string[];
   body: string | Uint8Array;
-  /** For a body of ASCII alone, which node:http then sends without encoding it again. */
+  /** Given for a body of only ASCII characters, which node:http then sends without encoding it again. */
   encoding?: 'latin1' | undefined;
 }
 
-/** Makes the response to a request; it never throws. */
+/** Responds to requests. Never throws. */
 export interface Handler {
   handle(request: HttpRequest): Promise<HttpResponse>;
 }
@@ -53,7 +53,7 @@ export function jsonResponse(
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
-/** The id that names a request in its response and in the log: the caller's own where it is well-formed. */
+/** Returns the id of a request for its response and the log: that of the caller if it is well-formed. */
 export function requestIdOf(headers: HttpRequest['headers'], newRequestId: () => string): string {
   const given = headers['x-request-id'];
   return given !== undefined && REQUEST_ID.test(given) ? given : newRequestId();

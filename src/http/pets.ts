@@ -24,7 +24,7 @@ export interface PetsParts {
   cache: ResponseCache;
   clock: Clock;
   metrics: Metrics;
-  /** How clients reach the service, ending in /v1. */
+  /** The URL of the service for clients. Ends in /v1. */
   baseUrl: string;
 }
 
@@ -53,9 +53,8 @@ async function representPage(
   context: RequestContext,
   { store, baseUrl }: PetsParts,
 ): Promise<Representation> {
-  const { limit, status, cursor } = parseQuery(context);
-  const page = parsePageRequest({ limit, status, cursor });
-  // One animal more than the page holds tells that another page follows.
+  const page = parsePageRequest(parseQuery(context));
+  // One animal more than the page may have shows that another page follows.
   const found = await store.listPetJson({ ...page, count: page.limit + 1 });
   const shown = found.slice(0, page.limit);
   const json = `[${shown.map(([, pet]) => pet).join(',')}]`;
@@ -90,12 +89,12 @@ export async function createPet(context: RequestContext, parts: PetsParts): Prom
     );
   }
   if (creation.kind === 'created') metrics.petsCreated += 1;
-  // The new animal has an address only as long as getPet exists.
-  const hasAddress = clock.now() < GET_PET_DEPRECATION.removedAt;
+  // The new animal has a URL only until getPet is removed.
+  const hasUrl = clock.now() < GET_PET_DEPRECATION.removedAt;
   return jsonResponse(201, petJson(creation.pet), [
     'Cache-Control',
     'no-store',
-    ...(hasAddress ? ['Location', `${baseUrl}/pets/${creation.pet.id}`] : []),
+    ...(hasUrl ? ['Location', `${baseUrl}/pets/${creation.pet.id}`] : []),
     ...(creation.kind === 'replayed' ? ['Idempotency-Replayed', 'true'] : []),
   ]);
 }

@@ -4,12 +4,13 @@ import { methodNotAllowed, notFound } from './error-response.ts';
 import type { HttpRequest, HttpResponse, PublicPages } from './message.ts';
 import type { Operation } from './operations.ts';
 
-/** The prefix of the interface version, under which every operation has its path. */
+/** The paths of the operations begin with the version of the interface. */
 const PREFIX = '/v1';
+const PREFIX_AND_SLASH = `${PREFIX}/`;
 
 /** Whether a path belongs to the interface, so that a key is required. */
 export function isInInterface(path: string): boolean {
-  return path === PREFIX || path.startsWith(`${PREFIX}/`);
+  return path === PREFIX || path.startsWith(PREFIX_AND_SLASH);
 }
 
 export interface Route {
@@ -21,12 +22,12 @@ export interface Route {
 }
 
 interface RoutePattern extends Omit<Route, 'pathParameter'> {
-  /** The whole path, or what comes before its parameter. */
+  /** The path up to its parameter. */
   stem: string;
   hasParameter: boolean;
 }
 
-/** The paths of the operations, and how each is found. */
+/** Finds the operations of a path. */
 export class Router {
   readonly #patterns: readonly RoutePattern[];
   /** Every method that some operation has, for `OPTIONS *`. */
@@ -37,7 +38,7 @@ export class Router {
     this.allMethods = [...new Set(this.#patterns.flatMap(({ methods }) => methods))];
   }
 
-  /** Compares the path with each pattern: there are two, and a table would have to hash the path first. */
+  /** Compares the path with each pattern. There are two, so this is faster than hashing the path. */
   find(path: string): Route | undefined {
     for (const { stem, hasParameter, byMethod, methods } of this.#patterns) {
       if (path === stem && !hasParameter) return { byMethod, methods, pathParameter: '' };
@@ -116,7 +117,7 @@ export function parseQuery({
   const names = operation?.parameters.flatMap((each) => (each.in === 'query' ? [each.name] : []));
   const values: Record<string, string> = {};
   const unknown: string[] = [];
-  // URLSearchParams would drop a question mark at the beginning, which here is part of a name.
+  // URLSearchParams would drop a leading question mark, which is part of the first name here.
   for (const [name, value] of new URLSearchParams(query.startsWith('?') ? `&${query}` : query)) {
     if (names?.includes(name) !== true) {
       unknown.push(name);
