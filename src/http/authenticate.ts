@@ -59,20 +59,14 @@ function secretIn(authorization: string | undefined, environment: Environment): 
   }
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) {
-    throw new Refusal(
-      'invalid_api_key',
-      `The Authorization header must have exactly one token. ${HOW}`,
-    );
+    throw new Refusal('invalid_api_key', `The Authorization header must have one token. ${HOW}`);
   }
   const madeFor = environmentOfSecret(secret);
   if (madeFor === undefined) {
     throw new Refusal('invalid_api_key', 'The API key is malformed; was it copied completely?');
   }
   if (madeFor !== environment) {
-    throw new Refusal(
-      'invalid_api_key',
-      `This key is for ${madeFor}: use a key for ${environment}.`,
-    );
+    throw new Refusal('invalid_api_key', `This key is for ${madeFor}: use one for ${environment}.`);
   }
   return secret;
 }
