@@ -115,7 +115,8 @@ export class App implements Handler {
     const { deprecation } = operation;
     if (deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
-      if (clock.now() >= deprecation.removedAt) return operationRemoved(deprecation);
+      const isRemoved = clock.now().getTime() >= deprecation.removedAt.getTime();
+      if (isRemoved) return operationRemoved(deprecation);
     }
     if (context.isStrict) headers.push('Preference-Applied', 'handling=strict');
     context.query = query;
