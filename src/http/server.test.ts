@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { exchange, parseAnswers } from '../../test/raw-socket.ts';
+import { exchange, parseResponses } from '../../test/raw-socket.ts';
 import { openServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
@@ -98,7 +98,7 @@ test('a request is not refused for the malformed body of the request behind it',
   const second = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n';
   const received = await exchange(server.port, [first + second]);
   assert.deepEqual(
-    parseAnswers(received).map(({ body }) => body),
+    parseResponses(received).map(({ body }) => body),
     ['first', 'Refusal: The request is not well-formed HTTP.'],
   );
 });
