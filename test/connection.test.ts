@@ -234,7 +234,7 @@ test('clients that pipeline and never read use little memory, and other clients 
   await exchange(port, [list + document], { responsesMax: 2 });
   const beforeMiB = residentMiB();
   const flood = Buffer.from((list + document).repeat(4_000));
-  const sockets: Socket[] = Array.from({ length: 80 }, () => {
+  const sockets: Socket[] = Array.from({ length: 20 }, () => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     socket.pause();
