@@ -17,7 +17,6 @@ import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { healthPages, listen, LOOPBACK, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
-import { openStore } from './storage/open.ts';
 
 /** What the service needs from its process. Tests pass their own. */
 export interface Runtime {
@@ -51,9 +50,14 @@ export function storeFile(config: Config): string {
 }
 
 /** Opens the store that the settings name: the database, or the file in the data folder. */
-export function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
-  const onWarning = (message: string) => log?.warn(message);
-  return openStore({ databaseUrl: config.databaseUrl, file: storeFile(config), onWarning });
+export async function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
+  // Only the store that is used is loaded: the driver of the other one would make the start slower.
+  if (config.databaseUrl !== undefined) {
+    const { openPostgresStore } = await import('./storage/postgres/store.ts');
+    return openPostgresStore(config.databaseUrl);
+  }
+  const { openSqliteStore } = await import('./storage/sqlite/store.ts');
+  return openSqliteStore(storeFile(config), { onWarning: (message) => log?.warn(message) });
 }
 
 /** Joins the parts and starts listening. Production and tests start the service the same way. */

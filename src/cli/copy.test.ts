@@ -12,7 +12,7 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotenc
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { StoreUnusable, type Store } from '../domain/store.ts';
-import { copyCatalogue, CopyRefused, type CopyTarget } from '../storage/copy.ts';
+import { copyCatalogue, CopyRefused, TABLES, type CopyTarget } from '../storage/copy.ts';
 import { openPostgresSource, openPostgresTarget } from '../storage/postgres/copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteSource, openSqliteTarget } from '../storage/sqlite/copy.ts';
@@ -91,10 +91,10 @@ test('a copy that was interrupted goes on where it stopped, with what the source
   let pages = 0;
   const afterOnePage = (target: CopyTarget): CopyTarget => ({
     ...target,
-    writePets(rows) {
+    write(table, rows) {
       pages += 1;
       if (pages > 1) throw new Error('interrupted');
-      return target.writePets(rows);
+      return target.write(table, rows);
     },
   });
   await assert.rejects(attempt(afterOnePage), { message: 'interrupted' });
@@ -154,7 +154,7 @@ test('an unfinished copy of another source, or of one that has another beginning
   for (const file of [here, other]) await createAndClose(file, 3);
   const target = openSqliteTarget(there);
   await target.mark(`sqlite:${here}`);
-  await target.writePets([
+  await target.write(TABLES.animals, [
     [1n, 'Rex', 7n, 'available'],
     [2n, 'Max', 7n, 'available'],
   ]);
@@ -175,7 +175,10 @@ test('a copy that comes out different is not finished', async () => {
   const [here, there] = [newFile(), newFile()];
   await createAndClose(here, 3);
   const [source, target] = [openSqliteSource(here), openSqliteTarget(there)];
-  const careless: CopyTarget = { ...target, writePets: (rows) => target.writePets(rows.slice(1)) };
+  const careless: CopyTarget = {
+    ...target,
+    write: (table, rows) => target.write(table, rows.slice(1)),
+  };
   const options = { sourceName: 'here', onProgress: () => undefined };
   await assert.rejects(copyCatalogue(source, careless, options), CopyRefused);
   await source.close();

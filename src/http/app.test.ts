@@ -10,7 +10,7 @@ import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
 import { openLog } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
-import { openStore } from '../storage/open.ts';
+import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { App, type AppParts } from './app.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
 import { ResponseCache } from './response-cache.ts';
@@ -72,9 +72,9 @@ describe('App.handle', () => {
   let store: Store;
   let folder: string;
 
-  before(async () => {
+  before(() => {
     folder = mkdtempSync(join(tmpdir(), 'petstore-app-'));
-    store = await openStore({ databaseUrl: undefined, file: join(folder, 'petstore.sqlite') });
+    store = openSqliteStore(join(folder, 'petstore.sqlite'));
   });
   after(async () => {
     await store.close();

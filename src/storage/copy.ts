@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from './rows.ts';
+import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from './schema.ts';
 
 // Copies a whole catalogue from one database to another, of any two kinds.
 //
@@ -12,12 +12,35 @@ import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from './rows.ts';
 
 const PAGE_ROWS = 2_000;
 
+/** A row as an array, in the order of its columns. */
+export type Row = readonly (string | bigint | null)[];
+
+/**
+ * What a catalogue consists of. The columns of each table begin with its key; `start` is a key that comes
+ * before all others.
+ */
+export const TABLES = {
+  animals: { name: 'pets', columns: PET_COLUMNS, start: [0n] },
+  keys: { name: 'api_keys', columns: API_KEY_COLUMNS, start: [''] },
+  claims: { name: 'idempotency_keys', columns: CLAIM_COLUMNS, start: ['', ''] },
+  imports: { name: 'imports', columns: IMPORT_COLUMNS, start: [''] },
+} as const satisfies Record<string, { name: string; columns: string; start: Row }>;
+
+type Kind = keyof typeof TABLES;
+export type Table = (typeof TABLES)[Kind];
+export const KINDS = Object.keys(TABLES) as Kind[];
+
+/** Reads one page of a table. Its values are the key of the row before, and the number of rows. */
+export function selectPage({ name, columns, start }: Table, parameter: '?' | '$'): string {
+  const key = columns.split(', ').slice(0, start.length).join(', ');
+  const after = start.map((_, index) => `${parameter}${index + 1}`).join(', ');
+  const count = `${parameter}${start.length + 1}`;
+  return `SELECT ${columns} FROM ${name} WHERE (${key}) > (${after}) ORDER BY ${key} LIMIT ${count}`;
+}
+
 /** Reads everything from either side in pages, in an order that is the same for all databases. */
 export interface CatalogueReader {
-  readPets: (afterId: bigint, count: number) => Promise<PetRow[]>;
-  readKeys: (afterId: string, count: number) => Promise<ApiKeyRow[]>;
-  readClaims: (after: { apiKeyId: string; key: string }, count: number) => Promise<ClaimRow[]>;
-  readImports: (afterSource: string, count: number) => Promise<ImportRow[]>;
+  read(table: Table, afterKey: Row, count: number): Promise<Row[]>;
   countPets(): Promise<number>;
   /** The highest id that was ever assigned. */
   lastId(): Promise<bigint>;
@@ -31,16 +54,14 @@ export type CopySource = CatalogueReader;
 
 export interface CopyTarget extends CatalogueReader {
   mark(source: string): Promise<void>;
-  /** Stores these animals in one transaction. */
-  writePets(rows: PetRow[]): Promise<void>;
+  /** Stores these rows in one transaction. */
+  write(table: Table, rows: Row[]): Promise<void>;
   /** Runs `work` and removes the marker in one transaction: all of it, or nothing. */
   finish(work: (writer: FinishWriter) => Promise<void>): Promise<void>;
 }
 
 export interface FinishWriter {
-  writeKeys(rows: ApiKeyRow[]): Promise<void>;
-  writeClaims(rows: ClaimRow[]): Promise<void>;
-  writeImports(rows: ImportRow[]): Promise<void>;
+  write(table: Table, rows: Row[]): Promise<void>;
   setLastId(id: bigint): Promise<void>;
 }
 
@@ -50,9 +71,7 @@ export interface Tally {
   checksum: string;
 }
 
-export const KINDS = ['animals', 'keys', 'claims', 'imports'] as const;
-
-export type Tallies = Record<(typeof KINDS)[number], Tally> & { lastId: bigint };
+export type Tallies = Record<Kind, Tally> & { lastId: bigint };
 
 /** The copy cannot be made, or differs from its source. The message is one line for a person. */
 export class CopyRefused extends Error {
@@ -75,9 +94,9 @@ export async function copyCatalogue(
   const animals = await copyPets(source, target, (done) => options.onProgress(done, total));
   let found: { source: Tallies; target: Tallies } | undefined;
   await target.finish(async (writer) => {
-    const keys = await tallyOf(keysOf(source), (rows) => writer.writeKeys(rows));
-    const claims = await tallyOf(claimsOf(source), (rows) => writer.writeClaims(rows));
-    const imports = await tallyOf(importsOf(source), (rows) => writer.writeImports(rows));
+    const keys = await tallyOf(source, TABLES.keys, writer);
+    const claims = await tallyOf(source, TABLES.claims, writer);
+    const imports = await tallyOf(source, TABLES.imports, writer);
     const lastId = await source.lastId();
     await writer.setLastId(lastId);
     const sent = { animals, keys, claims, imports, lastId };
@@ -105,9 +124,8 @@ async function requireUsable(
       `the target holds an unfinished copy of ${started}: finish that, or empty it`,
     );
   }
-  const [pet] = await target.readPets(0n, 1);
-  const [key] = await target.readKeys('', 1);
-  if (pet !== undefined || key !== undefined || (await target.lastId()) > 0n) {
+  const [key] = await target.read(TABLES.keys, TABLES.keys.start, 1);
+  if (key !== undefined || (await target.lastId()) > 0n) {
     throw new CopyRefused('the target holds other data: it must be new or empty');
   }
   await target.mark(sourceName);
@@ -121,21 +139,21 @@ async function copyPets(
 ): Promise<Tally> {
   const sent = new Tallier();
   const kept = new Tallier();
-  let afterId = 0n;
-  for await (const rows of petsOf(target)) {
+  let after: Row = TABLES.animals.start;
+  for await (const rows of pagesOf(target, TABLES.animals)) {
     kept.add(rows);
-    const same = await source.readPets(afterId, rows.length);
+    const same = await source.read(TABLES.animals, after, rows.length);
     sent.add(same);
     if (sent.checksum() !== kept.checksum()) {
       throw new CopyRefused(
-        `the target does not hold the beginning of the source (they differ after id ${afterId}): empty it and start again`,
+        `the target does not hold the beginning of the source (they differ after id ${after[0]}): empty it and start again`,
       );
     }
-    afterId = rows.at(-1)?.[0] ?? afterId;
+    after = rows.at(-1)?.slice(0, 1) ?? after;
     onProgress(sent.count);
   }
-  for await (const rows of petsOf(source, afterId)) {
-    await target.writePets(rows);
+  for await (const rows of pagesOf(source, TABLES.animals, after)) {
+    await target.write(TABLES.animals, rows);
     sent.add(rows);
     onProgress(sent.count);
   }
@@ -144,22 +162,19 @@ async function copyPets(
 
 async function tally(side: CatalogueReader): Promise<Tallies> {
   return {
-    animals: await tallyOf(petsOf(side)),
-    keys: await tallyOf(keysOf(side)),
-    claims: await tallyOf(claimsOf(side)),
-    imports: await tallyOf(importsOf(side)),
+    animals: await tallyOf(side, TABLES.animals),
+    keys: await tallyOf(side, TABLES.keys),
+    claims: await tallyOf(side, TABLES.claims),
+    imports: await tallyOf(side, TABLES.imports),
     lastId: await side.lastId(),
   };
 }
 
-async function tallyOf<SomeRow extends unknown[]>(
-  pages: AsyncIterable<SomeRow[]>,
-  write?: (rows: SomeRow[]) => Promise<void>,
-): Promise<Tally> {
+async function tallyOf(side: CatalogueReader, table: Table, writer?: FinishWriter): Promise<Tally> {
   const tallier = new Tallier();
-  for await (const rows of pages) {
+  for await (const rows of pagesOf(side, table)) {
     tallier.add(rows);
-    await write?.(rows);
+    await writer?.write(table, rows);
   }
   return tallier.result();
 }
@@ -176,33 +191,18 @@ function refuseDifferent(source: Tallies, target: Tallies): void {
     throw new CopyRefused('the target differs from the source: empty it and start again');
 }
 
-const petsOf = (side: CatalogueReader, afterId = 0n) =>
-  pagesOf(afterId, ([id]: PetRow) => id, side.readPets);
-
-const keysOf = (side: CatalogueReader) => pagesOf('', ([id]: ApiKeyRow) => id, side.readKeys);
-
-const importsOf = (side: CatalogueReader) =>
-  pagesOf('', ([source]: ImportRow) => source, side.readImports);
-
-const claimsOf = (side: CatalogueReader) =>
-  pagesOf(
-    { apiKeyId: '', key: '' },
-    ([apiKeyId, key]: ClaimRow) => ({ apiKeyId, key }),
-    side.readClaims,
-  );
-
-/** Reads page after page, each after the position of the last row before it. */
-async function* pagesOf<Position, SomeRow>(
-  after: Position,
-  positionOf: (row: SomeRow) => Position,
-  read: (after: Position, count: number) => Promise<SomeRow[]>,
-): AsyncGenerator<SomeRow[]> {
-  for (let position = after; ;) {
-    const rows = await read(position, PAGE_ROWS);
+/** Reads page after page, each after the key of the last row before it. */
+async function* pagesOf(
+  side: CatalogueReader,
+  table: Table,
+  after: Row = table.start,
+): AsyncGenerator<Row[]> {
+  for (let key = after; ;) {
+    const rows = await side.read(table, key, PAGE_ROWS);
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows;
-    position = positionOf(last);
+    key = last.slice(0, after.length);
   }
 }
 
@@ -211,7 +211,7 @@ class Tallier {
   count = 0;
   readonly #hash: Hash = createHash('sha256');
 
-  add(rows: readonly unknown[][]): void {
+  add(rows: readonly Row[]): void {
     this.count += rows.length;
     for (const row of rows) this.#hash.update(`${JSON.stringify(row, exactly)}\n`);
   }

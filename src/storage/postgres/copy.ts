@@ -1,14 +1,20 @@
-import type { CatalogueReader, CopySource, CopyTarget } from '../copy.ts';
-import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from '../rows.ts';
-import type { ApiKeyRow, ClaimRow, ImportRow, PetRow } from '../rows.ts';
+import { selectPage } from '../copy.ts';
+import type { CatalogueReader, CopySource, CopyTarget, Row, Table } from '../copy.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn, inTransaction, type Connection, type Row } from './connection.ts';
+import { deadlineIn, inTransaction, type Connection } from './connection.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 
 /** No request waits for a copy, and one statement may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
-const API_KEY_TYPES = 'text text text text bigint bigint bigint bigint';
+
+/** The types of the columns of each table. */
+const TYPES: Record<Table['name'], string> = {
+  pets: 'bigint text bigint text',
+  api_keys: 'text text text text bigint bigint bigint bigint',
+  idempotency_keys: 'text text text bigint bigint',
+  imports: 'text bigint bigint bigint bigint',
+};
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
@@ -24,10 +30,13 @@ export async function openPostgresSource(url: string): Promise<CopySource> {
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   const { connection, run } = await open(url);
   /** Inserts many rows with one statement, which takes one array per column. */
-  async function insert(table: string, columns: string, types: string, rows: Row[]): Promise<void> {
-    const arrays = types.split(' ').map((type, index) => `$${index + 1}::${type}[]`);
+  async function insert({ name, columns }: Table, rows: Row[]): Promise<void> {
+    const arrays = TYPES[name].split(' ').map((type, index) => `$${index + 1}::${type}[]`);
     const values = arrays.map((_, index) => rows.map((row) => row[index]));
-    await run(`INSERT INTO ${table} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
+    await run(`INSERT INTO ${name} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
+  }
+  async function setLastId(id: bigint): Promise<void> {
+    await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
   }
   return {
     ...readerOf(connection, run),
@@ -36,19 +45,10 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
         await run('CREATE TABLE unfinished_copy (source text NOT NULL)');
         await run('INSERT INTO unfinished_copy VALUES ($1)', [source]);
       }),
-    writePets: (rows) => insert('pets', PET_COLUMNS, 'bigint text bigint text', rows),
+    write: insert,
     finish: (work) =>
       inTransaction(connection, run, async () => {
-        await work({
-          writeKeys: (rows) => insert('api_keys', API_KEY_COLUMNS, API_KEY_TYPES, rows),
-          writeClaims: (rows) =>
-            insert('idempotency_keys', CLAIM_COLUMNS, 'text text text bigint bigint', rows),
-          writeImports: (rows) =>
-            insert('imports', IMPORT_COLUMNS, 'text bigint bigint bigint bigint', rows),
-          async setLastId(id) {
-            await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
-          },
-        });
+        await work({ write: insert, setLastId });
         await run('DROP TABLE unfinished_copy');
       }),
   };
@@ -59,8 +59,8 @@ async function open(url: string): Promise<{ connection: Connection; run: Run }> 
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
   hosts.close();
-  const run: Run = (text, values = []) =>
-    connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS));
+  const run: Run = async (text, values = []) =>
+    (await connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS))) as Row[];
   try {
     await migrate(connection, address.shown);
     await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
@@ -73,27 +73,7 @@ async function open(url: string): Promise<{ connection: Connection; run: Run }> 
 
 function readerOf(connection: Connection, run: Run): CatalogueReader {
   return {
-    readPets: async (afterId, limit) =>
-      (await run(`SELECT ${PET_COLUMNS} FROM pets WHERE id > $1::bigint ORDER BY id LIMIT $2`, [
-        afterId,
-        limit,
-      ])) as PetRow[],
-    readKeys: async (afterId, limit) =>
-      (await run(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE id > $1 ORDER BY id LIMIT $2`, [
-        afterId,
-        limit,
-      ])) as ApiKeyRow[],
-    readClaims: async ({ apiKeyId, key }, limit) =>
-      (await run(
-        `SELECT ${CLAIM_COLUMNS} FROM idempotency_keys WHERE (api_key_id, key) > ($1, $2)
-         ORDER BY api_key_id, key LIMIT $3`,
-        [apiKeyId, key, limit],
-      )) as ClaimRow[],
-    readImports: async (afterSource, limit) =>
-      (await run(
-        `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source > $1 ORDER BY source LIMIT $2`,
-        [afterSource, limit],
-      )) as ImportRow[],
+    read: (table, after, count) => run(selectPage(table, '$'), [...after, count]),
     countPets: async () => Number((await run('SELECT count(*) FROM pets'))[0]?.[0]),
     lastId: async () => (await run('SELECT last_id FROM pet_counter'))[0]?.[0] as bigint,
     unfinishedCopyOf: () => unfinishedCopyOf(connection),

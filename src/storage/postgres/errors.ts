@@ -100,10 +100,6 @@ export function unavailable(cause: unknown): Refusal {
   });
 }
 
-export function overloaded(what: string): Refusal {
-  return new Refusal('overloaded', `Too many ${what} are waiting; try again shortly.`);
-}
-
 /** The host was reached and cannot be used. The message follows the host's name in the error. */
 export class UnusableHost extends Error {
   constructor(message: string) {

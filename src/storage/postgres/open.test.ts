@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { readMigrations } from '../migrate.ts';
+import { readMigrations } from '../schema.ts';
 import { openPostgresStore } from './store.ts';
 
 let server: PostgresServer;

@@ -14,7 +14,7 @@ import type { Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
-import { SharedReads } from './shared-reads.ts';
+import { SharedReads } from './queues.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };

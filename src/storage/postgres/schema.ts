@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
-import { pendingMigrations, readMigrations, type Migration } from '../migrate.ts';
+import { pendingMigrations, readMigrations, type Migration } from '../schema.ts';
 import { deadlineIn, inTransaction, type Connection, type Row } from './connection.ts';
 import { stateOf } from './errors.ts';
 

@@ -13,7 +13,7 @@ import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn, openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
-import { SharedReads } from './shared-reads.ts';
+import { SharedReads } from './queues.ts';
 import { FIND_PET } from './statements.ts';
 import { openPostgresStore } from './store.ts';
 

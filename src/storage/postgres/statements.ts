@@ -4,7 +4,7 @@ import {
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
-} from '../rows.ts';
+} from '../schema.ts';
 import type { Statement } from './connection.ts';
 
 export const FIND_PET: Statement = {

@@ -10,24 +10,23 @@ import type {
   PetQuery,
   Store,
 } from '../../domain/store.ts';
-import { unfinishedCopy } from '../migrate.ts';
 import {
   apiKeyOfRow,
   importOfRow,
   petOfRow,
   rowOfApiKey,
+  unfinishedCopy,
   type ApiKeyRow,
   type ImportRow,
   type PetRow,
-} from '../rows.ts';
+} from '../schema.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn, inTransaction, type Row, type Statement } from './connection.ts';
-import { newCreateBatcher } from './creates.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
+import { newCreateBatcher, SharedReads } from './queues.ts';
 import { migrate, requireRights, unfinishedCopyOf } from './schema.ts';
-import { SharedReads } from './shared-reads.ts';
 import * as statements from './statements.ts';
 
 /** Every call is settled within this time, plus the delay of the event loop. */

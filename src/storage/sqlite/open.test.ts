@@ -7,7 +7,6 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { openStore } from '../open.ts';
 import { openSqliteSource } from './copy.ts';
 import { openSqliteStore } from './store.ts';
 
@@ -31,9 +30,9 @@ function refused(file: string, reason: RegExp): void {
   );
 }
 
-test('without a PostgreSQL address the store is a file, created with its folder', async () => {
+test('the file of a store is created together with its folder', async () => {
   const file = join(folder, 'new', 'folder', 'petstore.sqlite');
-  const store = await openStore({ databaseUrl: undefined, file });
+  const store = openSqliteStore(file);
   assert.equal((await store.createPet(REX)).kind, 'created');
   await store.close();
 });

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
-import { pendingMigrations, readMigrations } from '../migrate.ts';
+import { pendingMigrations, readMigrations } from '../schema.ts';
 import { beginTransaction } from './statements.ts';
 
 /** "PETS": tells a store's file from the databases of other programs. */

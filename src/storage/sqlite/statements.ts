@@ -12,7 +12,7 @@ import {
   petOfRow,
   rowOfApiKey,
   type PetRow,
-} from '../rows.ts';
+} from '../schema.ts';
 
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
 export function beginTransaction(database: DatabaseSync): Disposable & { commit: () => void } {

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
-import { unfinishedCopy } from '../migrate.ts';
-import { openStoreFile } from './connection.ts';
-import { unavailable } from './errors.ts';
+import { unfinishedCopy } from '../schema.ts';
 import {
   findIdentity,
   isSameDatabase,
+  openStoreFile,
   requireInPlace,
   setAsideLeftovers,
   type FileIdentity,
-} from './files.ts';
+} from './connection.ts';
+import { unavailable } from './errors.ts';
 import { refuseForeign, unfinishedCopyOf } from './schema.ts';
 import { prepareReads, type Reads } from './statements.ts';
 import { WriterClient } from './writer-client.ts';

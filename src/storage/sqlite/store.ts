@@ -18,7 +18,7 @@ import {
   type ApiKeyRow,
   type ImportRow,
   type PetRow,
-} from '../rows.ts';
+} from '../schema.ts';
 import { isCorrupt, unavailable } from './errors.ts';
 import type { Reads, Writes } from './statements.ts';
 import { StoreFile } from './store-file.ts';

@@ -2,8 +2,8 @@ import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Batcher, type Pending } from '../batcher.ts';
+import type { FileIdentity } from './connection.ts';
 import { isCorrupt, unavailable } from './errors.ts';
-import type { FileIdentity } from './files.ts';
 import type { Writes } from './statements.ts';
 import type { Reply, Write, WriterData } from './writer.ts';
 

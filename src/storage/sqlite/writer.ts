@@ -2,9 +2,14 @@
 // transaction, and replies once the commit is on the disk, so that the main thread never waits for it.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  openConnection,
+  requireDatabaseInPlace,
+  requireInPlace,
+  type FileIdentity,
+} from './connection.ts';
 import { isCorrupt, isStoreError } from './errors.ts';
-import { requireDatabaseInPlace, requireInPlace, type FileIdentity } from './files.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */

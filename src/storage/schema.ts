@@ -1,6 +1,9 @@
+// What the schemas of both stores have in common: the columns of their tables, and how they are migrated.
+
+import { readFileSync, readdirSync } from 'node:fs';
 import type { ApiKey, Scope } from '../domain/api-key.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
-import type { ImportProgress } from '../domain/store.ts';
+import { StoreUnusable, type ImportProgress } from '../domain/store.ts';
 
 // Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
 
@@ -83,14 +86,46 @@ export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
 /** How many expired claims are removed for each new one, so that their number falls as fast as it grew. */
 export const EXPIRED_CLAIMS_REMOVED_MAX = 2;
 
-export type ClaimRow = [
-  apiKeyId: string,
-  key: string,
-  fingerprint: string,
-  petId: bigint,
-  expiresAt: bigint,
-];
-
 function dateOf(time: Time): Date | undefined {
   return time === null ? undefined : new Date(Number(time));
+}
+
+/** One step of a schema: plain SQL that can be pasted into the database's shell. */
+export interface Migration {
+  version: number;
+  sql: string;
+}
+
+/** Reads `0001-name.sql`, `0002-name.sql`, … of a folder in order, and throws if a number is missing. */
+export function readMigrations(folder: URL): Migration[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .toSorted();
+  return files.map((file, index) => {
+    const version = Number.parseInt(file, 10);
+    if (version !== index + 1) throw new Error(`${file} should be migration number ${index + 1}`);
+    return { version, sql: readFileSync(new URL(file, folder), 'utf8') };
+  });
+}
+
+/** The migrations that a store at `version` still needs. A newer store than this program's is refused. */
+export function pendingMigrations(
+  migrations: readonly Migration[],
+  version: number,
+  store: string,
+): Migration[] {
+  const newest = migrations.length;
+  if (version > newest) {
+    throw new StoreUnusable(
+      `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
+    );
+  }
+  return migrations.slice(version);
+}
+
+/** The error for a store that `petstore copy` has not filled completely. */
+export function unfinishedCopy(store: string, source: string): StoreUnusable {
+  return new StoreUnusable(
+    `${store} is an unfinished copy of ${source}: finish it with petstore copy, or open another store.`,
+  );
 }
