@@ -5,6 +5,7 @@ import { runCommand } from './cli/run.ts';
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./cli/serve.ts')).serve,
   keys: async () => (await import('./cli/keys.ts')).keys,
+  catalogue: async () => (await import('./cli/catalogue.ts')).catalogue,
   import: async () => (await import('./cli/import.ts')).importPets,
   export: async () => (await import('./cli/export.ts')).exportPets,
   pets: async () => (await import('./cli/pets.ts')).pets,

@@ -9,8 +9,8 @@ export interface Output {
 /** The variables and streams that a command uses. */
 export interface Io {
   env: Variables;
-  /** Read when the file to import is `-`; by default the standard input of the process. */
-  stdin?: AsyncIterable<Uint8Array>;
+  /** Read when a file is `-`, and for the reply to a question; by default that of the process. */
+  stdin?: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean };
   /** Results, which a program may read. */
   stdout: Output;
   /** Messages for people. */

@@ -13,9 +13,9 @@ const OPTIONS = {
 const PAGE_ANIMALS = 1_000;
 
 /**
- * Writes every animal to standard output, in the order of ids. The output is the catalogue as it was at one
- * moment after the export began: ids follow the order of commits, and no animal is ever changed or deleted,
- * so all animals up to the last id that was read are a snapshot.
+ * Writes every animal to standard output, in the order of ids. Ids follow the order of commits, so no animal
+ * below the last id that was read is missing. One that `petstore catalogue` changes or removes during the
+ * export is written as it was before or as it is after.
  */
 export async function exportPets(args: string[], io: Io): Promise<number> {
   const { format: requested, ...flags } = parseArguments({ args, options: OPTIONS }).values;

@@ -16,6 +16,8 @@ Usage
   petstore keys list                                 all keys, without their secrets
   petstore keys revoke ID                            end a key now
   petstore keys rotate ID [--overlap 24h]            a new key now, the old one ends after the overlap
+  petstore catalogue set-status ID… --to STATUS      give animals a status; see petstore catalogue --help
+  petstore catalogue remove ID…                      remove animals
   petstore pets list | add | get ID                  use a running service; see petstore pets --help
   petstore import FILE|- [--format ndjson|csv] [--strict]
                                                      add animals; bad lines are reported and skipped;
@@ -32,7 +34,7 @@ Settings (flag, then environment variable, then default)
 ${flags.map(({ usage, text }) => `  ${usage.padEnd(width)}  ${text}`).join('\n')}
 
 PETSTORE_BOOTSTRAP_KEY supplies the first key of an empty store. Without it, the service creates one.
-The keys, import and export commands take --env, --data and --database, and work whether or not the
-service runs.
+The keys, catalogue, import and export commands take --env, --data and --database, and work whether or
+not the service runs.
 `;
 }

@@ -9,7 +9,10 @@ const RETENTION_MS = 24 * 60 * 60 * 1000;
 export interface IdempotencyClaim {
   apiKeyId: string;
   key: string;
-  /** Equal for two creates of the same animal. */
+  /**
+   * Equal for two creates of the same animal, in every field. So a repeated create has the animal as it was
+   * created in its own body, and a store keeps only the id.
+   */
   fingerprint: string;
   now: Date;
   /** From this time on, the key can be used for another animal. */

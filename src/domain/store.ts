@@ -10,7 +10,7 @@ import type { NewPet, Pet, PetStatus } from './pet.ts';
  *   loss of power.
  * - The order of ids is the order of commits, with any number of processes. After a reader has seen an id,
  *   no lower id appears.
- * - A read sees every create that any process acknowledged before the read was requested.
+ * - A read sees every create and every change that any process acknowledged before the read was requested.
  * - Errors are Refusals: `unavailable` if the database cannot be reached or written, `overloaded` if the
  *   queue is full. After either, a create with a claim can be retried.
  */
@@ -33,6 +33,16 @@ export interface Store {
   listPets(query: PetQuery): Promise<Pet[]>;
   /** The same animals, each with the JSON that `petJson` writes: a list sends them on unchanged. */
   listPetJson(query: PetQuery): Promise<PetJson[]>;
+  /**
+   * Gives these animals a status, all of them in one transaction. Returns the ids that do not exist; if
+   * there are any, nothing is changed.
+   */
+  setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]>;
+  /**
+   * Removes these animals in the same way. Their ids are not assigned again, and their claims stay: a
+   * repeated create does not bring an animal back.
+   */
+  removePets(ids: readonly bigint[]): Promise<bigint[]>;
   /**
    * A number that changes with every commit of any process, or undefined if the store would need a query to
    * find out. A response that was cached with the same number is still exact.
@@ -69,7 +79,7 @@ export type PetJson = readonly [id: bigint, json: string];
 
 export type Creation =
   | { kind: 'created'; pet: Pet }
-  /** The claim was used before for the same animal: this is the animal that was created then. */
+  /** The claim was used before for the same animal: this is the animal as it was created then. */
   | { kind: 'replayed'; pet: Pet }
   /** The claim was used before for a different animal. Nothing was stored. */
   | { kind: 'claim_conflict' };

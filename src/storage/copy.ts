@@ -3,12 +3,12 @@ import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from './s
 
 // Copies a whole catalogue from one database to another, of any two kinds.
 //
-// A copy can be interrupted at any moment and started again. Animals never change and are never removed,
-// and their ids have the order of their commits. So what an interrupted copy has stored is the beginning of
-// every later snapshot of the same source: the copy compares both beginnings and continues after the
-// highest id. Keys, claims and the progress of imports do change. They are copied in the last transaction,
-// which also sets the counter of ids and removes the marker. Until it has committed, the marker prevents
-// every program from serving the target.
+// A copy can be interrupted at any moment and started again. Ids have the order of commits, so what an
+// interrupted copy has stored is the beginning of every later snapshot of the same source, unless animals
+// were changed or removed meanwhile. The copy compares both beginnings. It continues after the highest id
+// if they are the same, and is refused otherwise. Keys, claims and the progress of imports change often.
+// They are copied in the last transaction, which also sets the counter of ids and removes the marker. Until
+// it has committed, the marker prevents every program from serving the target.
 
 const PAGE_ROWS = 2_000;
 

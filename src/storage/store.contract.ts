@@ -12,6 +12,7 @@ import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet, type Pet } from '../domain/pet.ts';
 import type { Creation, Store } from '../domain/store.ts';
+import { changes } from './changes.contract.ts';
 import { imports } from './import.contract.ts';
 
 /** A fresh, empty database of the store under test. */
@@ -51,6 +52,7 @@ export function storeContract(name: string, contract: Contract): void {
 
   describe(`${name} › animals`, () => animals(promise));
   describe(`${name} › creates that happen once`, () => idempotency(promise));
+  describe(`${name} › changes`, () => changes(promise));
   describe(`${name} › imports`, () => imports(promise));
   describe(`${name} › keys`, () => keys(promise));
   describe(`${name} › many at once`, () => concurrency(promise));

@@ -3,10 +3,9 @@
 
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { Batcher, type Pending } from '../batcher.ts';
-import { petOfRow, type PetRow } from '../schema.ts';
 import { deadlineIn, type Deadline, type Row, type Statement } from './connection.ts';
 import { faultOf, isRepeatable, unavailable, withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
@@ -159,9 +158,7 @@ async function createBatch(
     const [row] = await pool.query(CREATE_PETS, petColumns(batch), deadline);
     const [before] = row as [bigint];
     batch.forEach(({ item, resolve }, index) => {
-      const { name, categoryId, status } = item.pet;
-      const id = before + BigInt(index + 1);
-      resolve({ kind: 'created', pet: { id, name, categoryId, status } });
+      resolve({ kind: 'created', pet: { id: before + BigInt(index + 1), ...item.pet } });
     });
     return [];
   }
@@ -176,9 +173,9 @@ async function createBatch(
   ];
   const values = [...petColumns(sent), ...claims];
   const rows = await pool.query(CREATE_PETS_WITH_CLAIMS, values, deadline);
-  for (const [ordinal, known, ...pet] of rows as [bigint, string | null, ...PetRow][]) {
+  for (const [ordinal, known, id] of rows as [bigint, string | null, bigint][]) {
     const index = Number(ordinal) - 1;
-    settle(duplicates[index] ?? [], known, petOfRow(pet));
+    settle(duplicates[index] ?? [], known, id);
     duplicates[index] = [];
   }
   return duplicates.flat();
@@ -199,12 +196,12 @@ function claimName(pending: PendingCreate): unknown {
 }
 
 /** Resolves the creates of one claim. `known` is its fingerprint if the claim was stored before. */
-function settle(duplicates: PendingCreate[], known: string | null, pet: Pet): void {
-  const [first, ...others] = duplicates;
-  const fingerprint = known ?? first?.item.claim?.fingerprint;
-  if (known === null) first?.resolve({ kind: 'created', pet });
-  for (const { item, resolve } of known === null ? others : duplicates) {
-    const isSame = item.claim?.fingerprint === fingerprint;
-    resolve(isSame ? { kind: 'replayed', pet: { ...pet } } : { kind: 'claim_conflict' });
+function settle(duplicates: PendingCreate[], known: string | null, id: bigint): void {
+  const fingerprint = known ?? duplicates[0]?.item.claim?.fingerprint;
+  for (const [index, { item, resolve }] of duplicates.entries()) {
+    const pet = { id, ...item.pet };
+    if (known === null && index === 0) resolve({ kind: 'created', pet });
+    else if (item.claim?.fingerprint === fingerprint) resolve({ kind: 'replayed', pet });
+    else resolve({ kind: 'claim_conflict' });
   }
 }

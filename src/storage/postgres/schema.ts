@@ -7,11 +7,18 @@ import { stateOf } from './errors.ts';
 const LOOK_TIMEOUT_MS = 4_000;
 /** A migration may have to rewrite a large table. No request is served meanwhile. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
+/**
+ * While a migration waits for the lock of a table, the statements of every other program wait behind it. It
+ * stops waiting before they time out, and tries again.
+ */
+const LOCK_TIMEOUT_MS = 1_000;
 const ATTEMPTS_MAX = 20;
-const ATTEMPT_DELAY_MS = 50;
+const ATTEMPT_DELAY_MS = 200;
 
+/** Another session, such as a backup, uses the table. */
+const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATEs that PostgreSQL may give all but one of several processes that create the same table. */
-const RACE_LOST = new Set(['23505', '42P07', '42710', '40001', '40P01', 'XX000']);
+const RACE_LOST = ['23505', '42P07', '42710', '40001', '40P01', 'XX000'];
 
 /** Brings the schema up to date. Of several processes that start at once, one does it and the others wait. */
 export async function migrate(connection: Connection, shown: string): Promise<void> {
@@ -25,8 +32,8 @@ export async function migrate(connection: Connection, shown: string): Promise<vo
     } catch (error) {
       if (error instanceof StoreUnusable) throw error;
       const state = stateOf(error);
-      const isRace = state !== undefined && RACE_LOST.has(state);
-      if (!isRace || attempt === ATTEMPTS_MAX) throw refused(error, shown);
+      const isRepeatable = [...RACE_LOST, LOCK_NOT_AVAILABLE].includes(state ?? '');
+      if (!isRepeatable || attempt === ATTEMPTS_MAX) throw refused(error, shown);
       await sleep(ATTEMPT_DELAY_MS);
     }
   }
@@ -108,6 +115,7 @@ async function applyPending(
     // engine that speaks this protocol can lock a table.
     const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
     const version = Number(row?.[0] ?? 0);
+    await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
     await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
   });
@@ -122,8 +130,9 @@ function execute(connection: Connection, text: string): Promise<Row[]> {
 
 function refused(error: unknown, shown: string): StoreUnusable {
   const reason = error instanceof Error ? error.message : String(error);
-  return new StoreUnusable(
-    `${shown} cannot be set up (${reason}): the user in DATABASE_URL must be allowed to create tables there.`,
-    { cause: error },
-  );
+  const remedy =
+    stateOf(error) === LOCK_NOT_AVAILABLE
+      ? 'end the session that uses its tables, such as a backup, and start again'
+      : 'the user in DATABASE_URL must be allowed to create tables there, and must own those that exist';
+  return new StoreUnusable(`${shown} cannot be set up (${reason}): ${remedy}.`, { cause: error });
 }

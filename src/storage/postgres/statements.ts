@@ -24,6 +24,25 @@ export const LIST_PETS_OF_STATUS: Statement = {
 
 export const PING: Statement = { name: 'ping', text: 'SELECT last_id FROM pet_counter' };
 
+/**
+ * Locks the animals $1 in the order of their ids, so that two such statements cannot block each other, and
+ * finds the ids that do not exist. `change` must change nothing if there are any.
+ */
+function changeAll(name: string, change: string): Statement {
+  const text = `
+    WITH existing AS MATERIALIZED (
+      SELECT id FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
+    ), missing AS MATERIALIZED (
+      SELECT id FROM unnest($1::bigint[]) AS wanted (id) WHERE id NOT IN (SELECT id FROM existing)
+    ), changed AS (${change} WHERE id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM missing))
+    SELECT id FROM missing`;
+  return { name, text };
+}
+
+export const SET_PET_STATUS = changeAll('set-pet-status', 'UPDATE pets SET status = $2');
+
+export const REMOVE_PETS = changeAll('remove-pets', 'DELETE FROM pets');
+
 const INSERT_PETS = `
   INSERT INTO pets (${PET_COLUMNS})
   SELECT counter.before + ordinal, name, category_id, status
@@ -78,7 +97,7 @@ export const FIND_IMPORT: Statement = {
 };
 
 /**
- * Stores animals, some of them with claims; no claim occurs twice in the batch. Returns the animal for each
+ * Stores animals, some of them with claims; no claim occurs twice in the batch. Returns the id for each
  * place in the batch, and for a claim that was stored before its fingerprint. A missing place has a claim
  * that another process committed after this statement took its snapshot: the primary key refuses the second
  * claim, which leaves a gap in the ids, and sending it again finds the first.
@@ -123,7 +142,7 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
       INSERT INTO pets (${PET_COLUMNS})
       SELECT id, name, category_id, status FROM numbered
       WHERE key IS NULL OR id IN (SELECT pet_id FROM claimed)
-      RETURNING ${PET_COLUMNS}
+      RETURNING id
     ), forgotten AS (
       DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
         SELECT claim.api_key_id, claim.key FROM idempotency_keys AS claim
@@ -134,11 +153,9 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
         LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX} * cardinality($1::text[])
         FOR UPDATE SKIP LOCKED)
     )
-    SELECT numbered.ordinal, NULL AS known_fingerprint, created.*
-    FROM created JOIN numbered USING (id)
+    SELECT ordinal, NULL AS known_fingerprint, id FROM created JOIN numbered USING (id)
     UNION ALL
-    SELECT known.ordinal, known.fingerprint, pets.id, pets.name, pets.category_id, pets.status
-    FROM known JOIN pets ON pets.id = known.pet_id`,
+    SELECT ordinal, fingerprint, pet_id FROM known`,
 };
 
 const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint';

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
-import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
   ImportProgress,
@@ -113,6 +113,16 @@ class PostgresStore implements Store {
 
   async listPetJson(query: PetQuery): Promise<PetJson[]> {
     return (await this.listPets(query)).map((pet) => [pet.id, petJson(pet)]);
+  }
+
+  async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
+    const rows = await this.#write(statements.SET_PET_STATUS, [ids, status]);
+    return rows.map(([id]) => id as bigint);
+  }
+
+  async removePets(ids: readonly bigint[]): Promise<bigint[]> {
+    const rows = await this.#write(statements.REMOVE_PETS, [ids]);
+    return rows.map(([id]) => id as bigint);
   }
 
   /** PostgreSQL has no version number that can be read without a query. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet } from '../../domain/pet.ts';
+import type { NewPet, PetStatus } from '../../domain/pet.ts';
 import type { Creation, ImportStep } from '../../domain/store.ts';
 import {
   API_KEY_COLUMNS,
@@ -9,9 +9,7 @@ import {
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
-  petOfRow,
   rowOfApiKey,
-  type PetRow,
 } from '../schema.ts';
 
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
@@ -68,16 +66,17 @@ export function prepareWrites(database: DatabaseSync) {
   return {
     createPet: prepareCreate(database),
     importPets: prepareImport(database),
+    ...prepareChanges(database),
     ...prepareKeyWrites(database),
   };
 }
 
 function prepareCreate(database: DatabaseSync) {
   const insertPet = database.prepare(
-    `INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING ${PET_COLUMNS}`,
+    'INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING id',
   );
   const findClaim = database.prepare(
-    `SELECT fingerprint, ${PET_COLUMNS} FROM idempotency_keys JOIN pets ON id = pet_id
+    `SELECT fingerprint, pet_id FROM idempotency_keys
      WHERE api_key_id = ? AND key = ? AND expires_at > ?`,
   );
   // REPLACE: an expired claim may still be stored under the same key.
@@ -91,24 +90,44 @@ function prepareCreate(database: DatabaseSync) {
   );
 
   function insert(pet: NewPet): Creation & { kind: 'created' } {
-    const row = insertPet.get(pet.name, pet.categoryId, pet.status) as unknown as PetRow;
-    return { kind: 'created', pet: petOfRow(row) };
+    const { name, categoryId, status } = pet;
+    const [id] = insertPet.get(name, categoryId, status) as unknown as [bigint];
+    return { kind: 'created', pet: { id, name, categoryId, status } };
   }
 
   return (pet: NewPet, claim: IdempotencyClaim | undefined): Creation => {
     if (claim === undefined) return insert(pet);
     const { apiKeyId, key, fingerprint } = claim;
     const nowMs = claim.now.getTime();
-    const found = findClaim.get(apiKeyId, key, nowMs) as unknown as [string, ...PetRow] | undefined;
+    const found = findClaim.get(apiKeyId, key, nowMs) as unknown as [string, bigint] | undefined;
     if (found !== undefined) {
-      const [knownFingerprint, ...row] = found;
+      const [knownFingerprint, id] = found;
       if (knownFingerprint !== fingerprint) return { kind: 'claim_conflict' };
-      return { kind: 'replayed', pet: petOfRow(row) };
+      return { kind: 'replayed', pet: { id, ...pet } };
     }
     const creation = insert(pet);
     removeExpiredClaims.run(nowMs);
     insertClaim.run(apiKeyId, key, fingerprint, creation.pet.id, claim.expiresAt.getTime());
     return creation;
+  };
+}
+
+function prepareChanges(database: DatabaseSync) {
+  const find = database.prepare('SELECT 1 FROM pets WHERE id = ?');
+  const setStatus = database.prepare('UPDATE pets SET status = ? WHERE id = ?');
+  const remove = database.prepare('DELETE FROM pets WHERE id = ?');
+
+  /** Changes all of them, or none if some do not exist. */
+  function changeAll(ids: readonly bigint[], change: (id: bigint) => unknown): bigint[] {
+    const missing = ids.filter((id) => find.get(id) === undefined);
+    if (missing.length === 0) ids.forEach(change);
+    return missing;
+  }
+
+  return {
+    setPetStatus: (ids: readonly bigint[], status: PetStatus) =>
+      changeAll(ids, (id) => setStatus.run(status, id)),
+    removePets: (ids: readonly bigint[]) => changeAll(ids, (id) => remove.run(id)),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
   ImportProgress,
@@ -66,6 +66,14 @@ class SqliteStore implements Store {
 
   async listPetJson(query: PetQuery): Promise<PetJson[]> {
     return this.#list<PetJson>('petJson', query);
+  }
+
+  setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
+    return this.#write('setPetStatus', ids, status);
+  }
+
+  removePets(ids: readonly bigint[]): Promise<bigint[]> {
+    return this.#write('removePets', ids);
   }
 
   /** SQLite counts the commits of all other connections, including those of the writer thread. */
