@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Client } from 'pg';
 import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
+import { newIdempotencyClaim } from '../../domain/idempotency.ts';
+import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { readMigrations } from '../schema.ts';
 import { openPostgresStore } from './store.ts';
@@ -146,6 +149,58 @@ test('of ten processes that start at once on an empty database, one sets it up',
     assert.deepEqual(version, [[newest]]);
     assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', database), [[0]]);
   }
+});
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+const CLAIM = newIdempotencyClaim('once', REX, { apiKeyId: 'key_1', now: new Date() });
+
+/** A database as version 1.0.0 leaves it, with one animal that was created under a claim. */
+async function newOldDatabase(): Promise<string> {
+  const database = await server.createDatabase();
+  const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
+  await server.query(
+    `CREATE TABLE petstore_schema (only_row boolean PRIMARY KEY DEFAULT true, version integer NOT NULL);
+     INSERT INTO petstore_schema (version) VALUES (2); ${first?.sql} ${second?.sql}
+     INSERT INTO api_keys (id, hash, name, scopes, created_at) VALUES ('key_1', 'h', 'n', 's', 0);
+     INSERT INTO pets VALUES (1, 'Rex', 7, 'available'); UPDATE pet_counter SET last_id = 1;
+     INSERT INTO idempotency_keys
+     VALUES ('key_1', 'once', '${CLAIM.fingerprint}', 1, ${CLAIM.expiresAt.getTime()})`,
+    database,
+  );
+  return database;
+}
+
+test('a create that version 1.0.0 has stored is repeated as it was created, whatever became of the animal', async () => {
+  const store = await openPostgresStore(server.url(await newOldDatabase()));
+  const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
+  assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
+  await store.setPetStatus([1n], 'sold');
+  assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
+  await store.removePets([1n]);
+  assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
+  await store.close();
+});
+
+test('a migration that waits for a backup does not stop the programs that are serving', async () => {
+  const database = await newOldDatabase();
+  const url = server.url(database);
+  const backup = new Client(url);
+  await backup.connect();
+  await backup.query('BEGIN; SELECT FROM pets');
+  let isOpen = false;
+  const opening = openPostgresStore(url).finally(() => {
+    isOpen = true;
+  });
+  // The lock is asked for again and again; each reader waits for one attempt at most.
+  const serving = new Client({ connectionString: url, statement_timeout: 3_000 });
+  await serving.connect();
+  const endMs = performance.now() + 2_500;
+  for (let reads = 0; performance.now() < endMs; reads += 1) await serving.query('TABLE pets');
+  assert.equal(isOpen, false);
+  await backup.query('ROLLBACK');
+  const store = await opening;
+  assert.deepEqual(await store.findPet(1n), { ...REX, id: 1n });
+  await Promise.all([store.close(), backup.end(), serving.end()]);
 });
 
 test('TLS: sslmode=require encrypts, and the verifying modes trust only the given certificate', async () => {

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import { readMigrations } from '../schema.ts';
 import { openSqliteSource } from './copy.ts';
 import { openSqliteStore } from './store.ts';
 
@@ -150,6 +152,35 @@ test('a log that has grown is truncated while the store is open', async () => {
     await sleep(100);
   }
   await store.close();
+});
+
+test('a create that version 1.0.0 has stored is repeated as it was created, whatever became of the animal', async () => {
+  const file = join(folder, 'old.sqlite');
+  const claim = newIdempotencyClaim('once', REX, { apiKeyId: 'key_1', now: new Date() });
+  const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
+  const old = new DatabaseSync(file);
+  old.exec(`${first?.sql} ${second?.sql}
+    PRAGMA application_id = ${0x50455453}; PRAGMA user_version = 2;
+    INSERT INTO api_keys (id, hash, name, scopes, created_at) VALUES ('key_1', 'h', 'n', 's', 0);
+    INSERT INTO pets VALUES (1, 'Rex', 7, 'available');
+    INSERT INTO idempotency_keys
+    VALUES ('key_1', 'once', '${claim.fingerprint}', 1, ${claim.expiresAt.getTime()})`);
+  old.close();
+  const store = openSqliteStore(file);
+  const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
+  assert.deepEqual(await store.createPet(REX, claim), replayed);
+  await store.setPetStatus([1n], 'sold');
+  assert.deepEqual(await store.createPet(REX, claim), replayed);
+  await store.removePets([1n]);
+  assert.deepEqual(await store.createPet(REX, claim), replayed);
+  await store.close();
+  const database = new DatabaseSync(file);
+  assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), []);
+  assert.deepEqual(
+    { ...database.prepare('PRAGMA integrity_check').get() },
+    { integrity_check: 'ok' },
+  );
+  database.close();
 });
 
 test('a newer schema version is refused and not changed', async () => {

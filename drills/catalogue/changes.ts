@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newSecret } from '../../src/domain/api-key.ts';
+import { newCursor } from '../../src/domain/page.ts';
+import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
+import { Client, type Answer, type WirePet } from '../fleet/client.ts';
+import { ServiceProcess } from '../fleet/service-process.ts';
+import { Animals, isStillTrue, random, type Glimpse } from './animals.ts';
+import { runCatalogue } from './command.ts';
+
+/** Created before the first command. */
+const FIRST_ANIMALS = 50;
+/** A walk takes many reads: without a pause, the walks would take most of the time. */
+const WALK_PAUSE_MS = 100;
+const POLL_MS = 10;
+/** One create in so many repeats an earlier one. */
+const REPEATED_EVERY = 5;
+/** One command in so many removes, and one in so many names an id that does not exist. */
+const REMOVE_EVERY = 4;
+const MISSING_EVERY = 5;
+const NO_SUCH_ID = '9223372036854775807';
+
+export interface ChangesReport {
+  commands: number;
+  animalsChanged: number;
+  creates: number;
+  repeatedCreates: number;
+  /** Reads of an animal that no command was changing: each had one right response. */
+  checkedReads: number;
+  walks: number;
+  violations: string[];
+}
+
+export interface ChangesOptions {
+  commands: number;
+  processes: number;
+  readers: number;
+  creators: number;
+  /** A PostgreSQL; the embedded store where there is none. */
+  database?: string | undefined;
+  onProgress?: (report: ChangesReport) => void;
+}
+
+/**
+ * `petstore catalogue` as a process of its own, on a store that several processes serve under load. After a
+ * command has returned, every read that is sent must show the change; no id is given twice; a repeated
+ * create returns the animal as it was created; and a walk meets every animal that does not change once.
+ */
+export async function drillChanges(options: ChangesOptions): Promise<ChangesReport> {
+  const key = newSecret('production', randomBytes);
+  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  const { database } = options;
+  const store = ['--data', data, ...(database === undefined ? [] : ['--database', database])];
+  const services: ServiceProcess[] = [];
+  for (let index = 0; index < options.processes; index += 1) {
+    services.push(await ServiceProcess.start([...store, '--log', 'silent'], key));
+  }
+  const drill = new ChangesDrill(services, key, store);
+  try {
+    await drill.run(options);
+  } finally {
+    const ends = await Promise.all(services.map((service) => service.stop()));
+    drill.report.violations.push(...ends.flat(), ...drill.animals.violations);
+    await rm(data, { recursive: true, force: true });
+  }
+  return drill.report;
+}
+
+class ChangesDrill {
+  readonly animals = new Animals();
+  readonly report: ChangesReport = {
+    commands: 0,
+    animalsChanged: 0,
+    creates: 0,
+    repeatedCreates: 0,
+    checkedReads: 0,
+    walks: 0,
+    violations: [],
+  };
+  readonly #services: ServiceProcess[];
+  readonly #key: string;
+  readonly #store: string[];
+  #isOver = false;
+
+  constructor(services: ServiceProcess[], key: string, store: string[]) {
+    this.#services = services;
+    this.#key = key;
+    this.#store = store;
+  }
+
+  async run({ commands, readers, creators, onProgress }: ChangesOptions): Promise<void> {
+    const creating = this.#many(creators, (client) => this.#create(client));
+    while (this.animals.all.length < FIRST_ANIMALS) await sleep(POLL_MS);
+    const reading = this.#many(readers, (client) => this.#read(client));
+    const walking = [undefined, ...PET_STATUSES].map((status) =>
+      this.#many(1, (client) => this.#walk(client, status)),
+    );
+    try {
+      while (this.report.commands < commands) {
+        await this.#command();
+        onProgress?.(this.report);
+      }
+    } finally {
+      this.#isOver = true;
+      await Promise.all([creating, reading, ...walking]);
+    }
+  }
+
+  /** So many clients, each doing this again and again until the last command has returned. */
+  async #many(count: number, work: (client: Client) => Promise<void>): Promise<void> {
+    await Promise.all(
+      Array.from({ length: count }, async () => {
+        const client = new Client(this.#key);
+        while (!this.#isOver) await work(client);
+        client.close();
+      }),
+    );
+  }
+
+  get #baseUrl(): string {
+    return this.#services[random(this.#services.length)]?.baseUrl ?? '';
+  }
+
+  #violation(text: string): void {
+    this.report.violations.push(text);
+  }
+
+  async #create(client: Client): Promise<void> {
+    const number = this.report.creates;
+    this.report.creates += 1;
+    const claim = `animal-${number}`;
+    const { status, body } = await client.create(this.#baseUrl, claim, { isClaimed: true });
+    if (status === 201) this.animals.add(body, claim);
+    else this.#violation(`${claim} was answered with ${status} ${body}`);
+    if (number % REPEATED_EVERY !== 0) return;
+    const known = this.animals.all[random(this.animals.all.length)];
+    if (known === undefined) return;
+    const repeated = await client.create(this.#baseUrl, known.claim, { isClaimed: true });
+    this.report.repeatedCreates += 1;
+    if (repeated.status !== 201 || repeated.body !== known.created) {
+      this.#violation(`${known.created} was repeated as ${repeated.status} ${repeated.body}`);
+    }
+  }
+
+  async #read(client: Client): Promise<void> {
+    const glimpse = this.animals.glance();
+    if (glimpse === undefined) {
+      await sleep(1);
+      return;
+    }
+    const { id } = glimpse.animal;
+    const filter = [undefined, ...PET_STATUSES][random(PET_STATUSES.length + 1)];
+    const isGet = random(3) === 0;
+    const target = isGet ? `/pets/${id}` : pageOf(id, filter);
+    const answer = await client.get(this.#baseUrl + target);
+    if (!isStillTrue(glimpse)) return;
+    this.report.checkedReads += 1;
+    const shown = isGet ? shownAlone(answer) : shownInPage(answer, id);
+    const isExpected = isGet || filter === undefined || filter === glimpse.status;
+    const expected = isExpected ? glimpse.status : undefined;
+    if (shown === expected) return;
+    this.#violation(`stale: ${target} shows ${String(shown)} and not ${String(expected)}`);
+  }
+
+  /** Follows the list to its end. An animal that changes meanwhile may be met or not, but not twice. */
+  async #walk(client: Client, status: PetStatus | undefined): Promise<void> {
+    await sleep(WALK_PAUSE_MS);
+    const before = this.animals.glanceAll();
+    const met: number[] = [];
+    let target: string | undefined =
+      `/pets?limit=100${status === undefined ? '' : `&status=${status}`}`;
+    while (target !== undefined && !this.#isOver) {
+      const { link, body } = await client.get(this.#baseUrl + target);
+      met.push(...(JSON.parse(body) as WirePet[]).map(({ id }) => id));
+      target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+    }
+    if (target !== undefined) return;
+    this.report.walks += 1;
+    met.reduce((last, id) => {
+      if (id <= last) this.#violation(`a walk met ${id} after ${last}`);
+      return id;
+    }, 0);
+    const ids = new Set(met);
+    for (const glimpse of before.filter(isStillTrue)) {
+      if (ids.has(glimpse.animal.id) === isListed(glimpse, status)) continue;
+      this.#violation(`a walk of ${status ?? 'all'} was wrong about ${glimpse.animal.id}`);
+    }
+  }
+
+  async #command(): Promise<void> {
+    const number = this.report.commands;
+    this.report.commands += 1;
+    const isRemoval = number % REMOVE_EVERY === REMOVE_EVERY - 1;
+    const isRefused = number % MISSING_EVERY === MISSING_EVERY - 1;
+    const status = isRemoval ? undefined : PET_STATUSES[random(PET_STATUSES.length)];
+    const verb = status === undefined ? ['remove', '--yes'] : ['set-status', '--to', status];
+    const animals = this.animals.choose(1 + random(20));
+    const ids = animals.map(({ id }) => String(id));
+    const run = async () => {
+      const all = isRefused ? [...ids, NO_SUCH_ID] : ids;
+      const { code, said } = await runCatalogue([...verb, ...this.#store], all);
+      if (code !== (isRefused ? 1 : 0)) {
+        this.#violation(`${verb.join(' ')} ended with ${code}: ${said}`);
+      }
+      return code === 0;
+    };
+    if (isRefused) {
+      // Nothing may change, so every read is checked all the while.
+      await run();
+    } else {
+      await this.animals.change(animals, status, run);
+      this.report.animalsChanged += animals.length;
+    }
+  }
+}
+
+/** The page that begins with this animal, if it is there and of this status. */
+function pageOf(id: number, status: PetStatus | undefined): string {
+  const filter = status === undefined ? '' : `&status=${status}`;
+  return `/pets?limit=1${filter}&cursor=${newCursor(BigInt(id) - 1n, status)}`;
+}
+
+function shownAlone({ status, body }: Answer): string | undefined {
+  if (status === 404) return undefined;
+  return (JSON.parse(body) as { status: string }).status;
+}
+
+function shownInPage({ body }: Answer, id: number): string | undefined {
+  const [first] = JSON.parse(body) as { id: number; status: string }[];
+  return first?.id === id ? first.status : undefined;
+}
+
+function isListed({ status }: Glimpse, filter: PetStatus | undefined): boolean {
+  return status !== undefined && (filter === undefined || status === filter);
+}

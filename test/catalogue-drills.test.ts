@@ -1,0 +1,26 @@
+// The drill of drills/catalogue, short: the long one is a command.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drillChanges, type ChangesOptions } from '../drills/catalogue/changes.ts';
+import { PostgresServer } from './postgres-server.ts';
+
+const SHORT: ChangesOptions = { commands: 5, processes: 1, readers: 6, creators: 2 };
+
+async function drill(database?: string): Promise<void> {
+  const report = await drillChanges({ ...SHORT, database });
+  assert.deepEqual(report.violations, []);
+  assert.ok(report.checkedReads > 0 && report.walks > 0 && report.repeatedCreates > 0);
+}
+
+test('SQLite: once petstore catalogue has returned, no read is stale, no id is given again, and no walk misses an animal', () =>
+  drill());
+
+test('PostgreSQL: once petstore catalogue has returned, no read is stale, no id is given again, and no walk misses an animal', async () => {
+  const server = await PostgresServer.start({ isDurable: false });
+  try {
+    await drill(server.url());
+  } finally {
+    await server.close();
+  }
+});
