@@ -9,7 +9,8 @@ const SHORT: ChangesOptions = { commands: 5, processes: 1, readers: 6, creators:
 
 async function drill(database?: string): Promise<void> {
   const report = await drillChanges({ ...SHORT, database });
-  assert.deepEqual(report.violations, []);
+  // A broken store causes thousands of them, and the difference of two long lists takes minutes.
+  assert.deepEqual(report.violations.slice(0, 5), []);
   assert.ok(report.checkedReads > 0 && report.walks > 0 && report.repeatedCreates > 0);
 }
 

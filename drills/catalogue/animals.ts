@@ -77,6 +77,11 @@ export function isStillTrue({ animal, changes }: Glimpse): boolean {
   return !animal.isChanging && animal.changes === changes;
 }
 
+/** Whether a list with this filter holds it. */
+export function isListed({ status }: Glimpse, filter: PetStatus | undefined): boolean {
+  return status !== undefined && (filter === undefined || status === filter);
+}
+
 export function random(below: number): number {
   return Math.floor(Math.random() * below);
 }

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { Client, type Answer, type WirePet } from '../fleet/client.ts';
+import { Client, type WirePet } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
-import { Animals, isStillTrue, random, type Glimpse } from './animals.ts';
+import { Animals, isListed, isStillTrue, random } from './animals.ts';
 import { runCatalogue } from './command.ts';
+import { pageOf, shownAlone, shownInPage } from './page.ts';
 
 /** Created before the first command. */
 const FIRST_ANIMALS = 50;
@@ -41,6 +41,8 @@ export interface ChangesOptions {
   creators: number;
   /** A PostgreSQL; the embedded store where there is none. */
   database?: string | undefined;
+  /** The program of an older version, which is started first and serves the same store. */
+  olderMain?: string | undefined;
   onProgress?: (report: ChangesReport) => void;
 }
 
@@ -54,16 +56,11 @@ export async function drillChanges(options: ChangesOptions): Promise<ChangesRepo
   const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
   const { database } = options;
   const store = ['--data', data, ...(database === undefined ? [] : ['--database', database])];
-  const services: ServiceProcess[] = [];
-  for (let index = 0; index < options.processes; index += 1) {
-    services.push(await ServiceProcess.start([...store, '--log', 'silent'], key));
-  }
-  const drill = new ChangesDrill(services, key, store);
+  const drill = new ChangesDrill(options, key, store);
   try {
-    await drill.run(options);
+    await drill.run();
   } finally {
-    const ends = await Promise.all(services.map((service) => service.stop()));
-    drill.report.violations.push(...ends.flat(), ...drill.animals.violations);
+    drill.report.violations.push(...(await drill.stop()), ...drill.animals.violations);
     await rm(data, { recursive: true, force: true });
   }
   return drill.report;
@@ -80,33 +77,47 @@ class ChangesDrill {
     walks: 0,
     violations: [],
   };
-  readonly #services: ServiceProcess[];
+  readonly #options: ChangesOptions;
   readonly #key: string;
   readonly #store: string[];
+  readonly #services: ServiceProcess[] = [];
   #isOver = false;
 
-  constructor(services: ServiceProcess[], key: string, store: string[]) {
-    this.#services = services;
+  constructor(options: ChangesOptions, key: string, store: string[]) {
+    this.#options = options;
     this.#key = key;
     this.#store = store;
   }
 
-  async run({ commands, readers, creators, onProgress }: ChangesOptions): Promise<void> {
-    const creating = this.#many(creators, (client) => this.#create(client));
-    while (this.animals.all.length < FIRST_ANIMALS) await sleep(POLL_MS);
-    const reading = this.#many(readers, (client) => this.#read(client));
-    const walking = [undefined, ...PET_STATUSES].map((status) =>
-      this.#many(1, (client) => this.#walk(client, status)),
-    );
+  async run(): Promise<void> {
+    const { commands, processes, readers, creators, olderMain, onProgress } = this.#options;
+    await this.#startService(olderMain);
+    const load = [this.#many(creators, (client) => this.#create(client))];
     try {
+      // An older version is in use while a newer one migrates the store.
+      while (this.#services.length < processes) await this.#startService();
+      while (this.animals.all.length < FIRST_ANIMALS) await sleep(POLL_MS);
+      load.push(this.#many(readers, (client) => this.#read(client)));
+      for (const status of [undefined, ...PET_STATUSES]) {
+        load.push(this.#many(1, (client) => this.#walk(client, status)));
+      }
       while (this.report.commands < commands) {
         await this.#command();
         onProgress?.(this.report);
       }
     } finally {
       this.#isOver = true;
-      await Promise.all([creating, reading, ...walking]);
+      await Promise.all(load);
     }
+  }
+
+  async stop(): Promise<string[]> {
+    return (await Promise.all(this.#services.map((service) => service.stop()))).flat();
+  }
+
+  async #startService(main?: string): Promise<void> {
+    const flags = [...this.#store, '--log', 'silent'];
+    this.#services.push(await ServiceProcess.start(flags, this.#key, main));
   }
 
   /** So many clients, each doing this again and again until the last command has returned. */
@@ -124,6 +135,11 @@ class ChangesDrill {
     return this.#services[random(this.#services.length)]?.baseUrl ?? '';
   }
 
+  /** A repeated create gets the animal as it is now from version 1.0.0. */
+  get #newestBaseUrl(): string {
+    return this.#services.at(-1)?.baseUrl ?? '';
+  }
+
   #violation(text: string): void {
     this.report.violations.push(text);
   }
@@ -135,10 +151,10 @@ class ChangesDrill {
     const { status, body } = await client.create(this.#baseUrl, claim, { isClaimed: true });
     if (status === 201) this.animals.add(body, claim);
     else this.#violation(`${claim} was answered with ${status} ${body}`);
-    if (number % REPEATED_EVERY !== 0) return;
+    if (number % REPEATED_EVERY !== 0 || this.#services.length < this.#options.processes) return;
     const known = this.animals.all[random(this.animals.all.length)];
     if (known === undefined) return;
-    const repeated = await client.create(this.#baseUrl, known.claim, { isClaimed: true });
+    const repeated = await client.create(this.#newestBaseUrl, known.claim, { isClaimed: true });
     this.report.repeatedCreates += 1;
     if (repeated.status !== 201 || repeated.body !== known.created) {
       this.#violation(`${known.created} was repeated as ${repeated.status} ${repeated.body}`);
@@ -215,24 +231,4 @@ class ChangesDrill {
       this.report.animalsChanged += animals.length;
     }
   }
-}
-
-/** The page that begins with this animal, if it is there and of this status. */
-function pageOf(id: number, status: PetStatus | undefined): string {
-  const filter = status === undefined ? '' : `&status=${status}`;
-  return `/pets?limit=1${filter}&cursor=${newCursor(BigInt(id) - 1n, status)}`;
-}
-
-function shownAlone({ status, body }: Answer): string | undefined {
-  if (status === 404) return undefined;
-  return (JSON.parse(body) as { status: string }).status;
-}
-
-function shownInPage({ body }: Answer, id: number): string | undefined {
-  const [first] = JSON.parse(body) as { id: number; status: string }[];
-  return first?.id === id ? first.status : undefined;
-}
-
-function isListed({ status }: Glimpse, filter: PetStatus | undefined): boolean {
-  return status !== undefined && (filter === undefined || status === filter);
 }

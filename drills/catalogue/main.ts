@@ -1,58 +1,59 @@
 // `petstore catalogue` on a store that two processes serve to 32 readers and 8 creators.
 //
-//   node drills/catalogue/main.ts [--commands 100]
+//   node drills/catalogue/main.ts [--commands 100]       on the embedded store, then on PostgreSQL
+//   node drills/catalogue/main.ts --beside COMMIT        on PostgreSQL, with one process of an older version
 //
-// First on the embedded store, then on a PostgreSQL that is started for the drill.
+// PostgreSQL is started for the drill.
 
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { conclude, parseCount } from '../fleet/report.ts';
 import { drillChanges, type ChangesReport } from './changes.ts';
+import { checkOut } from './older-version.ts';
 
-const PROCESSES = 2;
-const READERS = 32;
-const CREATORS = 8;
+const LOAD = { processes: 2, readers: 32, creators: 8 };
 
-const { values } = parseArgs({ options: { commands: { type: 'string', default: '100' } } });
+const { values } = parseArgs({
+  options: { commands: { type: 'string', default: '100' }, beside: { type: 'string' } },
+});
 const commands = parseCount('--commands', values.commands);
+const olderMain = values.beside === undefined ? undefined : checkOut(values.beside);
 // What a drill has started is killed at the exit, which an interrupt would skip.
 process.once('SIGINT', () => process.exit(1));
 const progress = new Progress(process.stderr);
 
 async function drill(name: string, database?: string): Promise<ChangesReport> {
   progress.show(`${name}: starting`);
-  return drillChanges({
-    commands,
-    processes: PROCESSES,
-    readers: READERS,
-    creators: CREATORS,
-    database,
-    onProgress: (report) =>
-      progress.show(`${name}: ${report.commands} commands, ${report.checkedReads} reads`),
-  });
+  const onProgress = (report: ChangesReport) =>
+    progress.show(`${name}: ${report.commands} commands, ${report.checkedReads} reads`);
+  return drillChanges({ ...LOAD, commands, database, olderMain, onProgress });
 }
 
-const sqlite = await drill('SQLite');
-const server = await PostgresServer.start({ isDurable: true });
-const postgres = await drill('PostgreSQL', server.url());
-await server.close();
+async function drillPostgres(): Promise<ChangesReport> {
+  const server = await PostgresServer.start({ isDurable: true });
+  const report = await drill('PostgreSQL', server.url());
+  await server.close();
+  return report;
+}
+
+const reports = new Map<string, ChangesReport>();
+if (olderMain === undefined) reports.set('SQLite', await drill('SQLite'));
+reports.set('PostgreSQL', await drillPostgres());
 progress.clear();
 const row = (title: string, count: (report: ChangesReport) => number) => [
   title,
-  count(sqlite),
-  count(postgres),
+  ...[...reports.values()].map(count),
 ];
 process.stdout.write(
   renderTable([
-    ['', 'SQLite', 'PostgreSQL'],
+    ['', ...reports.keys()],
     row('commands', (report) => report.commands),
     row('animals changed or removed', (report) => report.animalsChanged),
     row('creates', (report) => report.creates),
     row('repeated creates', (report) => report.repeatedCreates),
     row('reads checked', (report) => report.checkedReads),
     row('walks to the end', (report) => report.walks),
-    row('violations', (report) => report.violations.length),
   ]),
 );
-process.exitCode = conclude([...sqlite.violations, ...postgres.violations]);
+process.exitCode = conclude([...reports.values()].flatMap(({ violations }) => violations));

@@ -18,10 +18,15 @@ export class ServiceProcess {
     this.#stderrLines = stderrLines;
   }
 
-  /** Resolves when the service accepts requests. `key` becomes the first key of an empty store. */
-  static async start(flags: readonly string[], key: string): Promise<ServiceProcess> {
+  /**
+   * Resolves when the service accepts requests. `key` becomes the first key of an empty store; `main` is
+   * the program of another version.
+   */
+  static async start(flags: readonly string[], key: string, main = MAIN): Promise<ServiceProcess> {
     const fixed = ['--port', '0', '--admin-port', 'off'];
-    const child = spawn(process.execPath, [MAIN, 'serve', ...fixed, ...flags], {
+    const child = spawn(process.execPath, [main, 'serve', ...fixed, ...flags], {
+    const fixed = ['--port', '0', '--admin-port', 'off'];
+    const child = spawn(process.execPath, [main, 'serve', ...fixed, ...flags], {
       env: { PETSTORE_BOOTSTRAP_KEY: key },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
