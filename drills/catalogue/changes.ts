@@ -150,7 +150,7 @@ class ChangesDrill {
     const claim = `animal-${number}`;
     const { status, body } = await client.create(this.#baseUrl, claim, { isClaimed: true });
     if (status === 201) this.animals.add(body, claim);
-    else this.#violation(`${claim} was answered with ${status} ${body}`);
+    else this.#violation(`${claim} got ${status} ${body}`);
     if (number % REPEATED_EVERY !== 0 || this.#services.length < this.#options.processes) return;
     const known = this.animals.all[random(this.animals.all.length)];
     if (known === undefined) return;
@@ -171,10 +171,10 @@ class ChangesDrill {
     const filter = [undefined, ...PET_STATUSES][random(PET_STATUSES.length + 1)];
     const isGet = random(3) === 0;
     const target = isGet ? `/pets/${id}` : pageOf(id, filter);
-    const answer = await client.get(this.#baseUrl + target);
+    const response = await client.get(this.#baseUrl + target);
     if (!isStillTrue(glimpse)) return;
     this.report.checkedReads += 1;
-    const shown = isGet ? shownAlone(answer) : shownInPage(answer, id);
+    const shown = isGet ? shownAlone(response) : shownInPage(response, id);
     const isExpected = isGet || filter === undefined || filter === glimpse.status;
     const expected = isExpected ? glimpse.status : undefined;
     if (shown === expected) return;

@@ -1,6 +1,5 @@
 import { newCursor } from '../../src/domain/page.ts';
 import type { PetStatus } from '../../src/domain/pet.ts';
-import type { Answer } from '../fleet/client.ts';
 
 /** The page that begins with this animal, if it is there and of this status. */
 export function pageOf(id: number, status: PetStatus | undefined): string {
@@ -8,12 +7,12 @@ export function pageOf(id: number, status: PetStatus | undefined): string {
   return `/pets?limit=1${filter}&cursor=${newCursor(BigInt(id) - 1n, status)}`;
 }
 
-export function shownAlone({ status, body }: Answer): string | undefined {
+export function shownAlone({ status, body }: { status: number; body: string }): string | undefined {
   if (status === 404) return undefined;
   return (JSON.parse(body) as { status: string }).status;
 }
 
-export function shownInPage({ body }: Answer, id: number): string | undefined {
+export function shownInPage({ body }: { body: string }, id: number): string | undefined {
   const [first] = JSON.parse(body) as { id: number; status: string }[];
   return first?.id === id ? first.status : undefined;
 }

@@ -25,8 +25,6 @@ export class ServiceProcess {
   static async start(flags: readonly string[], key: string, main = MAIN): Promise<ServiceProcess> {
     const fixed = ['--port', '0', '--admin-port', 'off'];
     const child = spawn(process.execPath, [main, 'serve', ...fixed, ...flags], {
-    const fixed = ['--port', '0', '--admin-port', 'off'];
-    const child = spawn(process.execPath, [main, 'serve', ...fixed, ...flags], {
       env: { PETSTORE_BOOTSTRAP_KEY: key },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
