@@ -5,17 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { Client, type WirePet } from '../fleet/client.ts';
+import { Client } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 import { Animals, isListed, isStillTrue, random } from './animals.ts';
 import { runCatalogue } from './command.ts';
-import { pageOf, shownAlone, shownInPage } from './page.ts';
+import { followList, pageOf, shownAlone, shownInPage } from './page.ts';
 
 /** Created before the first command. */
 const FIRST_ANIMALS = 50;
 /** A walk takes many reads: without a pause, the walks would take most of the time. */
 const WALK_PAUSE_MS = 100;
 const POLL_MS = 10;
+const ATTEMPTS_MAX = 20;
 /** One create in so many repeats an earlier one. */
 const REPEATED_EVERY = 5;
 /** One command in so many removes, and one in so many names an id that does not exist. */
@@ -31,6 +32,8 @@ export interface ChangesReport {
   /** Reads of an animal that no command was changing: each had one right response. */
   checkedReads: number;
   walks: number;
+  /** Responses with 503, after which the request was sent again: the machine was too busy. */
+  refused: number;
   violations: string[];
 }
 
@@ -75,6 +78,7 @@ class ChangesDrill {
     repeatedCreates: 0,
     checkedReads: 0,
     walks: 0,
+    refused: 0,
     violations: [],
   };
   readonly #options: ChangesOptions;
@@ -140,6 +144,17 @@ class ChangesDrill {
     return this.#services.at(-1)?.baseUrl ?? '';
   }
 
+  /** Sends a request, and sends it again while the service refuses it because the machine is too busy. */
+  async #send<Response extends { status: number }>(
+    send: () => Promise<Response>,
+  ): Promise<Response> {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await send();
+      if (response.status !== 503 || attempt === ATTEMPTS_MAX) return response;
+      this.report.refused += 1;
+    }
+  }
+
   #violation(text: string): void {
     this.report.violations.push(text);
   }
@@ -148,13 +163,17 @@ class ChangesDrill {
     const number = this.report.creates;
     this.report.creates += 1;
     const claim = `animal-${number}`;
-    const { status, body } = await client.create(this.#baseUrl, claim, { isClaimed: true });
+    const { status, body } = await this.#send(() =>
+      client.create(this.#baseUrl, claim, { isClaimed: true }),
+    );
     if (status === 201) this.animals.add(body, claim);
     else this.#violation(`${claim} got ${status} ${body}`);
     if (number % REPEATED_EVERY !== 0 || this.#services.length < this.#options.processes) return;
     const known = this.animals.all[random(this.animals.all.length)];
     if (known === undefined) return;
-    const repeated = await client.create(this.#newestBaseUrl, known.claim, { isClaimed: true });
+    const repeated = await this.#send(() =>
+      client.create(this.#newestBaseUrl, known.claim, { isClaimed: true }),
+    );
     this.report.repeatedCreates += 1;
     if (repeated.status !== 201 || repeated.body !== known.created) {
       this.#violation(`${known.created} was repeated as ${repeated.status} ${repeated.body}`);
@@ -171,7 +190,7 @@ class ChangesDrill {
     const filter = [undefined, ...PET_STATUSES][random(PET_STATUSES.length + 1)];
     const isGet = random(3) === 0;
     const target = isGet ? `/pets/${id}` : pageOf(id, filter);
-    const response = await client.get(this.#baseUrl + target);
+    const response = await this.#send(() => client.get(this.#baseUrl + target));
     if (!isStillTrue(glimpse)) return;
     this.report.checkedReads += 1;
     const shown = isGet ? shownAlone(response) : shownInPage(response, id);
@@ -185,15 +204,12 @@ class ChangesDrill {
   async #walk(client: Client, status: PetStatus | undefined): Promise<void> {
     await sleep(WALK_PAUSE_MS);
     const before = this.animals.glanceAll();
+    const get = (target: string) => this.#send(() => client.get(this.#baseUrl + target));
     const met: number[] = [];
-    let target: string | undefined =
-      `/pets?limit=100${status === undefined ? '' : `&status=${status}`}`;
-    while (target !== undefined && !this.#isOver) {
-      const { link, body } = await client.get(this.#baseUrl + target);
-      met.push(...(JSON.parse(body) as WirePet[]).map(({ id }) => id));
-      target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+    for await (const ids of followList(get, status)) {
+      if (this.#isOver) return;
+      met.push(...ids);
     }
-    if (target !== undefined) return;
     this.report.walks += 1;
     met.reduce((last, id) => {
       if (id <= last) this.#violation(`a walk met ${id} after ${last}`);

@@ -54,6 +54,7 @@ process.stdout.write(
     row('repeated creates', (report) => report.repeatedCreates),
     row('reads checked', (report) => report.checkedReads),
     row('walks to the end', (report) => report.walks),
+    row('responses with 503', (report) => report.refused),
   ]),
 );
 process.exitCode = conclude([...reports.values()].flatMap(({ violations }) => violations));

@@ -160,7 +160,7 @@ test('a create that version 1.0.0 has stored is repeated as it was created, what
   const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
   const old = new DatabaseSync(file);
   old.exec(`${first?.sql} ${second?.sql}
-    PRAGMA application_id = ${0x50455453}; PRAGMA user_version = 2;
+    PRAGMA application_id = 1346720851; PRAGMA user_version = 2;
     INSERT INTO api_keys (id, hash, name, scopes, created_at) VALUES ('key_1', 'h', 'n', 's', 0);
     INSERT INTO pets VALUES (1, 'Rex', 7, 'available');
     INSERT INTO idempotency_keys
