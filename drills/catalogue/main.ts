@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { Progress, renderTable } from '../../src/cli/terminal.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
-import { conclude, parseCount } from '../fleet/report.ts';
+import { parseCount, printViolations } from '../fleet/report.ts';
 import { drillChanges, type ChangesReport } from './changes.ts';
 import { checkOut } from './older-version.ts';
 
@@ -57,4 +57,4 @@ process.stdout.write(
     row('responses with 503', (report) => report.refused),
   ]),
 );
-process.exitCode = conclude([...reports.values()].flatMap(({ violations }) => violations));
+process.exitCode = printViolations([...reports.values()].flatMap(({ violations }) => violations));
