@@ -17,7 +17,8 @@ import { openPostgresSource, openPostgresTarget } from '../storage/postgres/copy
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteSource, openSqliteTarget } from '../storage/sqlite/copy.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
-import { copy } from './copy.ts';
+import { COMMANDS } from './commands.ts';
+import { execute } from './execute.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const NAMES = ['Rex', '🐈‍⬛ "\\', "'; --", '{NULL}', 'line\nbreak\t', '\u{10ffff}', 'é e\u0301'];
@@ -341,7 +342,7 @@ async function runOn(
   ...args: string[]
 ) {
   const written = { stdout: '', stderr: '' };
-  const code = await copy(args, {
+  const code = await execute(COMMANDS, ['copy', ...args], {
     env: {},
     stdout: { write: (text) => (written.stdout += text) },
     stderr: {
