@@ -15,7 +15,7 @@ import { WorkerPool, WorkerRefused } from './worker-pool.ts';
  * Signals within this time count as one. Ctrl-C reaches every process of the terminal, and npm and the
  * launcher of an older Node.js pass theirs on, so this process receives the same one twice.
  */
-const SAME_SIGNAL_MS = 1_000;
+export const SAME_SIGNAL_MS = 1_000;
 
 export const serve = defineCommand({
   purpose: 'Run the service',
