@@ -20,8 +20,7 @@ export interface Config {
 }
 
 export type Variables = Readonly<Record<string, string | undefined>>;
-
-/** The environment variables of this process. Only this file reads `process.env`. */
+/** Only this file reads `process.env`. */
 export const processVariables: Variables = process.env;
 
 /** A command or setting that is not valid. The message is one line; the exit code is 2. */
@@ -51,7 +50,7 @@ export interface Setting {
 
 export type Settings = Readonly<Record<string, Setting>>;
 
-/** The values that were given on the command line, by the names of the settings. */
+/** What the command line gave, by the names of the settings. */
 export type Flags = Readonly<Record<string, string | undefined>>;
 
 export type Values<Of extends Settings> = {
@@ -108,7 +107,7 @@ export const SETTINGS = {
   database: {
     variable: 'DATABASE_URL',
     value: 'postgres://…',
-    defaultText: 'unset: the embedded store',
+    defaultText: 'the embedded store',
     description: 'the PostgreSQL database to use instead of the embedded store',
     valueOrUndefined: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
     right: 'an address such as postgres://user:password@host:5432/database',
@@ -149,6 +148,7 @@ export const SETTINGS = {
   log: {
     variable: 'PETSTORE_LOG',
     ...oneOf(LOG_LEVELS),
+    value: 'LEVEL',
     default: 'info',
     description: 'the log level; debug logs one line per request',
   },

@@ -7,7 +7,8 @@ import { programName } from './program-name.ts';
 import { newPaint } from './terminal.ts';
 
 const HELP_WIDTH_MAX = 100;
-export const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use.';
+const GROUP_EXAMPLES_MAX = 4;
+const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use.';
 
 /** Keeps the name of an option as it is written; commander would return `--base-url` as `baseUrl`. */
 class NamedOption extends Option {
@@ -91,8 +92,8 @@ function newParser(path: readonly string[], command: Command | CommandGroup, io:
     }
     if (path.length === 0)
       parser.option('--version', 'show the versions of the program and its parts');
-    const more = `${parser.name()} COMMAND --help explains a command, with examples.`;
-    return parser.addHelpText('after', `\n${more}\n\n${EXIT_CODES}`);
+    const more = `${parser.name()} COMMAND --help explains a command.`;
+    return parser.addHelpText('after', afterOptions(more, examplesOf(command), io));
   }
   for (const definition of command.arguments) {
     const { name, isOptional = false, isRepeated = false } = definition;
@@ -106,7 +107,7 @@ function newParser(path: readonly string[], command: Command | CommandGroup, io:
   for (const [name, description] of Object.entries(command.switches)) {
     parser.addOption(new NamedOption(`--${name}`, description));
   }
-  return parser.addHelpText('after', afterOptions(command, programName(io.env)));
+  return parser.addHelpText('after', afterOptions(command.notes, command.examples, io));
 }
 
 function newGroupParser(path: readonly string[], io: Io): Parser {
@@ -123,24 +124,26 @@ function newGroupParser(path: readonly string[], io: Io): Parser {
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
 }
 
-function describe({ description, variable, default: value, ...setting }: Setting): string {
+function describe({ description, variable, choices = [], ...setting }: Setting): string {
+  const { value, isRequired = false, default: byDefault = setting.defaultText } = setting;
   const details = [
-    setting.isRequired === true ? 'required' : undefined,
-    variable,
-    value === undefined ? undefined : `default: ${value}`,
-    setting.defaultText === undefined ? undefined : `default: ${setting.defaultText}`,
-  ].filter((detail) => detail !== undefined);
+    ...(choices.length === 0 || value === choices.join('|') ? [] : [choices.join(', ')]),
+    ...(isRequired ? ['required'] : []),
+    ...(variable === undefined ? [] : [variable]),
+    ...(byDefault === undefined ? [] : [`default: ${byDefault}`]),
+  ];
   return details.length === 0 ? description : `${description} (${details.join('; ')})`;
 }
 
-function afterOptions({ notes, examples }: Command, program: string): string {
-  const lines = examples.map((example) => `  ${program} ${example}`);
-  return [
-    '',
-    ...(notes === undefined ? [] : [notes, '']),
-    'Examples:',
-    ...lines,
-    '',
-    EXIT_CODES,
-  ].join('\n');
+/** A group shows the first example of some of its commands. */
+function examplesOf(found: Command | CommandGroup): readonly string[] {
+  if (!('commands' in found)) return found.examples;
+  const members = Object.values(found.commands).slice(0, GROUP_EXAMPLES_MAX);
+  return members.flatMap((member) => examplesOf(member).slice(0, 1));
+}
+
+function afterOptions(notes: string | undefined, examples: readonly string[], io: Io): string {
+  const lines = examples.map((example) => `  ${programName(io.env)} ${example}`);
+  const paragraphs = notes === undefined ? [] : [notes, ''];
+  return ['', ...paragraphs, 'Examples:', ...lines, '', EXIT_CODES].join('\n');
 }

@@ -1,4 +1,5 @@
-import { basename, delimiter, dirname, sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, delimiter, dirname, resolve, sep } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Variables } from '../config.ts';
 
@@ -13,16 +14,20 @@ export function programName(variables: Variables): string {
   if (isSea()) return namedByPath(process.argv0, process.execPath, variables);
   const script = process.argv[1] ?? '';
   const isLinked = basename(script) === NAME;
-  if (isLinked && script.includes(`${sep}_npx${sep}`)) {
-    const from = variables['npm_config_package'];
-    return from ? `npx --package=${shellQuoted(from)} ${NAME}` : shellQuoted(script);
-  }
-  // npm runs the scripts of a package in the package's folder, where npx finds the command too.
+  // npm runs the scripts of a package in its folder, where npx finds the command too.
   const isInModules = script.includes(`${sep}node_modules${sep}.bin${sep}`);
   const isFromNpm = variables['npm_lifecycle_event'] !== undefined;
-  if (isFromNpm && (isInModules || !isLinked)) return `npx ${NAME}`;
+  if (isFromNpm && (isInModules || !isLinked)) {
+    const { npm_config_package: from } = variables;
+    return from ? `npx --package=${shellQuoted(absolute(from))} ${NAME}` : `npx ${NAME}`;
+  }
   if (isLinked) return namedByPath(script, script, variables);
   return basename(script) === `${NAME}.js` ? `node ${shellQuoted(script)}` : NAME;
+}
+
+/** A package for npx is a file, or an address. */
+function absolute(from: string): string {
+  return existsSync(from) ? resolve(from) : from;
 }
 
 /** The name alone if the shell finds it, else the whole path. */
