@@ -2,7 +2,6 @@ import { processVariables } from '../config.ts';
 import type { Registry } from './command.ts';
 import { execute } from './execute.ts';
 import { failureOf } from './failure.ts';
-import { printable } from './terminal.ts';
 
 /** Unread output in standard error would keep the process alive: after this time it is discarded. */
 const UNREAD_MS_MAX = 300;
@@ -23,6 +22,7 @@ export async function runCommand(registry: Registry, args: readonly string[]): P
   } catch (error) {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
+    const { printable } = await import('./terminal.ts');
     stderr.write(`petstore: ${printable(failure.line.replaceAll('\n', ' '))}\n`);
     return failure.exitCode;
   } finally {

@@ -91,10 +91,16 @@ export function listPrinter(
   };
 }
 
-const characters = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
 /** Characters that take two columns on a terminal. */
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\uFE0F/u;
+
+/** What a reader sees as one character may be several code points. */
+function charactersOf(text: string): string[] {
+  segmenter ??= new Intl.Segmenter();
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
 
 function characterWidth(character: string): number {
   return WIDE.test(character) ? 2 : 1;
@@ -103,19 +109,16 @@ function characterWidth(character: string): number {
 function visibleWidth(cell: Cell): number {
   const text = stripVTControlCharacters(String(cell));
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  return [...characters.segment(text)].reduce(
-    (sum, { segment }) => sum + characterWidth(segment),
-    0,
-  );
+  return charactersOf(text).reduce((sum, each) => sum + characterWidth(each), 0);
 }
 
 function cutText(text: string, width: number): string {
   if (visibleWidth(text) <= width) return text;
   let [shown, used] = ['', 0];
-  for (const { segment } of characters.segment(text)) {
-    used += characterWidth(segment);
+  for (const character of charactersOf(text)) {
+    used += characterWidth(character);
     if (used >= width) break;
-    shown += segment;
+    shown += character;
   }
   return `${shown}…`;
 }
