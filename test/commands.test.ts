@@ -43,14 +43,14 @@ test('every help has a purpose, two examples or more, and the exit codes', async
   }
 });
 
-interface Surroundings {
+interface Services {
   production: TestService;
   staging: TestService;
   postgres: PostgresServer;
   databaseUrl: string;
 }
 
-let around: Surroundings;
+let services: Services;
 before(async () => {
   const [production, staging, postgres] = await Promise.all([
     startTestService(sqliteStorage),
@@ -59,11 +59,11 @@ before(async () => {
   ]);
   await production.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
   const databaseUrl = postgres.url(await postgres.createDatabase());
-  around = { production, staging, postgres, databaseUrl };
+  services = { production, staging, postgres, databaseUrl };
 });
 after(async () => {
   await Promise.all(
-    [around.production, around.staging, around.postgres].map((each) => each.close()),
+    [services.production, services.staging, services.postgres].map((each) => each.close()),
   );
 });
 
@@ -91,6 +91,7 @@ async function newFolder(t: TestContext): Promise<string> {
   }
   writeFileSync(join(folder, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
   writeFileSync(join(folder, 'animals.csv'), 'name,categoryId\nRex,7\n');
+  writeFileSync(join(folder, 'sold.txt'), '1\n2\n');
   mkdirSync(join(folder, 'bin'));
   const launcher = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
   symlinkSync(launcher, join(folder, 'bin', 'petstore'));
@@ -99,7 +100,7 @@ async function newFolder(t: TestContext): Promise<string> {
 
 async function runExample(t: TestContext, example: string) {
   const cwd = await newFolder(t);
-  const { production, staging, databaseUrl } = around;
+  const { production, staging, databaseUrl } = services;
   const line = `petstore ${example}`
     .replace('http://127.0.0.1:8080/v1', production.baseUrl)
     .replace('http://127.0.0.1:8090/v1', staging.baseUrl);
@@ -110,7 +111,10 @@ async function runExample(t: TestContext, example: string) {
     env: {
       PATH: [join(cwd, 'bin'), dirname(process.execPath), process.env['PATH']].join(':'),
       ...(isServe && { PETSTORE_PORT: '0', PETSTORE_ADMIN_PORT: 'off' }),
-      ...(!isServe && { PETSTORE_BASE_URL: production.baseUrl }),
+      ...(!isServe && {
+        PETSTORE_BASE_URL: production.baseUrl,
+        PETSTORE_PORT: new URL(production.baseUrl).port,
+      }),
       ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
       PETSTORE_API_KEY: production.key,
       PETSTORE_API_KEY_2: staging.key,

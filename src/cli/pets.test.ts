@@ -185,7 +185,7 @@ describe('petstore pets', () => {
     await gone.close();
     const { code, stderr } = await run(['list', '--base-url', gone.baseUrl]);
     assert.equal(code, 1);
-    assert.equal(stderr, `petstore: No answer came from ${gone.baseUrl}. (connection_lost)\n`);
+    assert.equal(stderr, `petstore: No response from ${gone.baseUrl}. (connection_lost)\n`);
   });
 
   const misuses: [args: string[], message: RegExp][] = [

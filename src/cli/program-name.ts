@@ -22,7 +22,7 @@ export function programName(variables: Variables): string {
     return from ? `npx --package=${shellQuoted(absolute(from))} ${NAME}` : `npx ${NAME}`;
   }
   if (isLinked) return namedByPath(script, script, variables);
-  return basename(script) === `${NAME}.js` ? `node ${shellQuoted(script)}` : NAME;
+  return /^petstore\.c?js$/.test(basename(script)) ? `node ${shellQuoted(script)}` : NAME;
 }
 
 /** A package for npx is a file, or an address. */
