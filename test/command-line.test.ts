@@ -47,6 +47,12 @@ test('the help is on standard output: without arguments, with --help, and as a c
 const refused: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
   ['an unknown command', ['fly'], {}, /"fly": the commands are serve, keys/],
   ['a command with a typing error', ['srve'], {}, /"srve" \(did you mean serve\?\)/],
+  [
+    'an option before the command',
+    ['--port', '1'],
+    {},
+    /petstore needs a command before "--port": the/,
+  ],
   ['the help of an unknown command', ['help', 'kyes'], {}, /"kyes" \(did you mean keys\?\)/],
   ['an unknown flag', ['serve', '--colour', 'red'], {}, /--colour.*see .* serve --help/],
   ['a flag with a typing error', ['serve', '--prot', '1'], {}, /\(did you mean --port\?\)/],

@@ -59,7 +59,10 @@ export function unknownCommand(
   io: Io,
 ): UsageError {
   const known = `the commands are ${names.join(', ')}; see ${[programName(io.env), ...path].join(' ')} --help.`;
-  if (word === '') return new UsageError(`${path.join(' ')} needs a command: ${known}`);
+  if (word === '' || word.startsWith('-')) {
+    const before = word === '' ? '' : ` before "${word}"`;
+    return new UsageError(`${path.join(' ') || 'petstore'} needs a command${before}: ${known}`);
+  }
   const group = newGroupParser(path, io);
   for (const name of names) group.command(name).action(() => undefined);
   try {
