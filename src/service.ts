@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { consolePages } from './console/pages.ts';
+import { docsPages, type DocumentedService } from './docs/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
 import type { Store } from './domain/store.ts';
@@ -121,16 +122,22 @@ function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: Open
     authenticate: createAuthenticate({ environment, keys, clock }),
     countRequest: rateLimit && createRateLimit(rateLimit, runtime),
     cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
-    pages: publicPages(baseUrl, parts.isReady),
+    pages: publicPages({ ...config, baseUrl }, parts.isReady),
     cache: new ResponseCache(parts.store),
     baseUrl,
   });
 }
 
-function publicPages(baseUrl: string, isReady: () => Promise<boolean>): PublicPages {
+function publicPages(service: DocumentedService, isReady: () => Promise<boolean>): PublicPages {
   let document: HttpResponse | undefined;
-  const openApi = () => (document ??= jsonResponse(200, JSON.stringify(openApiDocument(baseUrl))));
-  return new Map([...consolePages(), ['/openapi.json', openApi], ...healthPages(isReady)]);
+  const openApi = () =>
+    (document ??= jsonResponse(200, JSON.stringify(openApiDocument(service.baseUrl))));
+  return new Map([
+    ...consolePages(),
+    ...docsPages(service),
+    ['/openapi.json', openApi],
+    ...healthPages(isReady),
+  ]);
 }
 
 /** Loaded by the first request for /metrics, because many services never get one. */

@@ -84,6 +84,16 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     'Pass the value in as a parameter: src/console/ may import only http and Node.js.',
   ],
   [
+    /^src\/docs\/page\//,
+    /^src\/(docs|console)\/page\//,
+    'the scripts of the documents share only code with those of the console',
+  ],
+  [
+    /^src\/docs\//,
+    /^src\/(docs|domain|http)\/|^src\/console\/assets\.ts$|^marked$|^node:/,
+    'the documents are made from the domain and the table of operations',
+  ],
+  [
     /^src\/config\.ts$/,
     /^src\/(domain|ops)\/|^node:/,
     'Move the code to its own module: src/config.ts is loaded first and may import only the domain, ops and Node.js.',

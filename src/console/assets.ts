@@ -12,7 +12,18 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  json: 'application/json',
 };
+
+/** For every page: no inline code, no other host, and no text that becomes markup. */
+export const HTML_HEADERS = [
+  'Content-Security-Policy',
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Referrer-Policy',
+  'no-referrer',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+];
 
 export interface Asset {
   file: URL;
@@ -21,26 +32,39 @@ export interface Asset {
   edit?: ((text: string) => string) | undefined;
 }
 
-/**
- * Serves a file. The file is read on the first request and cached, so that pages cost nothing until they
- * are used.
- */
-export function assetPage(asset: Asset): Page {
+/** Serves a file. Pages cost nothing until they are used. */
+export function assetPage({ file, headers, edit }: Asset): Page {
+  const extension = file.pathname.slice(file.pathname.lastIndexOf('.') + 1);
+  return contentPage(
+    extension,
+    async () => {
+      const source = await readFile(file, 'utf8');
+      return edit === undefined ? source : edit(source);
+    },
+    headers,
+  );
+}
+
+/** Serves a text that is made on the first request and kept. */
+export function contentPage(
+  extension: string,
+  load: () => Promise<string>,
+  headers: readonly string[] = [],
+): Page {
   let loading: Promise<Representation> | undefined;
   return async (request) => {
-    loading ??= loadAsset(asset).catch((fault: unknown) => {
-      // The next request reads the file again.
-      loading = undefined;
-      throw fault;
-    });
+    loading ??= load()
+      .then((text) => represent(Buffer.from(text), extension, headers))
+      .catch((fault: unknown) => {
+        // The next request tries again.
+        loading = undefined;
+        throw fault;
+      });
     return respondConditionally(request, await loading);
   };
 }
 
-async function loadAsset({ file, headers = [], edit }: Asset): Promise<Representation> {
-  const extension = file.pathname.slice(file.pathname.lastIndexOf('.') + 1);
-  const source = await readFile(file, 'utf8');
-  const body = Buffer.from(edit === undefined ? source : edit(source));
+function represent(body: Buffer, extension: string, headers: readonly string[]): Representation {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, ETAG_LENGTH)}"`;
   // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
   const common = ['Cache-Control', 'no-cache', 'ETag', etag, ...headers];

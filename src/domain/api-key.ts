@@ -22,7 +22,10 @@ export interface ApiKey {
 
 export const KEY_NAME_LENGTH_MAX = 100;
 
-const PREFIX: Record<Environment, string> = { production: 'pet_live_', staging: 'pet_test_' };
+export const KEY_PREFIX: Record<Environment, string> = {
+  production: 'pet_live_',
+  staging: 'pet_test_',
+};
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
@@ -61,7 +64,7 @@ export function newApiKey(options: {
 }
 
 export function newSecret(environment: Environment, randomBytes: RandomBytes): string {
-  const body = PREFIX[environment] + randomText(RANDOM_LENGTH, randomBytes);
+  const body = KEY_PREFIX[environment] + randomText(RANDOM_LENGTH, randomBytes);
   return body + checksum(body);
 }
 
@@ -70,7 +73,7 @@ export function environmentOfSecret(secret: string): Environment | undefined {
   if (!SECRET.test(secret)) return undefined;
   const body = secret.slice(0, -CHECKSUM_LENGTH);
   if (secret.slice(-CHECKSUM_LENGTH) !== checksum(body)) return undefined;
-  return ENVIRONMENTS.find((environment) => secret.startsWith(PREFIX[environment]));
+  return ENVIRONMENTS.find((environment) => secret.startsWith(KEY_PREFIX[environment]));
 }
 
 export function hashApiKey(secret: string): string {

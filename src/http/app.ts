@@ -162,7 +162,7 @@ function responseToError(error: unknown): HttpResponse {
 }
 
 /** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
-function deprecationHeaders({ deprecation }: Operation, baseUrl: string): string[] {
+export function deprecationHeaders({ deprecation }: Operation, baseUrl: string): string[] {
   if (deprecation === undefined) return [];
   const { since, removedAt, successorPath } = deprecation;
   const page = `${baseUrl.replace(/\/v1$/, '')}/docs/deprecations`;

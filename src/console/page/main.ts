@@ -3,7 +3,8 @@ import { Catalogue } from './catalogue.ts';
 import { button, byId, isUsable, setUsable } from './dom.ts';
 import type { Fault } from './fault.ts';
 import { Lookup } from './lookup.ts';
-import { keyHint, Session, storedKey } from './session.ts';
+import { Session } from './session.ts';
+import { keyHint, storedKey } from './stored-key.ts';
 
 const session = new Session();
 const signIn = byId('sign-in', HTMLElement);

@@ -1,6 +1,6 @@
 import { PetStore, type Pets } from '../../../sdk/src/index.ts';
+import { storeKey } from './stored-key.ts';
 
-const STORAGE_NAME = 'petstore.key';
 /** A person is waiting: retry through short outages, and report longer ones soon. */
 const PATIENCE = { timeoutMs: 8_000, totalTimeoutMs: 10_000, retries: 2 };
 
@@ -29,34 +29,11 @@ export class Session {
       warn: () => undefined,
       ...PATIENCE,
     }).pets;
-    write(key);
+    storeKey(key);
   }
 
   close(): void {
     this.#pets = undefined;
-    write(undefined);
+    storeKey(undefined);
   }
-}
-
-/** The key that this tab has stored; undefined if there is none or the browser forbids storage. */
-export function storedKey(): string | undefined {
-  try {
-    return sessionStorage.getItem(STORAGE_NAME) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function write(key: string | undefined): void {
-  try {
-    if (key === undefined) sessionStorage.removeItem(STORAGE_NAME);
-    else sessionStorage.setItem(STORAGE_NAME, key);
-  } catch {
-    // Without storage, the key is kept until the page is reloaded.
-  }
-}
-
-/** Enough of the key to recognise it, and too little to use it. */
-export function keyHint(key: string): string {
-  return `${key.slice(0, 9)}…${key.slice(-4)}`;
 }

@@ -1,0 +1,66 @@
+import { byId } from '../../console/page/dom.ts';
+import { keyHint, storedKey, storeKey } from '../../console/page/stored-key.ts';
+
+const KEY = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
+
+/** The panel in which the reader pastes a key. The key is kept in this tab and fills the samples. */
+export class KeyPanel {
+  readonly #panel = byId('key-panel', HTMLElement);
+  readonly #button = byId('key-button', HTMLButtonElement);
+  readonly #form = byId('key-form', HTMLFormElement);
+  readonly #input = byId('key', HTMLInputElement);
+  readonly #fault = byId('key-fault', HTMLElement);
+  readonly #forget = byId('key-forget', HTMLButtonElement);
+
+  open(): void {
+    this.#button.hidden = false;
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#use(this.#input.value.trim());
+    });
+    this.#forget.addEventListener('click', () => {
+      storeKey(undefined);
+      this.#close();
+    });
+    this.#fill();
+  }
+
+  /** The key of this tab. Without one, the panel asks for it. */
+  request(): string | undefined {
+    const key = storedKey();
+    if (key === undefined) {
+      this.#panel.showPopover();
+      this.#input.focus();
+    }
+    return key;
+  }
+
+  #use(key: string): void {
+    if (!KEY.test(key)) {
+      this.#fault.textContent =
+        'This is not an API key: a key begins with pet_live_ or pet_test_ and has 45 characters.';
+      this.#input.setAttribute('aria-invalid', 'true');
+      this.#input.focus();
+      return;
+    }
+    storeKey(key);
+    this.#close();
+  }
+
+  #close(): void {
+    this.#input.value = '';
+    this.#input.removeAttribute('aria-invalid');
+    this.#fault.textContent = '';
+    this.#panel.hidePopover();
+    this.#fill();
+  }
+
+  #fill(): void {
+    const key = storedKey();
+    this.#button.textContent = key === undefined ? 'Use a key' : keyHint(key);
+    this.#forget.hidden = key === undefined;
+    for (const place of document.querySelectorAll('.api-key')) {
+      place.textContent = key ?? '<API_KEY>';
+    }
+  }
+}

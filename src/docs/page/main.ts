@@ -1,0 +1,22 @@
+import { offerCopies } from './copy.ts';
+import { KeyPanel } from './key.ts';
+import { followLanguage } from './languages.ts';
+import { offerSearch } from './search.ts';
+import { offerTries } from './try.ts';
+
+// Sentences about what only scripts can do.
+for (const each of document.querySelectorAll<HTMLElement>('.with-script')) each.hidden = false;
+
+const keyPanel = new KeyPanel();
+keyPanel.open();
+followLanguage();
+offerCopies();
+offerSearch();
+offerTries(keyPanel);
+
+// The contents cover a narrow screen, and a link to this page would leave them open.
+const contents = document.getElementById('contents');
+contents?.addEventListener('click', (event) => {
+  const isLink = event.target instanceof HTMLAnchorElement;
+  if (isLink && contents.matches(':popover-open')) contents.hidePopover();
+});

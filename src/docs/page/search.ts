@@ -1,0 +1,109 @@
+import { byId, element } from '../../console/page/dom.ts';
+
+/** A page as the service lists it. */
+interface IndexedPage {
+  href: string;
+  title: string;
+  sections: [id: string, title: string, terms: string][];
+}
+
+/** A page, or a section of one. */
+interface Entry {
+  href: string;
+  title: string;
+  page: string;
+  terms: string;
+}
+
+const RESULTS_MAX = 8;
+const ROOT = document.body.dataset['root'] ?? '';
+
+/** Searches headings and terms. The index is loaded when the reader begins to search. */
+export function offerSearch(): void {
+  const form = byId('search', HTMLFormElement);
+  const input = byId('query', HTMLInputElement);
+  const list = byId('results', HTMLUListElement);
+  const found = byId('found', HTMLElement);
+  let loading: Promise<Entry[]> | undefined;
+  form.hidden = false;
+
+  async function show(): Promise<void> {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const entries = words.length === 0 ? [] : await (loading ??= load());
+    const results = search(entries, words);
+    const isNothing = words.length > 0 && results.length === 0;
+    list.replaceChildren(
+      ...results.map(resultItem),
+      ...(isNothing ? [element('li', { class: 'none' }, 'Nothing found')] : []),
+    );
+    list.hidden = words.length === 0;
+    found.textContent = words.length === 0 ? '' : `${results.length} results`;
+  }
+
+  function close(): void {
+    list.hidden = true;
+  }
+
+  input.addEventListener('input', () => void show());
+  input.addEventListener('focus', () => void show());
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    list.querySelector('a')?.click();
+  });
+  form.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') {
+      input.focus();
+      close();
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      moveFocus([input, ...list.querySelectorAll('a')], step);
+    }
+  });
+  form.addEventListener('focusout', (event) => {
+    if (!form.contains(event.relatedTarget as Node | null)) close();
+  });
+  list.addEventListener('click', close);
+}
+
+async function load(): Promise<Entry[]> {
+  const response = await fetch(`${ROOT}docs/search.json`);
+  const pages = (await response.json()) as IndexedPage[];
+  return pages.flatMap(({ href, title: page, sections }) => [
+    { href, title: page, page, terms: '' },
+    ...sections.map(([id, title, terms]) => ({ href: `${href}#${id}`, title, page, terms })),
+  ]);
+}
+
+/** Every word must occur. Sections whose title begins with a word come first. */
+function search(entries: readonly Entry[], words: readonly string[]): Entry[] {
+  return entries
+    .map((entry) => ({ entry, rank: rank(entry, words) }))
+    .filter(({ rank: value }) => value > 0)
+    .toSorted((a, b) => b.rank - a.rank)
+    .slice(0, RESULTS_MAX)
+    .map(({ entry }) => entry);
+}
+
+function rank({ title, page, terms }: Entry, words: readonly string[]): number {
+  const [heading, name, rest] = [title.toLowerCase(), page.toLowerCase(), terms.toLowerCase()];
+  const ranks = words.map((word): number => {
+    if (heading.startsWith(word)) return 8;
+    if (heading.includes(word)) return 4;
+    if (rest.split(' ').includes(word)) return 3;
+    if (rest.includes(word)) return 2;
+    return name.includes(word) ? 1 : 0;
+  });
+  return ranks.includes(0) ? 0 : ranks.reduce((sum, value) => sum + value, 0);
+}
+
+function resultItem({ href, title, page }: Entry): HTMLElement {
+  const where = title === page ? [] : [element('span', { class: 'small' }, page)];
+  return element('li', {}, element('a', { href: ROOT + href }, title, ...where));
+}
+
+function moveFocus(places: HTMLElement[], step: number): void {
+  const index = places.findIndex((place) => place === document.activeElement);
+  places[(index + step + places.length) % places.length]?.focus();
+}
