@@ -53,6 +53,9 @@ function rulesOf(schema: Schema): string[] {
     // The range of an int64 is known by its name.
     ...(typeof minimum === 'number' ? [`${minimum} to ${maximum}`] : []),
     ...(maxLength === undefined ? [] : [`${minLength ?? 0} to ${maxLength} characters`]),
-    ...(schema.default === undefined ? [] : [`default ${schema.default}`]),
+    // Some descriptions say it themselves.
+    ...(schema.default === undefined || /default/i.test(schema.description ?? '')
+      ? []
+      : [`default ${schema.default}`]),
   ];
 }

@@ -1,6 +1,8 @@
 import { byId } from '../../console/page/dom.ts';
-import { keyHint, storedKey, storeKey } from '../../console/page/stored-key.ts';
+import { storedKey, storeKey } from '../../console/page/stored-key.ts';
 
+/** Enough to recognise a key, and little enough for a phone. */
+const SHOWN_CHARACTERS = 4;
 const KEY = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 /** The panel in which the reader pastes a key. The key is kept in this tab and fills the samples. */
@@ -57,7 +59,8 @@ export class KeyPanel {
 
   #fill(): void {
     const key = storedKey();
-    this.#button.textContent = key === undefined ? 'Use a key' : keyHint(key);
+    this.#button.textContent =
+      key === undefined ? 'Use a key' : `Key …${key.slice(-SHOWN_CHARACTERS)}`;
     this.#forget.hidden = key === undefined;
     for (const place of document.querySelectorAll('.api-key')) {
       place.textContent = key ?? '<API_KEY>';
