@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import { localUrl, type Config } from './config.ts';
 import { consolePages } from './console/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
@@ -15,7 +15,7 @@ import { createRateLimit } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
-import { healthPages, listen, LOOPBACK, openAdmin } from './listeners.ts';
+import { healthPages, listen, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
 
 /** What the service needs from its process. Tests pass their own. */
@@ -166,10 +166,7 @@ export async function makeFirstKey(config: Config, runtime: Runtime): Promise<st
 }
 
 function baseUrlOf({ baseUrl, host }: Config, port: number): string {
-  if (baseUrl !== undefined) return baseUrl;
-  // A service that listens on every address does not know which one its clients use.
-  const reachable = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/v1`;
+  return baseUrl ?? `${localUrl(host, port)}/v1`;
 }
 
 function isReachable(store: Store): Promise<boolean> {

@@ -11,6 +11,7 @@ export function help(): string {
 
 Usage
   petstore serve [settings]                          run the service
+  petstore health [settings]                         exit code 0 if the service of these settings is ready
   petstore keys create --name N [--scopes S,S] [--expires 90d]
                                                      make a key; it is printed once
   petstore keys list                                 all keys, without their secrets
