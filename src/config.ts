@@ -185,13 +185,6 @@ export function loadConfig(args: readonly string[], variables: Variables): Confi
   });
 }
 
-/** The address of the service that has these settings, for a client on the same machine. */
-export function localUrl(host: string, port: number): string {
-  // Listening on every address does not tell which one a client should use.
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-}
-
 type Parsed<Name extends SettingName> = NonNullable<
   ReturnType<(typeof SETTINGS)[Name]['valueOrUndefined']>
 >;

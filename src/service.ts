@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { localUrl, type Config } from './config.ts';
+import type { Config } from './config.ts';
 import { consolePages } from './console/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
@@ -15,7 +15,7 @@ import { createRateLimit } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
-import { healthPages, listen, openAdmin } from './listeners.ts';
+import { healthPages, listen, localUrl, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
 
 /** What the service needs from its process. Tests pass their own. */

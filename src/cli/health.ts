@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { loadConfig, localUrl } from '../config.ts';
+import { loadConfig } from '../config.ts';
+import { localUrl } from '../listeners.ts';
 import type { Io } from './command.ts';
 
 /** Longer than `/readyz` takes when the store does not respond. */
