@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
 import type { Page } from '../http/message.ts';
 import { respondConditionally, type Representation } from '../http/response-cache.ts';
+import { readProgramFile, withoutTypes } from '../installation.ts';
 
 const ETAG_LENGTH = 22;
 
@@ -39,7 +38,7 @@ export function assetPage(asset: Asset): Page {
 
 async function loadAsset({ file, headers = [], edit }: Asset): Promise<Representation> {
   const extension = file.pathname.slice(file.pathname.lastIndexOf('.') + 1);
-  const source = await readFile(file, 'utf8');
+  const source = readProgramFile(file);
   const body = Buffer.from(edit === undefined ? source : edit(source));
   const etag = `"${hash('sha256', body, 'base64url').slice(0, ETAG_LENGTH)}"`;
   // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
@@ -63,7 +62,7 @@ async function loadAsset({ file, headers = [], edit }: Asset): Promise<Represent
 
 /** Converts TypeScript to JavaScript for browsers: removes the types, then the space they leave. */
 export function toJavaScript(source: string): string {
-  return tighten(stripTypeScriptTypes(source));
+  return tighten(withoutTypes(source));
 }
 
 const COMMENT_LINES = /^[ \t]*(?:\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm;
