@@ -23,6 +23,19 @@ test('each file in contrib/ names the command that checks it in its first lines'
   }
 });
 
+test('Containerfile, compose.yaml, README.md and the client library have the version of the package', () => {
+  const root = (name: string) => readFileSync(join(CONTRIB, '..', name), 'utf8');
+  const { version } = JSON.parse(root('package.json')) as { version: string };
+  for (const name of ['Containerfile', 'compose.yaml', 'README.md', 'sdk/README.md']) {
+    const named = root(name).matchAll(
+      /petstore-(?:service|client)-(\d[\d.]*\d)\.tgz|petstore:(\d[\d.]*)|version="([^"]+)"/g,
+    );
+    const versions = [...named].map(([, file, image, label]) => file ?? image ?? label);
+    assert.deepEqual([...new Set(versions)], [version], name);
+  }
+  assert.equal((JSON.parse(root('sdk/package.json')) as { version: string }).version, version);
+});
+
 const { error } = spawnSync('systemd-analyze', ['--version']);
 const skip = error === undefined ? false : 'systemd is not installed';
 

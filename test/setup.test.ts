@@ -191,11 +191,13 @@ describe('Setup', options, () => {
     }
   });
 
-  test('npm start, the petstore command and the systemd unit pass the same flags to Node.js', () => {
+  test('npm start, the petstore command, the single file and the image pass the same flags to Node.js', () => {
     const [, flags = ''] = /"start": "node (.*) bin\/petstore\.js/.exec(read('package.json')) ?? [];
     assert.match(flags, /^--max-semi-space-size=\d+$/);
     assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
-    assert.match(read('docs/operations.md'), new RegExp(`^ExecStart=\\S+ ${flags} `, 'm'));
+    assert.ok(read('scripts/single-file.ts').includes(`NODE_FLAGS = ['${flags}']`));
+    assert.ok(read('Containerfile').includes(`NODE_OPTIONS="${flags}"`));
+    assert.ok(read('docs/operations.md').includes(`\`node ${flags} bin/petstore.js serve\``));
   });
 
   test("if the installed Node.js does not run, the machine's own is used if it is new enough", (t) => {

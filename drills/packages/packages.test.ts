@@ -107,6 +107,11 @@ for (const [which, node] of Object.entries(NODES)) {
   });
 }
 
+test('A clone', async (t) => {
+  const startMs = await startTimeMs(t, {});
+  t.diagnostic(`clone: ready after ${startMs.toFixed(0)} ms`);
+});
+
 describe('The single file', () => {
   const place = join(folder, 'elsewhere');
   const program = join(place, 'petstore');
