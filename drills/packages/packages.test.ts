@@ -2,6 +2,7 @@
 // test:packages. It needs the npm registry, which has Node.js 26, and about 2 GB of disk.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -17,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { makeSingleFile } from '../../scripts/single-file.ts';
 import { useInstalled } from '../../test/installed-program.ts';
 import { installPackage, olderNode, packService } from '../../test/packages.ts';
@@ -25,6 +27,7 @@ import { run, serve, temporaryFolder, type RunOptions } from '../../test/test-pr
 const STARTS = 5;
 const MIB = 1024 * 1024;
 const NOBODY = 65_534;
+const execute = promisify(execFile);
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-packages-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,15 +97,9 @@ for (const [which, node] of Object.entries(NODES)) {
     });
 
     test('npx --package=FILE petstore, in an empty folder', async (t) => {
-      const npx = { ...options('npx'), cwd: temporaryFolder(t) };
-      const home = { HOME: place, npm_config_cache: join(place, 'cache'), ...npx.env };
-      const command = ['--yes', `--package=${file}`, 'petstore'];
-      const { code, stdout, stderr } = await run([...command, 'keys', 'create', '--name', 'a'], {
-        ...npx,
-        env: home,
-      });
-      assert.match(stdout, /^pet_live_\w{36}\n$/, stderr);
-      assert.equal(code, 0);
+      const args = ['--yes', `--package=${file}`, 'petstore', 'keys', 'create', '--name', 'a'];
+      const { stdout } = await execute('npx', args, { cwd: temporaryFolder(t), env });
+      assert.match(stdout, /^pet_live_\w{36}\n$/);
     });
   });
 }
