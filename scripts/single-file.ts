@@ -32,23 +32,23 @@ async function bundle(input: string, file: string, format: 'esm' | 'cjs'): Promi
       if (level === 'warn') throw new Error(message);
     },
   });
-  await bundled.write({ file, format, codeSplitting: false, comments: false });
+  await bundled.write({ file: join(ROOT, file), format, codeSplitting: false, comments: false });
 }
 
 /** Every file of build/ that the program reads, by its path there. */
 function assets(): Record<string, string> {
-  const files = globSync('{src,sdk}/**/*.*', { cwd: BUILD }).filter(
-    (file) => file.endsWith('.browser.js') || !/\.js(\.map)?$/.test(file),
-  );
-  const named = files.map((file) => [`/${file.replaceAll('\\', '/')}`, join(BUILD, file)]);
-  return Object.fromEntries(named.toSorted());
+  const files = globSync('**/*.*', { cwd: BUILD, exclude: ['single-file'] })
+    .filter((file) => file.endsWith('.browser.js') || !/\.js(on|\.map)?$/.test(file))
+    .map((file) => file.replaceAll('\\', '/'));
+  return Object.fromEntries(files.toSorted().map((file) => [`/${file}`, `build/${file}`]));
 }
 
 /** Writes the single file for this platform. build/ must be up to date. */
 export async function makeSingleFile(output: string): Promise<void> {
-  const main = join(BUILD, 'single-file.mjs');
-  const writer = join(BUILD, 'single-file-writer.cjs');
-  const config = join(BUILD, 'single-file.json');
+  // The file contains the path of its script, so it must not depend on where the repository is.
+  const main = 'build/single-file/main.mjs';
+  const writer = 'build/single-file/writer.cjs';
+  const config = 'build/single-file/config.json';
   await bundle('src/main.ts', main, 'esm');
   await bundle(`${WRITER}.ts`, writer, 'cjs');
   const settings = {
@@ -62,8 +62,9 @@ export async function makeSingleFile(output: string): Promise<void> {
     execArgvExtension: 'none',
     assets: { ...assets(), [`/${WRITER}.js`]: writer },
   };
-  writeFileSync(config, JSON.stringify(settings));
+  writeFileSync(join(ROOT, config), JSON.stringify(settings));
   execFileSync(process.execPath, ['--build-sea', config], {
+    cwd: ROOT,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
 }

@@ -49,9 +49,10 @@ async function visitPages(baseUrl: string): Promise<number> {
     const response = await fetch(address);
     assert.equal(response.status, 200, address);
     const text = await response.text();
-    const references = /\b(?:href|src)="([^"#]+)"|\bfrom ['"](\.[^'"]+)['"]/g;
-    for (const [, reference, imported] of text.matchAll(references)) {
-      const url = new URL(reference ?? imported ?? '', response.url);
+    const isScript = response.headers.get('content-type')?.startsWith('text/javascript');
+    const references = isScript ? /\bfrom ['"](\.[^'"]+)['"]/g : /\b(?:href|src)="([^"#]+)"/g;
+    for (const [, reference = ''] of text.matchAll(references)) {
+      const url = new URL(reference, response.url);
       if (url.origin === new URL(baseUrl).origin && !url.pathname.startsWith('/v1')) {
         url.hash = '';
         found.add(url.href);
