@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from './test-process.ts';
 
-const CONTRIB = join(import.meta.dirname, '..', 'contrib');
-const read = (name: string) => readFileSync(join(CONTRIB, name), 'utf8');
+const CONTRIB = join(dirname(import.meta.dirname), 'contrib');
+const REPOSITORY = dirname(CONTRIB);
+const read = (name: string, folder = CONTRIB) => readFileSync(join(folder, name), 'utf8');
 
 test('each file in contrib/ names the command that checks it in its first lines', () => {
   const commands: Record<string, string> = {
@@ -24,16 +25,18 @@ test('each file in contrib/ names the command that checks it in its first lines'
 });
 
 test('Containerfile, compose.yaml, README.md and the client library have the version of the package', () => {
-  const root = (name: string) => readFileSync(join(CONTRIB, '..', name), 'utf8');
-  const { version } = JSON.parse(root('package.json')) as { version: string };
+  const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
   for (const name of ['Containerfile', 'compose.yaml', 'README.md', 'sdk/README.md']) {
-    const named = root(name).matchAll(
+    const named = read(name, REPOSITORY).matchAll(
       /petstore-(?:service|client)-(\d[\d.]*\d)\.tgz|petstore:(\d[\d.]*)|version="([^"]+)"/g,
     );
     const versions = [...named].map(([, file, image, label]) => file ?? image ?? label);
     assert.deepEqual([...new Set(versions)], [version], name);
   }
-  assert.equal((JSON.parse(root('sdk/package.json')) as { version: string }).version, version);
+  assert.equal(
+    (JSON.parse(read('sdk/package.json', REPOSITORY)) as { version: string }).version,
+    version,
+  );
 });
 
 const { error } = spawnSync('systemd-analyze', ['--version']);

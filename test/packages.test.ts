@@ -48,8 +48,8 @@ describe('The npm package', () => {
     assert.ok(manifests.length > 10);
     for (const file of manifests) {
       const { name = '', scripts = {} } = readManifest(join(installed, file));
-      const run = ['preinstall', 'install', 'postinstall'].filter((each) => each in scripts);
-      assert.deepEqual(run, [], name);
+      const hooks = ['preinstall', 'install', 'postinstall'].filter((each) => each in scripts);
+      assert.deepEqual(hooks, [], name);
       assert.doesNotMatch(name, /scarf/);
       assert.equal(existsSync(join(installed, dirname(file), 'binding.gyp')), false, name);
     }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
@@ -28,6 +28,7 @@ const STARTS = 5;
 const MIB = 1024 * 1024;
 const NOBODY = 65_534;
 const execute = promisify(execFile);
+const hashOf = (path: string) => hash('sha256', readFileSync(path));
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-packages-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -113,7 +114,6 @@ describe('The single file', () => {
   const place = join(folder, 'elsewhere');
   const program = join(place, 'petstore');
   const options: RunOptions = { command: [program], env: { PATH: '/nonexistent' } };
-  const hashOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
   before(async () => {
     const made = join(folder, 'petstore-made');
