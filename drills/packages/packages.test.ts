@@ -24,7 +24,7 @@ import { useInstalled } from '../../test/installed-program.ts';
 import { installPackage, olderNode, packService } from '../../test/packages.ts';
 import { run, serve, temporaryFolder, type RunOptions } from '../../test/test-process.ts';
 
-const STARTS = 5;
+const STARTS = 8;
 const MIB = 1024 * 1024;
 const NOBODY = 65_534;
 const execute = promisify(execFile);
@@ -37,7 +37,10 @@ before(async () => {
   file = await packService(folder);
 });
 
-/** The median time from the start of the process to the line that says it is ready, in milliseconds. */
+/**
+ * The time from the start of the process to the line that says it is ready, in milliseconds: the shortest of
+ * several, because other work on the machine only adds to it.
+ */
 async function startTimeMs(t: TestContext, options: RunOptions): Promise<number> {
   const times: number[] = [];
   // The first start also writes the compiled code, and is not counted.
@@ -48,7 +51,7 @@ async function startTimeMs(t: TestContext, options: RunOptions): Promise<number>
     service.kill('SIGTERM');
     assert.equal(await service.ended, 0);
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(STARTS / 2)] ?? 0;
+  return Math.min(...times);
 }
 
 /** The bytes of all files of a folder, or of one file. */
