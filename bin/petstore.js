@@ -52,16 +52,26 @@ async function runHere() {
 
 async function runOn(node) {
   const { spawn } = await import('node:child_process');
+  // The path as it was given: texts for people name the command as it was started.
   const args = [...NODE_FLAGS, ...process.argv.slice(1)];
   const child = spawn(node, args, { stdio: 'inherit' });
+  // Ctrl-C reaches both processes, so the child receives it twice; it counts the two as one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => child.kill(signal));
   }
   child.on('error', reportBrokenNode);
   child.on('exit', (code, signal) => {
     if (code === LOADER_FAILED) reportBrokenNode();
-    else process.exitCode = signal === null ? (code ?? 1) : 1;
+    else if (signal === null) process.exitCode = code ?? 1;
+    else endAs(signal);
   });
+}
+
+/** Ends this process by the signal that ended the other, so that a shell sees the same end. */
+function endAs(signal) {
+  process.exitCode = 1;
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 function reportBrokenNode() {

@@ -1,8 +1,7 @@
-import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
 
-/** All settings of the service, validated and frozen. */
+/** All settings of the service. */
 export interface Config {
   readonly environment: Environment;
   readonly host: string;
@@ -21,8 +20,7 @@ export interface Config {
 }
 
 export type Variables = Readonly<Record<string, string | undefined>>;
-
-/** The environment variables of this process. Only this file reads `process.env`. */
+/** Only this file reads `process.env`. */
 export const processVariables: Variables = process.env;
 
 /** A command or setting that is not valid. The message is one line; the exit code is 2. */
@@ -30,34 +28,50 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-interface Setting {
-  variable: string;
-  /** The placeholder for the value in the help. */
+/** A setting or an option of a command. The parser, the help, the README and the error text follow from it. */
+export interface Setting {
+  /** The environment variable that sets it where the flag is not given. */
+  variable?: string;
+  /** The placeholder for its value. */
   value: string;
-  /** Shown in the help. It is parsed like a given value, unless it only describes what happens. */
-  default: string;
+  /** Used and shown when neither the flag nor the variable is given. */
+  default?: string;
+  /** What happens without a value, where that is not one default. */
+  defaultText?: string;
+  isRequired?: boolean;
   description: string;
   valueOrUndefined: (text: string) => unknown;
   /** What is valid; completes the sentence "it must be …". */
   right: string;
+  choices?: readonly string[];
   /** The value may hold a password, so no message repeats it. */
   isSecret?: boolean;
 }
 
-const PORT_RULE = 'an integer from 0 to 65535 (0 is any free port)';
-const RATE_REQUESTS_MAX = 100_000_000;
-const RATE_WINDOW_SECONDS_MAX = 86_400;
+export type Settings = Readonly<Record<string, Setting>>;
+
+/** What the command line gave, by the names of the settings. */
+export type Flags = Readonly<Record<string, string | undefined>>;
+
+export type Values<Of extends Settings> = {
+  readonly [Name in keyof Of]:
+    | NonNullable<ReturnType<Of[Name]['valueOrUndefined']>>
+    | (Of[Name] extends { default: string } | { isRequired: true } ? never : undefined);
+};
+
+const PORT = {
+  valueOrUndefined: (text: string) => integerOrUndefined(text, 0, 65_535),
+  right: 'an integer from 0 to 65535 (0 is any free port)',
+};
 export const DEFAULT_PORT = { production: 8080, staging: 8090 } as const;
 const DEFAULT_ADMIN_PORT = { production: 9464, staging: 9474 } as const;
 
 export const SETTINGS = {
   env: {
     variable: 'PETSTORE_ENV',
-    value: 'production|staging',
+    ...oneOf(ENVIRONMENTS),
     default: 'production',
     description: 'the environment: production or staging',
-    valueOrUndefined: (text: string) => ENVIRONMENTS.find((each) => each === text),
-    right: 'production or staging',
   },
   host: {
     variable: 'PETSTORE_HOST',
@@ -70,15 +84,14 @@ export const SETTINGS = {
   port: {
     variable: 'PETSTORE_PORT',
     value: 'PORT',
-    default: `${DEFAULT_PORT.production}, staging ${DEFAULT_PORT.staging}`,
+    defaultText: `${DEFAULT_PORT.production}, staging ${DEFAULT_PORT.staging}`,
     description: 'the port to listen on; 0 selects a free port',
-    valueOrUndefined: portOrUndefined,
-    right: PORT_RULE,
+    ...PORT,
   },
   'base-url': {
     variable: 'PETSTORE_BASE_URL',
     value: 'URL',
-    default: 'from host and port',
+    defaultText: 'from host and port',
     description: 'the URL under which clients reach the service; ends in /v1',
     valueOrUndefined: baseUrlOrUndefined,
     right: 'an http or https address that ends in /v1',
@@ -94,7 +107,7 @@ export const SETTINGS = {
   database: {
     variable: 'DATABASE_URL',
     value: 'postgres://…',
-    default: 'unset: the embedded store',
+    defaultText: 'the embedded store',
     description: 'the PostgreSQL database to use instead of the embedded store',
     valueOrUndefined: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
     right: 'an address such as postgres://user:password@host:5432/database',
@@ -103,10 +116,10 @@ export const SETTINGS = {
   'admin-port': {
     variable: 'PETSTORE_ADMIN_PORT',
     value: 'PORT|off',
-    default: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
+    defaultText: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
     description: 'the port of /metrics, /livez and /readyz, on the loopback address',
-    valueOrUndefined: (text: string) => (text === 'off' ? text : portOrUndefined(text)),
-    right: `${PORT_RULE}, or off`,
+    valueOrUndefined: (text: string) => (text === 'off' ? text : PORT.valueOrUndefined(text)),
+    right: `${PORT.right}, or off`,
   },
   'rate-limit': {
     variable: 'PETSTORE_RATE_LIMIT',
@@ -119,7 +132,7 @@ export const SETTINGS = {
   'cors-origins': {
     variable: 'PETSTORE_CORS_ORIGINS',
     value: 'ORIGIN,…',
-    default: 'none',
+    defaultText: 'none',
     description: 'the exact origins whose pages may call the service',
     valueOrUndefined: originsOrUndefined,
     right: 'exact origins such as https://shop.example, separated by commas',
@@ -134,74 +147,73 @@ export const SETTINGS = {
   },
   log: {
     variable: 'PETSTORE_LOG',
-    value: LOG_LEVELS.join('|'),
+    ...oneOf(LOG_LEVELS),
+    value: 'LEVEL',
     default: 'info',
     description: 'the log level; debug logs one line per request',
-    valueOrUndefined: (text: string) => LOG_LEVELS.find((each) => each === text),
-    right: `one of ${LOG_LEVELS.join(', ')}`,
   },
-} satisfies Record<string, Setting>;
+} satisfies Settings;
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** Reads the settings. A flag overrides a variable, which overrides the default. */
-export function loadConfig(args: readonly string[], variables: Variables): Config {
-  const names = Object.keys(SETTINGS) as SettingName[];
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
-  const flags: Partial<Record<SettingName, string>> = parseArguments({ args, options }).values;
+/** A flag takes precedence over a variable, and a variable over the default. */
+export function readSettings<Of extends Settings>(
+  settings: Of,
+  flags: Flags,
+  variables: Variables,
+): Values<Of> {
+  const values = Object.entries<Setting>(settings).map(([name, setting]) => {
+    const flag = flags[name];
+    if (flag !== undefined) return [name, parseValue(`--${name}`, setting, flag)];
+    const { variable = '', default: byDefault } = setting;
+    const text = variables[variable];
+    if (text) return [name, parseValue(variable, setting, text)];
+    if (!setting.isRequired) return [name, byDefault && setting.valueOrUndefined(byDefault)];
+    throw new UsageError(`--${name} is missing: it must be ${setting.right}.`);
+  });
+  return Object.fromEntries(values) as Values<Of>;
+}
 
-  function read<Name extends SettingName>(name: Name): Parsed<Name> | undefined {
-    const setting: Setting = SETTINGS[name];
-    const text = flags[name] ?? (variables[setting.variable] || undefined);
-    if (text === undefined) return undefined;
-    const value = setting.valueOrUndefined(text);
-    if (value !== undefined) return value as Parsed<Name>;
-    const source = flags[name] === undefined ? setting.variable : `--${name}`;
-    const shown = setting.isSecret === true ? 'not usable' : `"${text}"`;
-    throw new UsageError(`${source} is ${shown}: it must be ${setting.right}.`);
-  }
+/** The value of a text, or a UsageError that names its source and says what would be right. */
+export function parseValue<Of extends Pick<Setting, 'valueOrUndefined' | 'right' | 'isSecret'>>(
+  source: string,
+  { valueOrUndefined, right, isSecret }: Of,
+  text: string,
+): NonNullable<ReturnType<Of['valueOrUndefined']>> {
+  const value = valueOrUndefined(text) as ReturnType<Of['valueOrUndefined']>;
+  if (value !== undefined && value !== null) return value;
+  const shown = isSecret === true ? 'not usable' : `"${text}"`;
+  throw new UsageError(`${source} is ${shown}: it must be ${right}.`);
+}
 
-  function readOrDefault<Name extends SettingName>(name: Name): Parsed<Name> {
-    return read(name) ?? (SETTINGS[name].valueOrUndefined(SETTINGS[name].default) as Parsed<Name>);
-  }
-
-  const environment = readOrDefault('env');
-  const adminPort = read('admin-port');
-  const rateLimit = readOrDefault('rate-limit');
+export function loadConfig(flags: Flags, variables: Variables): Config {
+  const given = readSettings(SETTINGS, flags, variables);
+  const { env, 'admin-port': adminPort, 'rate-limit': rateLimit } = given;
   return Object.freeze({
-    environment,
-    host: readOrDefault('host'),
-    port: read('port') ?? DEFAULT_PORT[environment],
-    baseUrl: read('base-url'),
-    dataFolder: `${readOrDefault('data')}/${environment}`,
-    databaseUrl: read('database'),
-    adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[environment]),
+    environment: env,
+    host: given.host,
+    port: given.port ?? DEFAULT_PORT[env],
+    baseUrl: given['base-url'],
+    dataFolder: `${given.data}/${env}`,
+    databaseUrl: given.database,
+    adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[env]),
     isAdminPortGiven: adminPort !== undefined,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
-    corsOrigins: read('cors-origins') ?? [],
-    workers: readOrDefault('workers'),
-    logLevel: readOrDefault('log'),
-    bootstrapKey: bootstrapKey(variables, environment),
+    corsOrigins: given['cors-origins'] ?? [],
+    workers: given.workers,
+    logLevel: given.log,
+    bootstrapKey: bootstrapKey(variables, env),
   });
 }
 
-type Parsed<Name extends SettingName> = NonNullable<
-  ReturnType<(typeof SETTINGS)[Name]['valueOrUndefined']>
->;
-
-/** `parseArgs` of Node.js, except that arguments which it refuses are a UsageError. */
-export function parseArguments<Options extends ParseArgsConfig>(options: Options) {
-  try {
-    return parseArgs(options);
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
-  }
-}
-
-/** The first sentence of the parser's message: the rest is advice for arguments that no command here takes. */
-export function firstSentence(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return `${message.split('. ')[0]?.replace(/\.$/, '')}; see petstore --help.`;
+/** The part of a setting whose value is one of a few words. */
+export function oneOf<Choice extends string>(choices: readonly Choice[]) {
+  return {
+    value: choices.join('|'),
+    choices,
+    valueOrUndefined: (text: string) => choices.find((each) => each === text),
+    right: choices.length === 2 ? choices.join(' or ') : `one of ${choices.join(', ')}`,
+  };
 }
 
 function bootstrapKey(variables: Variables, environment: Environment): string | undefined {
@@ -209,36 +221,25 @@ function bootstrapKey(variables: Variables, environment: Environment): string | 
   if (key === undefined || environmentOfSecret(key) === environment) return key;
   // The value is a secret, so the message does not repeat it.
   throw new UsageError(
-    `PETSTORE_BOOTSTRAP_KEY is not a ${environment} key: it must be a key that petstore keys create printed for this environment.`,
+    `PETSTORE_BOOTSTRAP_KEY is not a ${environment} key: it must be a key that the command keys create printed for this environment.`,
   );
 }
 
-function integerOrUndefined(text: string, min: number, max: number): number | undefined {
+export function integerOrUndefined(text: string, min: number, max: number): number | undefined {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   return value >= min && value <= max ? value : undefined;
 }
 
-function portOrUndefined(text: string): number | undefined {
-  return integerOrUndefined(text, 0, 65_535);
-}
-
 function baseUrlOrUndefined(text: string): string | undefined {
-  const url = URL.parse(text);
-  const isUsable =
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    url.pathname.endsWith('/v1') &&
-    url.search === '' &&
-    url.hash === '' &&
-    url.username === '';
-  return isUsable ? url.href : undefined;
+  const href = URL.parse(text)?.href ?? '';
+  return /^https?:\/\/[^?#@]+\/v1$/.test(href) ? href : undefined;
 }
 
 function rateLimitOrUndefined(text: string) {
   if (text === 'off') return 'off';
   const [, requestsText = '', secondsText = ''] = /^(\d+)\/(\d+)s$/.exec(text) ?? [];
-  const requests = integerOrUndefined(requestsText, 1, RATE_REQUESTS_MAX);
-  const windowSeconds = integerOrUndefined(secondsText, 1, RATE_WINDOW_SECONDS_MAX);
+  const requests = integerOrUndefined(requestsText, 1, 100_000_000);
+  const windowSeconds = integerOrUndefined(secondsText, 1, 86_400);
   if (requests === undefined || windowSeconds === undefined) return undefined;
   return { requests, windowSeconds };
 }

@@ -17,27 +17,48 @@ async function statusOf(url: string, key: string, method = 'GET'): Promise<numbe
   return (await fetch(`${url}/pets`, { method, headers, ...body })).status;
 }
 
-test('--version and --help print only to standard output', async () => {
-  const version = await run(['--version']);
+test('--version shows the versions of the program, the interface, Node.js and SQLite', async () => {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  assert.deepEqual(version, {
+  const { version } = JSON.parse(manifest) as { version: string };
+  const { node, sqlite } = process.versions;
+  assert.deepEqual(await run(['--version']), {
     code: 0,
-    stdout: `${(JSON.parse(manifest) as { version: string }).version}\n`,
+    stdout: `petstore ${version}\ninterface 1.0.0\nNode.js ${node}\nSQLite ${sqlite}\n`,
     stderr: '',
   });
-  const help = await run(['--help']);
-  assert.equal(help.code, 0);
-  assert.match(help.stdout, /petstore serve/);
-  assert.match(help.stdout, /--admin-port .*PETSTORE_ADMIN_PORT/);
-  assert.equal(help.stderr, '');
+});
+
+test('the help is on standard output: without arguments, with --help, and as a command', async () => {
+  const [alone, ...others] = await Promise.all(
+    [[], ['--help'], ['-h'], ['help']].map((args) => run(args)),
+  );
+  assert.equal(alone?.code, 0);
+  assert.equal(alone?.stderr, '');
+  assert.match(alone?.stdout ?? '', /^ {2}serve +Run the service\.$/m);
+  for (const other of others) assert.deepEqual(other, alone);
+  const [asOption, asCommand] = await Promise.all([
+    run(['keys', 'create', '--help']),
+    run(['help', 'keys', 'create']),
+  ]);
+  assert.match(asOption.stdout, /^Usage: \S+ \S+ keys create \[options\]\n/);
+  assert.deepEqual(asCommand, asOption);
 });
 
 const refused: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
-  ['no command', [], {}, /no command/],
-  ['an unknown command', ['fly'], {}, /"fly".*serve, keys/],
-  ['an unknown flag', ['serve', '--colour', 'red'], {}, /--colour/],
-  ['a word after serve', ['serve', 'now'], {}, /now/],
-  ['a flag without its value', ['serve', '--port'], {}, /--port/],
+  ['an unknown command', ['fly'], {}, /"fly": the commands are serve, keys/],
+  ['a command with a typing error', ['srve'], {}, /"srve" \(did you mean serve\?\)/],
+  [
+    'an option before the command',
+    ['--port', '1'],
+    {},
+    /petstore needs a command before "--port": the/,
+  ],
+  ['the help of an unknown command', ['help', 'kyes'], {}, /"kyes" \(did you mean keys\?\)/],
+  ['an unknown flag', ['serve', '--colour', 'red'], {}, /--colour.*see .* serve --help/],
+  ['a flag with a typing error', ['serve', '--prot', '1'], {}, /\(did you mean --port\?\)/],
+  ['a word after serve', ['serve', 'now'], {}, /too many arguments: expected 0/],
+  ['a flag without its value', ['serve', '--port'], {}, /--port needs a value/],
+  ['a control character', ['serve', '--port', '\u001b[2J'], {}, /--port is "\\u001b\[2J"/],
   [
     'a port that is not a number',
     ['serve', '--port', 'http'],
@@ -89,7 +110,7 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
     { PETSTORE_BOOTSTRAP_KEY: 'pet_live_mine' },
     /PETSTORE_BOOTSTRAP_KEY/,
   ],
-  ['keys without a subcommand', ['keys'], {}, /create, list, revoke ID, rotate ID/],
+  ['keys without a subcommand', ['keys'], {}, /the commands are create, list, revoke, rotate/],
   ['a key without a name', ['keys', 'create'], {}, /--name/],
   [
     'an unknown scope',
@@ -222,7 +243,7 @@ test('the command that the start prints creates a key that this service accepts'
   first.kill('SIGTERM');
   assert.equal(await first.ended, 0);
   const second = await serve(t, flags);
-  const [, args] = /make one: npx petstore (keys create .*)$/m.exec(second.stderr()) ?? [];
+  const [, args] = /make one: node \S+petstore\.js (keys create .*)$/m.exec(second.stderr()) ?? [];
   assert.match(String(args), / --env staging/);
   const main = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
   const shell = `"$NODE" "$MAIN" ${args}`;
@@ -273,12 +294,12 @@ test('keys are created, limited, listed, rotated and revoked while the service r
   assert.equal(await statusOf(service.baseUrl, key, 'POST'), 403);
 
   const listed = await keys('list');
-  assert.match(listed.stdout, /^ID +NAME +STATE/);
+  assert.match(listed.stdout, /^key_\w+\tfirst key\tactive\tpets:read,pets:write\t/);
   const unknown = await keys('revoke', 'key_x');
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /^petstore: [^\n]*"key_x"[^\n]*keys list[^\n]*\n$/);
   assert.doesNotMatch(listed.stdout, /pet_live_/);
-  const id = /^(key_\w+) +shop/m.exec(listed.stdout)?.[1] ?? '';
+  const id = /^(key_\w+)\tshop/m.exec(listed.stdout)?.[1] ?? '';
 
   const rotated = await keys('rotate', id, '--overlap', '1h');
   const successor = rotated.stdout.trim();
@@ -299,8 +320,19 @@ test('keys are created, limited, listed, rotated and revoked while the service r
     assert.ok(status !== 200 || sentMs < 5_000, 'a revoked key is refused within 5 seconds');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  assert.match((await keys('list')).stdout, new RegExp(`${id} +shop +revoked`));
+  assert.match((await keys('list')).stdout, new RegExp(`${id}\tshop\trevoked`));
   assert.equal((await keys('rotate', id)).code, 2, 'a revoked key cannot be rotated');
+});
+
+test('keys list --json has every property of a key but the secret, and keys create --json has it too', async (t) => {
+  const data = temporaryFolder(t);
+  const made = await run(['keys', 'create', '--name', 'shop\n', '--json', '--data', data]);
+  const { key, ...listed } = JSON.parse(made.stdout) as Record<string, unknown>;
+  assert.match(String(key), /^pet_live_\w{36}$/);
+  const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt'];
+  assert.deepEqual(Object.keys(listed), ['id', 'name', 'state', 'scopes', ...times]);
+  const { stdout } = await run(['keys', 'list', '--json', '--data', data]);
+  assert.deepEqual(JSON.parse(stdout), listed);
 });
 
 test('keys created before the first start are accepted, and the start creates no key', async (t) => {

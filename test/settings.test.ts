@@ -26,7 +26,7 @@ async function startWith(t: TestContext, ...flags: string[]): Promise<TestServic
 }
 
 async function startWithAdmin(t: TestContext): Promise<Service> {
-  const config = loadConfig(['--port', '0', '--admin-port', '0', '--data', temporaryFolder(t)], {});
+  const config = loadConfig({ port: '0', 'admin-port': '0', data: temporaryFolder(t) }, {});
   const service = await startService(config, {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
@@ -188,7 +188,7 @@ test('the admin port serves health and the counts of requests, creates and depre
 });
 
 test('if the default admin port is in use, the service starts without metrics and says so', async (t) => {
-  const config = loadConfig(['--env', 'staging', '--port', '0', '--data', temporaryFolder(t)], {});
+  const config = loadConfig({ env: 'staging', port: '0', data: temporaryFolder(t) }, {});
   const other = createServer();
   t.after(() => other.close());
   await new Promise((resolve) => {
@@ -207,7 +207,7 @@ test('if the default admin port is in use, the service starts without metrics an
   const headers = { authorization: `Bearer ${service.firstKey}` };
   assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
   assert.match(
-    welcome(config, service),
+    welcome(config, service, {}),
     /^ +Metrics +off: port 9474 is already in use; --admin-port \(PETSTORE_ADMIN_PORT\) names another$/m,
   );
 });

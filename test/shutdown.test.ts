@@ -1,14 +1,15 @@
 // How the service stops: requests in flight get their responses, and the process ends in time.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { SAME_SIGNAL_MS } from '../src/cli/serve.ts';
 import { exchange, parseResponses } from './raw-socket.ts';
 import { serve, temporaryFolder, type Running } from './test-process.ts';
 
@@ -31,23 +32,7 @@ function headOf(key: string, length: number): string {
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal}: a request in flight gets its response with Connection: close, and the exit code is 0`, async (t) => {
     const { key, port, kill, ended } = await serveIn(t);
-    const body = '{"name":"Last","categoryId":1}';
-    const socket = connect(port, '127.0.0.1');
-    let received = '';
-    socket.on('data', (chunk) => (received += chunk.toString()));
-    // A reset must fail the assertion below, and not the whole test file.
-    socket.on('error', () => undefined);
-    const closed = new Promise((resolve) => {
-      socket.on('close', resolve);
-    });
-    socket.write(headOf(key, body.length) + body.slice(0, 10));
-    // The service must read the head before the signal. After a round trip on another connection it has.
-    await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
-    kill(signal);
-    await refusesConnections(port);
-    socket.write(body.slice(10));
-    await closed;
-    const [response] = parseResponses(received);
+    const response = await completeDuring(port, key, () => kill(signal));
     assert.equal(response?.status, 201);
     assert.match(response?.head ?? '', /^connection: close$/im);
     assert.equal(await ended, 0);
@@ -117,7 +102,7 @@ test('the service stops even if nobody reads its log', async (t) => {
   assert.ok(performance.now() - startedMs < EXIT_MS_MAX);
 });
 
-test('a second signal stops the service at once', async (t) => {
+test('a signal again after more than a second stops the service at once', async (t) => {
   const { key, port, kill, ended, stderr } = await serveIn(t);
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -126,10 +111,105 @@ test('a second signal stops the service at once', async (t) => {
   kill('SIGTERM');
   await refusesConnections(port);
   assert.match(stderr(), /"msg":"stopping"/);
+  await sleep(SAME_SIGNAL_MS + 100);
   kill('SIGTERM');
   assert.equal(await ended, 1);
   socket.destroy();
 });
+
+/** The first Node.js on the PATH that is too old for the service, whose launcher then starts another one. */
+function findOlderNode(): string | undefined {
+  const nodes = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
+  return nodes.find((node) => {
+    const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+    return Number.parseInt(stdout?.slice(1) ?? '26', 10) < 26;
+  });
+}
+
+// Only the script of util-linux tells its version.
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
+const olderNode = findOlderNode();
+const STARTS: [what: string, command: string | undefined][] = [
+  ['npm start', 'npm start --'],
+  ['the command on this Node.js', `'${process.execPath}' '${MAIN}' serve`],
+  ['the command on an older Node.js', olderNode && `'${olderNode}' '${MAIN}' serve`],
+];
+for (const [what, command] of STARTS) {
+  const missing = command === undefined ? 'an older Node.js' : 'script';
+  const skip = hasTerminal && command !== undefined ? false : `needs ${missing}`;
+  test(`Ctrl-C on a terminal: ${what} completes the request in flight`, { skip }, async (t) => {
+    const line = `${command} --port 0 --admin-port off --data '${temporaryFolder(t)}'`;
+    const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
+      cwd: fileURLToPath(new URL('../', import.meta.url)),
+      stdio: 'pipe',
+    });
+    t.after(() => terminal.kill('SIGKILL'));
+    const ended = once(terminal, 'exit');
+    let shown = '';
+    terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    // On a terminal, the log is text for people.
+    while (!/ started /.test(shown)) {
+      assert.equal(terminal.exitCode, null, shown);
+      await sleep(20);
+    }
+    const port = Number(/ready at http:\S+:(\d+)/.exec(shown)?.[1]);
+    const key = /pet_live_\w{36}/.exec(shown)?.[0] ?? '';
+    const completed = completeDuring(port, key, () => terminal.stdin.write('\u0003'));
+    assert.equal((await completed)?.status, 201, shown);
+    const [code] = (await ended) as [number | null];
+    assert.match(shown, / stopped/);
+    // npm may report the signal that it received itself.
+    assert.ok(code === 0 || (what === 'npm start' && code === 130), `${code}: ${shown}`);
+  });
+}
+
+test(
+  'SIGTERM to the whole process group counts once, though an older Node.js passes its own on',
+  { skip: olderNode === undefined ? 'needs an older Node.js' : false },
+  async (t) => {
+    const args = [
+      MAIN,
+      'serve',
+      '--port',
+      '0',
+      '--admin-port',
+      'off',
+      '--data',
+      temporaryFolder(t),
+    ];
+    const child = spawn(String(olderNode), args, { detached: true });
+    const killGroup = (signal: NodeJS.Signals) => process.kill(-Number(child.pid), signal);
+    t.after(() => child.exitCode === null && killGroup('SIGKILL'));
+    const ended = once(child, 'exit');
+    let shown = '';
+    child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    while (!shown.includes('"msg":"started"')) await sleep(20);
+    const port = Number(/ready at http:\S+:(\d+)/.exec(shown)?.[1]);
+    const key = /pet_live_\w{36}/.exec(shown)?.[0] ?? '';
+    const completed = await completeDuring(port, key, () => killGroup('SIGTERM'));
+    assert.equal(completed?.status, 201, shown);
+    assert.deepEqual(await ended, [0, null]);
+  },
+);
+
+/** Sends the first half of a create, has the service stopped, and sends the rest when it accepts no more. */
+async function completeDuring(port: number, key: string, stop: () => void) {
+  const body = '{"name":"Last","categoryId":1}';
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString()));
+  // A reset must fail the assertion below, and not the whole test file.
+  socket.on('error', () => undefined);
+  const closed = once(socket, 'close');
+  socket.write(headOf(key, body.length) + body.slice(0, 10));
+  // The service must read the head before the signal. After a round trip on another connection it has.
+  await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
+  stop();
+  await refusesConnections(port);
+  socket.write(body.slice(10));
+  await closed;
+  return parseResponses(received)[0];
+}
 
 /** Resolves when the port accepts no more connections. */
 async function refusesConnections(port: number): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig, type Flags } from '../src/config.ts';
 import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api-key.ts';
 import { openLog, type LogLevel } from '../src/ops/log.ts';
 import { openConfiguredStore, startService } from '../src/service.ts';
@@ -53,6 +53,14 @@ export interface TestService {
   close(): Promise<void>;
 }
 
+/** The settings of `--name value` pairs, as the command line would find them. */
+export function flagsOf(args: readonly string[]): Flags {
+  const names = args.filter((_, index) => index % 2 === 0);
+  return Object.fromEntries(
+    names.map((name, index) => [name.slice('--'.length), args[2 * index + 1] ?? '']),
+  );
+}
+
 /** Starts the service with its real parts, on a free port. */
 export async function startTestService(
   storage: TestStorage,
@@ -60,7 +68,7 @@ export async function startTestService(
 ): Promise<TestService> {
   const database = await storage.newDatabase();
   const flags = [...database.flags, '--port', '0', '--admin-port', 'off', ...(options.flags ?? [])];
-  const config = loadConfig(flags, {});
+  const config = loadConfig(flagsOf(flags), {});
   const logLines: string[] = [];
   let now = options.now;
   const clock = { now: () => now ?? new Date(), elapsedMs: () => performance.now() };

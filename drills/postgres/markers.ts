@@ -1,9 +1,8 @@
 import { Client, types } from 'pg';
 import { parseAddress } from '../../src/storage/postgres/address.ts';
+import { deadlineIn, timeLeftMs } from '../../src/storage/batcher.ts';
 import {
-  deadlineIn,
   openConnection,
-  timeLeftMs,
   type Connection,
   type Row,
   type Statement,

@@ -1,9 +1,9 @@
-import { parseArguments, UsageError } from '../config.ts';
-import { PET_STATUSES, type Pet, type PetStatus } from '../domain/pet.ts';
+import { oneOf, UsageError, type Flags } from '../config.ts';
+import { PET_STATUSES, type Pet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
-import type { Io } from './command.ts';
+import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { IDS_MAX, readIds } from './pet-ids.ts';
-import { openStoreByFlags, STORE_OPTIONS, type StoreFlags } from './store-flags.ts';
+import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { printable, renderTable } from './terminal.ts';
 
 /** How many animals are shown before a question or in a dry run. */
@@ -11,37 +11,101 @@ const SHOWN_MAX = 10;
 /** How many animals are looked up at once. */
 const LOOKUPS_MAX = 100;
 
-const USAGE = `Usage
-  petstore catalogue set-status ID… --to STATUS     give animals a status: ${PET_STATUSES.join(', ')}
-  petstore catalogue remove ID…                     remove animals; asks first
-
-Options
-  --from-file FILE  take the ids from a file, one per line, or from standard input with -
-  --dry-run         show what would be changed, and change nothing
-  --yes             remove without a question; needed where no terminal can be asked
-  --json            write the result to standard output as JSON
-  --env, --data, --database
-                    which store; the service may be running meanwhile
-
-All animals are changed in one transaction, at most ${IDS_MAX.toLocaleString('en-US')} at once. If an id does not exist, nothing is
-changed: each such id is reported on a line of its own, and the exit code is 1.
-`;
-
-const CHANGE_OPTIONS = {
+const IDS = {
+  name: 'ID',
+  description: 'the ids of the animals',
+  isOptional: true,
+  isRepeated: true,
+};
+const OPTIONS = {
+  'from-file': {
+    value: 'FILE',
+    description: 'take ids from a file, one per line, or from standard input with -',
+    valueOrUndefined: (text: string) => text || undefined,
+    right: 'a file of ids, or - for standard input',
+  },
   ...STORE_OPTIONS,
-  'from-file': { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
+};
+const SWITCHES = {
+  'dry-run': 'show what would be changed, and change nothing',
+  json: 'write the result as one JSON document',
+};
+const NOTES = `All animals are changed in one transaction, at most ${IDS_MAX.toLocaleString('en-US')} at once. If an id does not exist,
+nothing is changed: each such id is reported on a line of its own, and the exit code is 1.`;
+
+const setStatus = defineCommand({
+  purpose: 'Give animals a status',
+  arguments: [IDS],
+  options: {
+    to: { ...oneOf(PET_STATUSES), isRequired: true, description: 'the new status' },
+    ...OPTIONS,
+  },
+  switches: SWITCHES,
+  notes: NOTES,
+  examples: [
+    'catalogue set-status 1 2 --to sold',
+    'catalogue set-status --from-file sold.txt --to sold --dry-run',
+  ],
+  action: ({ arguments: ids, options: { to, ...options }, switches, flags, io }) =>
+    change(
+      {
+        ids,
+        fromFile: options['from-file'],
+        isDryRun: switches['dry-run'],
+        isJson: switches.json,
+        flags,
+      },
+      io,
+      {
+        apply: (store, found) => store.setPetStatus(found, to),
+        words: (animals) => `set the status of ${animals} to ${to}`,
+        done: (animals) => `Set the status of ${animals} to ${to}.`,
+        needsConfirmation: false,
+      },
+    ),
+});
+
+const remove = defineCommand({
+  purpose: 'Remove animals, after a question',
+  arguments: [IDS],
+  options: OPTIONS,
+  switches: {
+    ...SWITCHES,
+    yes: 'remove without a question; needed where no terminal can be asked',
+  },
+  notes: NOTES,
+  examples: ['catalogue remove 3 --yes', 'catalogue remove --from-file sold.txt --dry-run'],
+  action: ({ arguments: ids, options, switches, flags, io }) =>
+    change(
+      {
+        ids,
+        fromFile: options['from-file'],
+        isDryRun: switches['dry-run'],
+        isJson: switches.json,
+        flags,
+      },
+      io,
+      {
+        apply: (store, found) => store.removePets(found),
+        words: (animals) => `remove ${animals}`,
+        done: (animals) => `Removed ${animals}.`,
+        needsConfirmation: !switches.yes,
+      },
+    ),
+});
+
+export const catalogue: CommandGroup = {
+  purpose: 'Change and remove animals, whether or not the service runs',
+  commands: { 'set-status': setStatus, remove },
+};
 
 /** What both commands take. */
-export interface ChangeOptions {
+interface ChangeOptions {
   ids: readonly string[];
   fromFile: string | undefined;
   isDryRun: boolean;
   isJson: boolean;
-  storeFlags: StoreFlags;
+  flags: Flags;
 }
 
 /** What is done to the animals, and the words for it. */
@@ -53,76 +117,6 @@ interface Change {
   needsConfirmation: boolean;
 }
 
-/** Changes and removes animals, whether or not the service is running. */
-export async function catalogue([verb, ...args]: string[], io: Io): Promise<number> {
-  if (verb === '--help' || verb === '-h') return usage(io);
-  if (verb === 'set-status') {
-    const options = { ...CHANGE_OPTIONS, to: { type: 'string' } } as const;
-    const { values, positionals } = parseArguments({ args, options, allowPositionals: true });
-    if (values.help === true) return usage(io);
-    return setStatus({ ...changeOptions(values, positionals), to: values.to }, io);
-  }
-  if (verb === 'remove') {
-    const options = { ...CHANGE_OPTIONS, yes: { type: 'boolean' } } as const;
-    const { values, positionals } = parseArguments({ args, options, allowPositionals: true });
-    if (values.help === true) return usage(io);
-    return remove({ ...changeOptions(values, positionals), isConfirmed: values.yes === true }, io);
-  }
-  throw new UsageError(
-    `catalogue needs one of set-status ID… --to STATUS, remove ID…; got "${verb ?? ''}".`,
-  );
-}
-
-function usage(io: Io): number {
-  io.stdout.write(USAGE);
-  return 0;
-}
-
-function changeOptions(
-  values: StoreFlags & { 'from-file'?: string; 'dry-run'?: boolean; json?: boolean },
-  ids: string[],
-): ChangeOptions {
-  return {
-    ids,
-    fromFile: values['from-file'],
-    isDryRun: values['dry-run'] === true,
-    isJson: values.json === true,
-    storeFlags: values,
-  };
-}
-
-export function setStatus(
-  { to, ...options }: ChangeOptions & { to: string | undefined },
-  io: Io,
-): Promise<number> {
-  const status = parseStatus(to);
-  return change(options, io, {
-    apply: (store, ids) => store.setPetStatus(ids, status),
-    words: (animals) => `set the status of ${animals} to ${status}`,
-    done: (animals) => `Set the status of ${animals} to ${status}.`,
-    needsConfirmation: false,
-  });
-}
-
-export function remove(
-  { isConfirmed, ...options }: ChangeOptions & { isConfirmed: boolean },
-  io: Io,
-): Promise<number> {
-  return change(options, io, {
-    apply: (store, ids) => store.removePets(ids),
-    words: (animals) => `remove ${animals}`,
-    done: (animals) => `Removed ${animals}.`,
-    needsConfirmation: !isConfirmed,
-  });
-}
-
-function parseStatus(text: string | undefined): PetStatus {
-  const status = PET_STATUSES.find((each) => each === text);
-  if (status !== undefined) return status;
-  const given = text === undefined ? 'is missing' : `is "${text}"`;
-  throw new UsageError(`--to ${given}: it must be one of ${PET_STATUSES.join(', ')}.`);
-}
-
 async function change(options: ChangeOptions, io: Io, work: Change): Promise<number> {
   const { isDryRun, isJson, fromFile } = options;
   const mustAsk = work.needsConfirmation && !isDryRun;
@@ -130,7 +124,7 @@ async function change(options: ChangeOptions, io: Io, work: Change): Promise<num
     throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
   }
   const ids = await readIds(options.ids, fromFile, io);
-  const { store } = await openStoreByFlags(options.storeFlags, io.env, { mustExist: true });
+  const { store } = await openStoreByFlags(options.flags, io.env, { mustExist: true });
   try {
     const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'}`;
     const report = (missing: bigint[], isChanged: boolean) => {

@@ -24,8 +24,23 @@ export function checkTable(report: Report, paint: Paint): string {
   }
   if (report.differences.length > 0) lines.push('', paint('bold', 'Differences'));
   for (const difference of report.differences) lines.push(`  ${difference}`);
-  lines.push('', paint('bold', summaryOf(report)));
+  lines.push('', paint('bold', summaryOf(report)), ...remediesOf(report));
   return `${lines.join('\n')}\n`;
+}
+
+/** How to check what this run could not. */
+function remediesOf({ clauses, write, addresses }: Report): string[] {
+  const count = (remedy: string) =>
+    clauses.filter(({ results }) => results.some(({ why = '' }) => why.includes(remedy))).length;
+  const [writing, comparing] = [count('--write'), count('second address')];
+  return [
+    ...(writing > 0 && !write
+      ? [`${writing} more can be checked with --write, which adds animals to the catalogue.`]
+      : []),
+    ...(comparing > 0 && addresses.length === 1
+      ? [`${comparing} more can be checked with a second address, such as that of staging.`]
+      : []),
+  ];
 }
 
 function linesOf(

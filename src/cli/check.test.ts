@@ -11,7 +11,8 @@ import type { Report } from '../../check/report.ts';
 import { checkAddresses } from '../../check/run.ts';
 import { UsageError } from '../config.ts';
 import { sqliteStorage, startTestService } from '../../test/test-service.ts';
-import { check } from './check.ts';
+import { COMMANDS } from './commands.ts';
+import { execute } from './execute.ts';
 
 async function run(
   args: string[],
@@ -20,7 +21,7 @@ async function run(
   const shown = { out: '', err: '' };
   const stdout = { isTTY, write: (text: string) => (shown.out += text) };
   const stderr = { write: (text: string) => (shown.err += text) };
-  const code = await check(args, { env, stdout, stderr });
+  const code = await execute(COMMANDS, ['check', ...args], { env, stdout, stderr });
   return { code, ...shown };
 }
 
@@ -69,7 +70,7 @@ test('a right service is shown section by section, with a summary at the end and
   assert.equal(err, '');
   assert.match(out, /\nEndpoints\n {2}✓ GET \/pets: 200, JSON array of Pet\. listPets\.200\n/);
   assert.match(out, /\n {2}– The interface version is 1\.0\.0\. version\n {6}not checked: /);
-  assert.match(out, /\n\d+ kept, 0 broken, \d+ not checkable\n$/);
+  assert.match(out, /\n\d+ kept, 0 broken, \d+ not checkable\n/);
   assert.ok(!out.includes('✗'));
 });
 
@@ -108,6 +109,20 @@ test('this service has removed getPet after 5 December 2030', async () => {
   } finally {
     await service.close();
   }
+});
+
+test('what was not checked is followed by the way to check it', async () => {
+  await withReferenceService({ animals: 25 }, async (base) => {
+    const args = [base, '--key', KEY];
+    const reading = await run(args);
+    assert.match(
+      reading.out,
+      /not checkable\n\d+ more can be checked with --write, which adds animals to the catalogue\.\n4 more can be checked with a second address, such as that of staging\.\n$/,
+    );
+    assert.match((await run([...args, '--write'])).out, /not checkable\n4 more .* second address/);
+    const both = await run([base, ...args, '--key2', KEY, '--write']);
+    assert.match(both.out, /not checkable\n$/);
+  });
 });
 
 test('a broken clause shows request, response and expectation, and gives exit code 1', async () => {
@@ -223,32 +238,38 @@ test('a key that the service refuses breaks one clause and makes the others not 
   );
   assert.equal(code, 1);
   assert.match(out, /expected: anything but 401, if the key is a valid one/);
-  assert.match(out, /\n\d+ kept, 1 broken, \d+ not checkable\n$/);
+  assert.match(out, /\n\d+ kept, 1 broken, \d+ not checkable\n/);
 });
 
 test('an address where nothing listens gives one line and exit code 2', async () => {
   const base = await withReferenceService({}, (address) => Promise.resolve(address));
-  const { code, out, err } = await run([base, '--key', KEY]);
-  assert.equal(code, 2);
-  assert.equal(out, '');
-  assert.equal(
-    err,
-    `petstore: ${base} cannot be reached (no response: ECONNREFUSED): start the service there, or give the address it has.\n`,
-  );
+  await assert.rejects(run([base, '--key', KEY]), {
+    name: 'UsageError',
+    message: `${base} cannot be reached (no response: ECONNREFUSED): start the service there, or give the address it has.`,
+  });
 });
 
 const WRONG_USAGE: { args: string[]; says: RegExp }[] = [
-  { args: ['--key', KEY], says: /needs one base address or two.*; got 0\.$/ },
-  { args: ['http://a/v1', 'http://b/v1', 'http://c/v1', '--key', KEY], says: /got 3\.$/ },
+  {
+    args: ['--key', KEY],
+    says: /^missing required argument 'BASE_URL'; see petstore check --help\.$/,
+  },
+  {
+    args: ['http://a/v1', 'http://b/v1', 'http://c/v1', '--key', KEY],
+    says: /expected 2 arguments but got 3; see/,
+  },
   { args: ['http://a/v1'], says: /give --key or PETSTORE_API_KEY\.$/ },
   { args: ['http://a/v1', 'http://b/v1', '--key', KEY], says: /--key2 or PETSTORE_API_KEY_2\.$/ },
   { args: ['http://a/v1', '--key', KEY, '--key2', KEY], says: /--key2 is the key of a second/ },
   { args: ['127.0.0.1:8080/v1', '--key', KEY], says: /a URL, such as http:/ },
   { args: ['ftp://a/v1', '--key', KEY], says: /a URL, such as http:/ },
   { args: ['http://me:secret@a/v1', '--key', KEY], says: /no user name, password/ },
-  { args: ['http://a/v1', '--key', `${KEY} x`], says: /without spaces\.$/ },
-  { args: ['http://a/v1', '--key', KEY, '--fast'], says: /Unknown option '--fast'/ },
-  { args: ['http://a/v1', '--key'], says: /--key/ },
+  {
+    args: ['http://a/v1', '--key', `${KEY} x`],
+    says: /^--key is not usable: it must be .* without spaces\.$/,
+  },
+  { args: ['http://a/v1', '--key', KEY, '--fast'], says: /unknown option '--fast'; see/ },
+  { args: ['http://a/v1', '--key'], says: /^--key needs a value; see/ },
 ];
 
 for (const { args, says } of WRONG_USAGE) {

@@ -1,80 +1,91 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { newReport } from '../../check/report.ts';
 import { checkAddresses, Unreachable } from '../../check/run.ts';
 import type { Subject } from '../../check/service-under-check.ts';
-import { firstSentence, UsageError } from '../config.ts';
+import { UsageError, type Values } from '../config.ts';
 import { checkTable } from './check-table.ts';
-import type { Io } from './command.ts';
+import { defineCommand } from './command.ts';
 import { newPaint } from './terminal.ts';
 
-/**
- * Checks any service against the specification, from outside. The exit code is 0 when no clause is broken,
- * 1 when one is, and 2 when an address cannot be reached.
- */
-export async function check(args: string[], io: Io): Promise<number> {
-  const { subjects, asJson } = parseCommand(args, io);
-  try {
-    const report = newReport(subjects, await checkAddresses(subjects));
-    io.stdout.write(
-      asJson ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, newPaint(io)),
-    );
-    return report.totals.broken > 0 ? 1 : 0;
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    io.stderr.write(
-      `petstore: ${error.message}: start the service there, or give the address it has.\n`,
-    );
-    return 2;
-  }
-}
+const KEY = {
+  value: 'KEY',
+  isSecret: true,
+  valueOrUndefined: (text: string) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+  right: 'visible ASCII characters without spaces',
+};
+const OPTIONS = {
+  key: { ...KEY, variable: 'PETSTORE_API_KEY', description: 'the API key of the first address' },
+  key2: {
+    ...KEY,
+    variable: 'PETSTORE_API_KEY_2',
+    description: 'the API key of the second address',
+  },
+};
 
-const KEY_SOURCES = [
-  { flag: 'key', variable: 'PETSTORE_API_KEY' },
-  { flag: 'key2', variable: 'PETSTORE_API_KEY_2' },
-] as const;
+export const check = defineCommand({
+  purpose: 'Check any service against the specification, from outside',
+  arguments: [
+    {
+      name: 'BASE_URL',
+      description: 'the address of the service, such as http://127.0.0.1:8080/v1',
+    },
+    {
+      name: 'BASE_URL2',
+      description: 'a second address, such as that of staging, to compare with the first',
+      isOptional: true,
+    },
+  ],
+  options: OPTIONS,
+  switches: {
+    write: 'also check the clauses that add animals; without it, the check only reads',
+    json: 'write one JSON document',
+  },
+  notes: `The exit code is 1 when a clause is broken, and 2 when an address cannot be reached. A key in a
+variable does not appear in the list of processes.`,
+  examples: [
+    'check http://127.0.0.1:8080/v1 --write',
+    'check http://127.0.0.1:8080/v1 http://127.0.0.1:8090/v1 --json',
+  ],
+  async action({ arguments: addresses, options, switches, flags, io }) {
+    if (addresses.length === 1 && flags['key2'] !== undefined) {
+      throw new UsageError('--key2 is the key of a second base address, and there is only one.');
+    }
+    const subjects = subjectsOf(addresses, options, switches.write);
+    try {
+      const report = newReport(subjects, await checkAddresses(subjects));
+      io.stdout.write(
+        switches.json ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, newPaint(io)),
+      );
+      return report.totals.broken > 0 ? 1 : 0;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      throw new UsageError(
+        `${error.message}: start the service there, or give the address it has.`,
+      );
+    }
+  },
+});
 
-function parseCommand(args: string[], io: Io): { subjects: Subject[]; asJson: boolean } {
-  const { values, positionals } = parseFlags(args);
-  if (positionals.length === 0 || positionals.length > KEY_SOURCES.length) {
-    throw new UsageError(
-      `check needs one base address or two, such as http://127.0.0.1:8080/v1; got ${positionals.length}.`,
-    );
-  }
-  if (positionals.length === 1 && values.key2 !== undefined) {
-    throw new UsageError('--key2 is the key of a second base address, and there is only one.');
-  }
+function subjectsOf(
+  addresses: readonly string[],
+  { key, key2 }: Values<typeof OPTIONS>,
+  mayWrite: boolean,
+): Subject[] {
   const run = randomBytes(4).toString('hex');
   const now = new Date();
-  const subjects = positionals.map((address, index) => {
-    const { flag, variable } = KEY_SOURCES[index === 0 ? 0 : 1];
-    return {
-      base: parseBase(address),
-      key: parseKey(values[flag] ?? io.env[variable], `--${flag} or ${variable}`),
-      mayWrite: values.write,
-      now,
-      run,
-      unwantedCategoryId: BigInt(randomInt(2 ** 40, 2 ** 47)),
-    };
-  });
-  return { subjects, asJson: values.json };
+  return addresses.map((address, index) => ({
+    base: parseBase(address),
+    key: index === 0 ? requireKey('key', key) : requireKey('key2', key2),
+    mayWrite,
+    now,
+    run,
+    unwantedCategoryId: BigInt(randomInt(2 ** 40, 2 ** 47)),
+  }));
 }
 
-function parseFlags(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        key: { type: 'string' },
-        key2: { type: 'string' },
-        write: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(firstSentence(error));
-  }
+function requireKey(name: keyof typeof OPTIONS, key: string | undefined): string {
+  if (key !== undefined) return key;
+  throw new UsageError(`a key is missing: give --${name} or ${OPTIONS[name].variable}.`);
 }
 
 function parseBase(text: string): string {
@@ -86,12 +97,4 @@ function parseBase(text: string): string {
     throw new UsageError('a base address must have no user name, password, query or fragment.');
   }
   return url.href.replace(/\/+$/, '');
-}
-
-function parseKey(text: string | undefined, sources: string): string {
-  if (text === undefined || text === '') throw new UsageError(`a key is missing: give ${sources}.`);
-  if (/^[\x21-\x7e]+$/.test(text)) return text;
-  throw new UsageError(
-    `${sources} is not usable: a key must be visible ASCII characters without spaces.`,
-  );
 }

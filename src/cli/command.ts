@@ -1,4 +1,4 @@
-import type { Variables } from '../config.ts';
+import { readSettings, type Flags, type Settings, type Values, type Variables } from '../config.ts';
 
 export interface Output {
   write(text: string): unknown;
@@ -17,5 +17,87 @@ export interface Io {
   stderr: Output;
 }
 
-/** Runs with the arguments after its name and returns the exit code. */
-export type Command = (args: string[], io: Io) => Promise<number>;
+/** A word on the command line that is not an option. */
+export interface ArgumentDefinition {
+  /** Its placeholder, such as `ID`. */
+  name: string;
+  description: string;
+  isOptional?: boolean;
+  /** Only the last argument may be repeated. */
+  isRepeated?: boolean;
+  choices?: readonly string[];
+}
+
+/** Options without a value, and what each does. */
+export type Switches = Readonly<Record<string, string>>;
+
+export interface Call<Options extends Settings, Flag extends string> {
+  arguments: readonly string[];
+  options: Values<Options>;
+  /** Whether each switch was given. */
+  switches: Readonly<Record<Flag, boolean>>;
+  /** The options that were given on the command line, before they were parsed. */
+  flags: Flags;
+  io: Io;
+}
+
+interface Definition<Options extends Settings, Flag extends string> {
+  /** One sentence without a full stop, shown in every list of commands. */
+  purpose: string;
+  arguments?: readonly ArgumentDefinition[];
+  options?: Options;
+  switches?: Readonly<Record<Flag, string>>;
+  /** Paragraphs of the help, below the options. */
+  notes?: string;
+  /** Each is a whole command without its first word, `petstore`. A test runs them. */
+  examples: readonly [string, string, ...string[]];
+  /** Returns the exit code. */
+  action: (call: Call<Options, Flag>) => Promise<number>;
+}
+
+/** What the parser has found: nothing is validated but the number of arguments. */
+export interface Parsed {
+  arguments: string[];
+  flags: Record<string, string>;
+  switches: Set<string>;
+}
+
+/** A command, without the types of its own options. */
+export interface Command extends Omit<Definition<Settings, string>, 'action'> {
+  arguments: readonly ArgumentDefinition[];
+  options: Settings;
+  switches: Switches;
+  run: (parsed: Parsed, io: Io) => Promise<number>;
+}
+
+/** Commands that share their first word. */
+export interface CommandGroup {
+  purpose: string;
+  commands: Readonly<Record<string, Command | CommandGroup>>;
+}
+
+/** Every command by its name. Each is loaded only when it is needed. */
+export type Registry = Readonly<Record<string, () => Promise<Command | CommandGroup>>>;
+
+export function defineCommand<
+  const Options extends Settings = Settings,
+  Flag extends string = never,
+>({ action, ...definition }: Definition<Options, Flag>): Command {
+  const { options = {} as Options, switches = {} } = definition;
+  return {
+    ...definition,
+    arguments: definition.arguments ?? [],
+    options,
+    switches,
+    run: (parsed, io) =>
+      action({
+        arguments: parsed.arguments,
+        options: readSettings(options, parsed.flags, io.env),
+        switches: Object.fromEntries(
+          Object.keys(switches).map((name) => [name, parsed.switches.has(name)]),
+        ) as Record<Flag, boolean>,
+        flags: parsed.flags,
+        io,
+      }),
+  };
+}

@@ -17,7 +17,8 @@ import { openPostgresSource, openPostgresTarget } from '../storage/postgres/copy
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteSource, openSqliteTarget } from '../storage/sqlite/copy.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
-import { copy } from './copy.ts';
+import { COMMANDS } from './commands.ts';
+import { execute } from './execute.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const NAMES = ['Rex', '🐈‍⬛ "\\', "'; --", '{NULL}', 'line\nbreak\t', '\u{10ffff}', 'é e\u0301'];
@@ -61,6 +62,17 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   assert.deepEqual([again.code, again.stderr], [0, '']);
   const left = ANIMALS - 1;
   assert.equal(again.stdout, there.stdout);
+  const asJson = await run('--from', `sqlite:${here}`, '--to', `sqlite:${newFile()}`, '--json');
+  const compared = JSON.parse(asJson.stdout) as Record<'source' | 'target', object>;
+  assert.deepEqual(compared.source, compared.target);
+  assert.deepEqual(Object.keys(compared.source), [
+    'animals',
+    'keys',
+    'claims',
+    'imports',
+    'lastId',
+  ]);
+  assert.match(asJson.stdout, /"lastId":\d+\}\}\n$/);
   assert.match(there.stdout, new RegExp(`^animals +${left} +${left} +(\\w{64}) +\\1$`, 'm'));
   assert.match(there.stdout, /^keys +3 +3 /m);
   assert.match(there.stdout, /^claims +2 +2 /m);
@@ -341,7 +353,7 @@ async function runOn(
   ...args: string[]
 ) {
   const written = { stdout: '', stderr: '' };
-  const code = await copy(args, {
+  const code = await execute(COMMANDS, ['copy', ...args], {
     env: {},
     stdout: { write: (text) => (written.stdout += text) },
     stderr: {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArguments, UsageError } from '../config.ts';
+import { UsageError } from '../config.ts';
 import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,
@@ -9,7 +9,7 @@ import {
   type CopyTarget,
   type Tallies,
 } from '../storage/copy.ts';
-import type { Io } from './command.ts';
+import { defineCommand, type Io } from './command.ts';
 import { Progress, renderTable } from './terminal.ts';
 
 /** One end of a copy: a file (`sqlite:PATH`) or a database (`postgres://…`). */
@@ -20,15 +20,45 @@ interface End {
   openTarget: () => Promise<CopyTarget>;
 }
 
-/** Copies a whole catalogue from one store to another, then compares the two. */
-export async function copy(args: string[], io: Io): Promise<number> {
-  const { from, to } = parse(args);
-  const [source, target] = [await parseEnd('--from', from), await parseEnd('--to', to)];
-  if (source.name === target.name) {
-    throw new UsageError(
-      '--from and --to name the same catalogue: they must name two different ones.',
-    );
-  }
+const END = {
+  value: 'STORE',
+  isRequired: true,
+  // An address may hold a password.
+  isSecret: true,
+  valueOrUndefined: endOrUndefined,
+  right: 'sqlite:FILE or postgres://user:password@host:port/database',
+} as const;
+
+export const copy = defineCommand({
+  purpose: 'Copy a whole catalogue from one store to another, then compare the two',
+  options: {
+    from: { ...END, description: 'the store to read: sqlite:FILE or postgres://…' },
+    to: { ...END, description: 'the store to write, which must be empty' },
+  },
+  switches: { json: 'write the comparison as one JSON document' },
+  notes: `Animals, keys, idempotency claims and imports are copied. To continue a copy that was stopped, run
+the same command again.`,
+  examples: [
+    'copy --from sqlite:data/production/petstore.sqlite --to "$DATABASE_URL"',
+    'copy --from "$DATABASE_URL" --to sqlite:backup.sqlite --json',
+  ],
+  async action({ options: { from, to }, switches, io }) {
+    const [source, target] = [await from(), await to()];
+    if (source.name === target.name) {
+      throw new UsageError(
+        '--from and --to name the same catalogue: they must name two different ones.',
+      );
+    }
+    return copyBetween(source, target, io, switches.json ? comparisonJson : comparisonTable);
+  },
+});
+
+async function copyBetween(
+  source: End,
+  target: End,
+  io: Io,
+  comparison: (compared: Compared) => string,
+): Promise<number> {
   const progress = new Progress(io.stderr);
   const reader = await source.openSource();
   try {
@@ -62,40 +92,38 @@ function reasonOf(error: unknown): string {
   return `the copy stopped (${reason}): run the same command again to continue`;
 }
 
-function parse(args: string[]): { from: string; to: string } {
-  const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
-  const { from, to } = parseArguments({ args, options }).values;
-  if (from !== undefined && to !== undefined) return { from, to };
-  throw new UsageError(
-    'copy needs --from and --to, each sqlite:FILE or postgres://user:password@host:port/database.',
-  );
-}
-
-async function parseEnd(flag: string, text: string): Promise<End> {
+function endOrUndefined(text: string): (() => Promise<End>) | undefined {
   if (text.startsWith('sqlite:') && text.length > 'sqlite:'.length) {
-    const { openSqliteSource, openSqliteTarget } = await import('../storage/sqlite/copy.ts');
-    const file = resolve(text.slice('sqlite:'.length));
-    return {
-      name: `sqlite:${file}`,
-      openSource: async () => openSqliteSource(file),
-      openTarget: async () => openSqliteTarget(file),
-    };
+    return () => sqliteEnd(resolve(text.slice('sqlite:'.length)));
   }
-  if (/^postgres(?:ql)?:/.test(text)) {
-    const { openPostgresSource, openPostgresTarget } = await import('../storage/postgres/copy.ts');
-    const { parseAddress } = await import('../storage/postgres/address.ts');
-    return {
-      name: parseAddress(text).shown,
-      openSource: () => openPostgresSource(text),
-      openTarget: () => openPostgresTarget(text),
-    };
-  }
-  throw new UsageError(
-    `${flag} must be sqlite:FILE or postgres://user:password@host:port/database.`,
-  );
+  return /^postgres(?:ql)?:/.test(text) ? () => postgresEnd(text) : undefined;
 }
 
-function comparison({ source, target }: { source: Tallies; target: Tallies }): string {
+async function sqliteEnd(file: string): Promise<End> {
+  const { openSqliteSource, openSqliteTarget } = await import('../storage/sqlite/copy.ts');
+  return {
+    name: `sqlite:${file}`,
+    openSource: async () => openSqliteSource(file),
+    openTarget: async () => openSqliteTarget(file),
+  };
+}
+
+async function postgresEnd(text: string): Promise<End> {
+  const { openPostgresSource, openPostgresTarget } = await import('../storage/postgres/copy.ts');
+  const { parseAddress } = await import('../storage/postgres/address.ts');
+  return {
+    name: parseAddress(text).shown,
+    openSource: () => openPostgresSource(text),
+    openTarget: () => openPostgresTarget(text),
+  };
+}
+
+interface Compared {
+  source: Tallies;
+  target: Tallies;
+}
+
+function comparisonTable({ source, target }: Compared): string {
   const rows = KINDS.map((kind) => [
     kind,
     String(source[kind].count),
@@ -108,4 +136,14 @@ function comparison({ source, target }: { source: Tallies; target: Tallies }): s
     ...rows,
     ['last id', String(source.lastId), String(target.lastId)],
   ]);
+}
+
+/** Both stores, with the same fields. */
+function comparisonJson({ source, target }: Compared): string {
+  const [sourceJson, targetJson] = [source, target].map((tallies) => {
+    const fields = KINDS.map((kind) => `"${kind}":${JSON.stringify(tallies[kind])}`);
+    // JSON.stringify refuses a bigint; its digits are a JSON number.
+    return `{${fields.join(',')},"lastId":${tallies.lastId}}`;
+  });
+  return `{"source":${sourceJson},"target":${targetJson}}\n`;
 }

@@ -1,22 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { parseArguments, UsageError } from '../config.ts';
+import { oneOf, UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
-import type { Io } from './command.ts';
+import { defineCommand } from './command.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
-import { choosePetFormat, type PetFormat } from './pet-format.ts';
+import { formatOfFile, PET_FORMATS, type PetFormat } from './pet-format.ts';
 import { PetReader, type PetPiece } from './pet-reader.ts';
 import { Suspension } from './suspension.ts';
-
-const OPTIONS = {
-  ...STORE_OPTIONS,
-  format: { type: 'string' },
-  strict: { type: 'boolean' },
-} as const;
 
 /** The file name that means standard input. */
 const STANDARD_INPUT = '-';
@@ -39,36 +33,41 @@ interface Source {
   sizeBytes: number | undefined;
 }
 
-/** Adds the animals of a file. The exit code is 0 if all were added, 1 if some were not, 2 for wrong usage. */
-export async function importPets(args: string[], io: Io): Promise<number> {
-  const { values, positionals } = parseArguments({
-    args,
-    options: OPTIONS,
-    allowPositionals: true,
-  });
-  const [file, ...rest] = positionals;
-  if (file === undefined || rest.length > 0) {
-    throw new UsageError('import needs one file, or - for standard input.');
-  }
-  const { format: requestedFormat, strict: isStrict = false, ...flags } = values;
-  const format = choosePetFormat(requestedFormat, file);
-  const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-  const { store } = await openStoreByFlags(flags, io.env, { mustExist: false });
-  const report = new ImportReport(io.stderr, { isFile });
-  const suspension = new Suspension();
-  const work = { store, report, format, isStrict, suspension };
-  try {
-    if (isFile) return await importFile(file, work);
-    const chunks = file === STANDARD_INPUT ? (io.stdin ?? process.stdin) : createReadStream(file);
-    return await importSource(streamSource(chunks, work), work);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return report.failed(refusalLine(error));
-  } finally {
-    suspension.close();
-    await store.close();
-  }
-}
+export const importPets = defineCommand({
+  purpose: 'Add the animals of a file',
+  arguments: [{ name: 'FILE', description: 'a file with animals, or - for standard input' }],
+  options: {
+    format: {
+      ...oneOf(PET_FORMATS),
+      defaultText: 'csv for a file named *.csv, else ndjson',
+      description: 'the format of the file',
+    },
+    ...STORE_OPTIONS,
+  },
+  switches: { strict: 'add nothing of a file that has a bad line' },
+  notes: `Bad lines are reported and skipped, and the exit code is then 1. To continue an import that was
+stopped, run the same command again: no animal is added twice.`,
+  examples: ['import animals.ndjson', 'import - --format csv --strict < animals.csv'],
+  async action({ arguments: [file = ''], options, switches, flags, io }) {
+    const format = options.format ?? formatOfFile(file);
+    const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
+    const { store } = await openStoreByFlags(flags, io.env, { mustExist: false });
+    const report = new ImportReport(io.stderr, { isFile });
+    const suspension = new Suspension();
+    const work = { store, report, format, isStrict: switches.strict, suspension };
+    try {
+      if (isFile) return await importFile(file, work);
+      const chunks = file === STANDARD_INPUT ? (io.stdin ?? process.stdin) : createReadStream(file);
+      return await importSource(streamSource(chunks, work), work);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return report.failed(refusalLine(error));
+    } finally {
+      suspension.close();
+      await store.close();
+    }
+  },
+});
 
 async function isRegularFile(file: string): Promise<boolean> {
   try {

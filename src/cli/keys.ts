@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseArguments, UsageError, type Config } from '../config.ts';
+import { UsageError, type Config, type Flags } from '../config.ts';
 import {
   KEY_NAME_LENGTH_MAX,
   newApiKey,
@@ -10,160 +10,200 @@ import {
   type Scope,
 } from '../domain/api-key.ts';
 import type { Store } from '../domain/store.ts';
-import type { Io } from './command.ts';
+import { defineCommand, type CommandGroup, type Io } from './command.ts';
+import { programName } from './program-name.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { printable, renderTable } from './terminal.ts';
+import { listPrinter, printable } from './terminal.ts';
 
-const DEFAULT_OVERLAP = '24h';
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
 
-const OPTIONS = {
-  ...STORE_OPTIONS,
-  name: { type: 'string' },
-  scopes: { type: 'string' },
-  expires: { type: 'string' },
-  overlap: { type: 'string' },
-} as const;
+const DURATION = {
+  value: 'DURATION',
+  valueOrUndefined: durationMsOrUndefined,
+  right: 'a duration such as 90d, 24h, 30m or 45s, at most 3650d',
+};
+const JSON_SWITCH = { json: 'write the key and its properties as JSON' };
+const ID = { name: 'ID', description: 'the id of a key, as keys list shows it' };
 
-type Flags = Partial<Record<keyof typeof OPTIONS, string>>;
+const create = defineCommand({
+  purpose: 'Create a key and write it to standard output, once',
+  options: {
+    name: {
+      value: 'NAME',
+      isRequired: true,
+      description: 'a name by which you recognize the key',
+      valueOrUndefined: (text: string) =>
+        text !== '' && text.length <= KEY_NAME_LENGTH_MAX ? text : undefined,
+      right: `1 to ${KEY_NAME_LENGTH_MAX} characters`,
+    },
+    scopes: {
+      value: 'SCOPE,…',
+      default: SCOPES.join(','),
+      description: 'what the key may do',
+      valueOrUndefined: scopesOrUndefined,
+      right: `one or both of ${SCOPES.join(', ')}`,
+    },
+    expires: { ...DURATION, defaultText: 'never', description: 'when the key ends' },
+    ...STORE_OPTIONS,
+  },
+  switches: JSON_SWITCH,
+  examples: [
+    'keys create --name shop',
+    'keys create --name shop --scopes pets:read --expires 90d --json',
+  ],
+  action: ({ options: { name, scopes, expires }, switches, flags, io }) =>
+    withStore(flags, io, { mustExist: false }, async (store, { environment }) => {
+      const now = new Date();
+      const { secret, record } = newApiKey({
+        secret: newSecret(environment, randomBytes),
+        name,
+        scopes,
+        expiresAt: expires === undefined ? undefined : new Date(now.getTime() + expires),
+        now,
+        randomBytes,
+      });
+      await store.createApiKey(record);
+      io.stderr.write(
+        `Created ${record.id} (${printable(name)}) for ${environment}; the key is shown only once:\n`,
+      );
+      io.stdout.write(`${switches.json ? keyJson(record, now, { key: secret }) : secret}\n`);
+    }),
+});
 
-interface KeysCall {
-  id: string | undefined;
-  flags: Flags;
-  config: Config;
-  store: Store;
-  io: Io;
-}
+const list = defineCommand({
+  purpose: 'List all keys, without their secrets',
+  options: STORE_OPTIONS,
+  switches: { json: 'write one key per line as JSON' },
+  notes: `In a pipe, each key is a line of values separated by tabs, without a heading.`,
+  examples: ['keys list', 'keys list --json'],
+  action: ({ switches, flags, io }) =>
+    withStore(flags, io, { mustExist: true }, async (store) => {
+      const now = new Date();
+      const found = await store.listApiKeys();
+      if (switches.json) {
+        for (const key of found) io.stdout.write(`${keyJson(key, now)}\n`);
+        return;
+      }
+      const print = listPrinter(io, [
+        { title: 'ID' },
+        { title: 'NAME', isCut: true },
+        { title: 'STATE' },
+        { title: 'SCOPES' },
+        { title: 'CREATED' },
+        { title: 'EXPIRES' },
+        { title: 'LAST USED' },
+      ]);
+      print(
+        found.map((key) => [
+          key.id,
+          printable(key.name),
+          stateOfKey(key, now),
+          key.scopes.join(','),
+          timeText(key.createdAt),
+          timeText(key.expiresAt),
+          timeText(key.lastUsedAt),
+        ]),
+      );
+    }),
+});
 
-const verbs: Record<string, (call: KeysCall) => Promise<number>> = { create, list, revoke, rotate };
+const revoke = defineCommand({
+  purpose: 'End a key now',
+  arguments: [ID],
+  options: STORE_OPTIONS,
+  notes: 'Every process of the service refuses the key within 5 seconds.',
+  examples: ['keys revoke key_4fR9sT0aBc', 'keys revoke key_4fR9sT0aBc --env staging'],
+  action: ({ arguments: [id = ''], flags, io }) =>
+    withStore(flags, io, { mustExist: true }, async (store) => {
+      const key = await findKey(store, id, io);
+      await store.revokeApiKey(key.id, new Date());
+      io.stderr.write(
+        `Revoked ${key.id} (${printable(key.name)}); every process refuses it within 5 seconds.\n`,
+      );
+    }),
+});
 
-/** Creates, lists, revokes and rotates API keys, whether or not the service is running. */
-export async function keys(args: string[], io: Io): Promise<number> {
-  const { values: flags, positionals } = parseArguments({
-    args,
-    options: OPTIONS,
-    allowPositionals: true,
-  });
-  const [verb = '', id, ...rest] = positionals;
-  const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (perform === undefined || rest.length > 0) {
-    throw new UsageError(
-      `keys needs one of create, list, revoke ID, rotate ID; got "${positionals.join(' ')}".`,
-    );
-  }
-  const mustExist = perform !== create;
-  const { config, store } = await openStoreByFlags(flags, io.env, { mustExist });
+const rotate = defineCommand({
+  purpose: 'Create a key in place of another, which ends after an overlap',
+  arguments: [ID],
+  options: {
+    overlap: { ...DURATION, default: '24h', description: 'how long the old key stays valid' },
+    ...STORE_OPTIONS,
+  },
+  switches: JSON_SWITCH,
+  examples: ['keys rotate key_4fR9sT0aBc', 'keys rotate key_4fR9sT0aBc --overlap 1h --json'],
+  action: ({ arguments: [id = ''], options, switches, flags, io }) =>
+    withStore(flags, io, { mustExist: true }, async (store, { environment }) => {
+      const key = await findKey(store, id, io);
+      const now = new Date();
+      if (stateOfKey(key, now) !== 'active') {
+        throw new UsageError(
+          `${key.id} is ${stateOfKey(key, now)} and cannot be rotated; create a new key instead.`,
+        );
+      }
+      const endsAt = new Date(now.getTime() + options.overlap);
+      const { secret, record } = newApiKey({
+        secret: newSecret(environment, randomBytes),
+        name: key.name,
+        scopes: key.scopes,
+        expiresAt: key.expiresAt,
+        now,
+        randomBytes,
+      });
+      await store.rotateApiKey(key.id, endsAt, record);
+      io.stderr.write(
+        `Created ${record.id} in place of ${key.id}, which expires at ${endsAt.toISOString()}; the new key is shown only once:\n`,
+      );
+      io.stdout.write(`${switches.json ? keyJson(record, now, { key: secret }) : secret}\n`);
+    }),
+});
+
+export const keys: CommandGroup = {
+  purpose: 'Create, list, revoke and rotate API keys, whether or not the service runs',
+  commands: { create, list, revoke, rotate },
+};
+
+async function withStore(
+  flags: Flags,
+  io: Io,
+  options: { mustExist: boolean },
+  work: (store: Store, config: Config) => Promise<void>,
+): Promise<number> {
+  const { config, store } = await openStoreByFlags(flags, io.env, options);
   try {
-    return await perform({ id, flags, config, store, io });
+    await work(store, config);
+    return 0;
   } finally {
     await store.close();
   }
 }
 
-async function create({ flags, config, store, io }: KeysCall): Promise<number> {
-  const name = flags.name ?? '';
-  if (name === '' || name.length > KEY_NAME_LENGTH_MAX) {
-    throw new UsageError(`keys create needs --name with 1 to ${KEY_NAME_LENGTH_MAX} characters.`);
-  }
-  const now = new Date();
-  const { secret, record } = newApiKey({
-    secret: newSecret(config.environment, randomBytes),
-    name,
-    scopes: parseScopes(flags.scopes ?? SCOPES.join(',')),
-    expiresAt:
-      flags.expires === undefined ? undefined : addDuration(now, '--expires', flags.expires),
-    now,
-    randomBytes,
-  });
-  await store.createApiKey(record);
-  io.stderr.write(
-    `Created ${record.id} (${printable(name)}) for ${config.environment}; the key is shown only once:\n`,
-  );
-  io.stdout.write(`${secret}\n`);
-  return 0;
-}
-
-async function list({ store, io }: KeysCall): Promise<number> {
-  const now = new Date();
-  const rows = [
-    ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'],
-    ...(await store.listApiKeys()).map((key) => [
-      key.id,
-      printable(key.name),
-      stateOfKey(key, now),
-      key.scopes.join(','),
-      timeText(key.createdAt),
-      timeText(key.expiresAt),
-      timeText(key.lastUsedAt),
-    ]),
-  ];
-  io.stdout.write(renderTable(rows));
-  return 0;
-}
-
-async function revoke({ id, store, io }: KeysCall): Promise<number> {
-  const key = await findKey(store, id);
-  await store.revokeApiKey(key.id, new Date());
-  io.stderr.write(
-    `Revoked ${key.id} (${printable(key.name)}); every process refuses it within 5 seconds.\n`,
-  );
-  return 0;
-}
-
-async function rotate({ id, flags, config, store, io }: KeysCall): Promise<number> {
-  const key = await findKey(store, id);
-  const now = new Date();
-  if (stateOfKey(key, now) !== 'active') {
-    throw new UsageError(
-      `${key.id} is ${stateOfKey(key, now)} and cannot be rotated; create a new key instead.`,
-    );
-  }
-  const endsAt = addDuration(now, '--overlap', flags.overlap ?? DEFAULT_OVERLAP);
-  const { secret, record } = newApiKey({
-    secret: newSecret(config.environment, randomBytes),
-    name: key.name,
-    scopes: key.scopes,
-    expiresAt: key.expiresAt,
-    now,
-    randomBytes,
-  });
-  await store.rotateApiKey(key.id, endsAt, record);
-  io.stderr.write(
-    `Created ${record.id} in place of ${key.id}, which expires at ${endsAt.toISOString()}; the new key is shown only once:\n`,
-  );
-  io.stdout.write(`${secret}\n`);
-  return 0;
-}
-
-async function findKey(store: Store, id: string | undefined): Promise<ApiKey> {
+async function findKey(store: Store, id: string, { env }: Io): Promise<ApiKey> {
   const key = (await store.listApiKeys()).find((each) => each.id === id);
   if (key !== undefined) return key;
-  throw new UsageError(
-    id === undefined
-      ? 'the id of a key is missing; petstore keys list shows them.'
-      : `there is no key "${id}"; petstore keys list shows them.`,
-  );
+  throw new UsageError(`there is no key "${id}"; ${programName(env)} keys list shows them.`);
 }
 
-function parseScopes(text: string): Scope[] {
+function scopesOrUndefined(text: string): Scope[] | undefined {
   const wanted = text.split(',').map((scope) => scope.trim());
   const known = SCOPES.filter((scope) => wanted.includes(scope));
-  if (known.length > 0 && wanted.every((scope) => known.some((each) => each === scope)))
-    return known;
-  throw new UsageError(`--scopes is "${text}": it must be one or both of ${SCOPES.join(', ')}.`);
+  return wanted.every((scope) => known.some((each) => each === scope)) ? known : undefined;
 }
 
-/** Adds a duration such as 90d or 24h to a date. */
-function addDuration(from: Date, flag: string, text: string): Date {
+function durationMsOrUndefined(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const durationMs = Number(count) * (DURATION_MS[unit as keyof typeof DURATION_MS] ?? 0);
-  if (unit !== '' && durationMs <= DURATION_MAX_MS) return new Date(from.getTime() + durationMs);
-  throw new UsageError(
-    `${flag} is "${text}": it must be a duration such as 90d, 24h, 30m or 45s, at most 3650d.`,
-  );
+  const durationMs = Number(count) * (DURATION_MS[unit as keyof typeof DURATION_MS] ?? Number.NaN);
+  return durationMs <= DURATION_MAX_MS ? durationMs : undefined;
 }
 
 function timeText(date: Date | undefined): string {
   return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+function keyJson(key: ApiKey, now: Date, secret: { key?: string } = {}): string {
+  const { id, name, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
+  const times = { createdAt, expiresAt, lastUsedAt, revokedAt: key.revokedAt ?? null };
+  const state = stateOfKey(key, now);
+  return printable(JSON.stringify({ ...secret, id, name, state, scopes, ...times }));
 }

@@ -10,16 +10,8 @@ export type PetFormat = (typeof PET_FORMATS)[number];
 
 const COLUMNS = ['id', 'name', 'categoryId', 'status'] as const;
 
-/** The requested format, else the one of the file's extension, else NDJSON. */
-export function choosePetFormat(
-  requested: string | undefined,
-  file: string | undefined,
-): PetFormat {
-  if (requested === undefined)
-    return file?.toLowerCase().endsWith('.csv') === true ? 'csv' : 'ndjson';
-  const format = PET_FORMATS.find((each) => each === requested);
-  if (format !== undefined) return format;
-  throw new UsageError(`--format is "${requested}": it must be one of ${PET_FORMATS.join(', ')}.`);
+export function formatOfFile(file: string): PetFormat {
+  return file.toLowerCase().endsWith('.csv') ? 'csv' : 'ndjson';
 }
 
 /** The text before the first animal. */
@@ -67,14 +59,21 @@ export function parseCsvHeader(header: string): ReadPet {
     }
     const categoryText = fields[categoryAt] ?? '';
     const status = fields[statusAt ?? -1] ?? '';
-    return newPet(
-      {
-        name: fields[nameAt],
-        categoryId: parseInt64(categoryText) ?? categoryText,
-        // In CSV an empty field is the only way to omit a status.
-        ...(status === '' ? {} : { status }),
-      },
-      { refuseUnknown: false },
-    );
+    return newCsvPet({
+      name: fields[nameAt],
+      categoryId: parseInt64(categoryText) ?? categoryText,
+      // In CSV an empty field is the only way to omit a status.
+      ...(status === '' ? {} : { status }),
+    });
   };
+}
+
+function newCsvPet(fields: Record<string, unknown>): NewPet {
+  try {
+    return newPet(fields, { refuseUnknown: false });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // The rule is that of a request, whose numbers are JSON.
+    throw new Refusal(error.code, error.message.replaceAll(', written as a JSON number', ''));
+  }
 }

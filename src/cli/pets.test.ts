@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sqliteStorage, startTestService, type TestService } from '../../test/test-service.ts';
 import { UsageError } from '../config.ts';
-import { pets } from './pets.ts';
+import { COMMANDS } from './commands.ts';
+import { execute } from './execute.ts';
 
 let service: TestService;
 before(async () => {
@@ -18,20 +19,21 @@ interface Run {
 
 interface RunOptions {
   isTTY?: boolean;
+  columns?: number;
   env?: Record<string, string>;
 }
 
-async function run(args: string[], { isTTY = false, env = {} }: RunOptions = {}): Promise<Run> {
+async function run(
+  args: string[],
+  { isTTY = false, columns = 80, env = {} }: RunOptions = {},
+): Promise<Run> {
   const written = { stdout: '', stderr: '' };
   const io = {
-    env: { PETSTORE_API_KEY: service.key, ...env },
-    stdout: { isTTY, write: (text: string) => (written.stdout += text) },
+    env: { PETSTORE_API_KEY: service.key, PETSTORE_BASE_URL: service.baseUrl, ...env },
+    stdout: { isTTY, columns, write: (text: string) => (written.stdout += text) },
     stderr: { isTTY, write: (text: string) => (written.stderr += text) },
   };
-  const [verb, ...words] = args;
-  const isAddressed = verb === undefined || words.includes('--base-url');
-  const address = isAddressed ? [] : ['--base-url', service.baseUrl];
-  const code = await pets(verb === undefined ? [] : [verb, ...address, ...words], io);
+  const code = await execute(COMMANDS, ['pets', ...args], io);
   return { code, ...written };
 }
 
@@ -43,7 +45,7 @@ async function add(name: string, ...flags: string[]): Promise<bigint> {
 describe('petstore pets', () => {
   test('add, get and list show the same animal, with every digit as JSON', async () => {
     for (const category of ['9223372036854775807', '-9223372036854775808', '9007199254740993']) {
-      const words = ['--name', 'Rex', `--category-id=${category}`, '--status', 'pending', '--json'];
+      const words = ['--name', 'Rex', '--category-id', category, '--status', 'pending', '--json'];
       const added = await run(['add', ...words]);
       const id = /^\{"id":(\d+),/.exec(added.stdout)?.[1] ?? '';
       assert.equal(
@@ -74,25 +76,59 @@ describe('petstore pets', () => {
     assert.equal(all.stderr, '');
   });
 
-  test('a table lines up below one heading over all pages', async () => {
-    for (let index = 0; index < 5; index += 1) await add('Rex');
-    const { stdout } = await run(['list', '--limit', '2', '--all', '--status', 'available']);
-    const lines = stdout.trimEnd().split('\n');
-    assert.ok(lines.length > 5, stdout);
-    assert.match(lines[0] ?? '', /^ *ID {2}STATUS {5}CATEGORY {2}NAME$/);
-    for (const line of lines.slice(1)) assert.match(line, /^ *\d+ {2}available {2} {7}7 {2}Rex$/);
-    assert.equal(lines.filter((line) => line.includes('CATEGORY')).length, 1);
+  test('a table on a terminal has one heading, and later pages keep the columns of the first', async () => {
+    const own = await startTestService(sqliteStorage);
+    const env = { PETSTORE_API_KEY: own.key, PETSTORE_BASE_URL: own.baseUrl, NO_COLOR: '1' };
+    for (const category of ['7', '7', '7', '-9223372036854775808', '7']) {
+      await run(['add', '--name', 'Rex', '--category-id', category], { env });
+    }
+    const { stdout } = await run(['list', '--limit', '2', '--all'], { isTTY: true, env });
+    await own.close();
+    assert.equal(
+      stdout,
+      [
+        '    ID  STATUS     CATEGORY  NAME',
+        '     1  available         7  Rex',
+        '     2  available         7  Rex',
+        '     3  available         7  Rex',
+        '     4  available  -9223372036854775808  Rex',
+        '     5  available         7  Rex\n',
+      ].join('\n'),
+    );
+  });
+
+  test('a pipe gets tab-separated values without heading, colours or cuts', async () => {
+    const name = 'x'.repeat(255);
+    const id = await add(name);
+    const { stdout } = await run(['get', String(id)], { columns: 20 });
+    assert.equal(stdout, `${id}\tavailable\t7\t${name}\n`);
+  });
+
+  test('a long name is cut to the width of the terminal, in characters as wide as they are shown', async () => {
+    for (const [name, columns, shown] of [
+      ['x'.repeat(255), 60, `${'x'.repeat(30)}…`],
+      ['猫'.repeat(100), 60, `${'猫'.repeat(15)}…`],
+      ['🐈‍⬛'.repeat(40), 60, `${'🐈‍⬛'.repeat(15)}…`],
+      ['fits exactly: 31 characters here', 61, 'fits exactly: 31 characters here'],
+    ] as const) {
+      const id = await add(name);
+      const { stdout } = await run(['get', String(id)], {
+        isTTY: true,
+        columns,
+        env: { NO_COLOR: '1' },
+      });
+      const line = stdout.split('\n')[1] ?? '';
+      assert.equal(line, `${String(id).padStart(6)}  available         7  ${shown}`);
+    }
   });
 
   test('colours are for a terminal, and never with NO_COLOR', async () => {
     const id = String(await add('Rex'));
     const green = '\u001b[32mavailable\u001b[39m';
-    const onTerminal = await run(['get', id], { isTTY: true });
-    assert.ok(onTerminal.stdout.includes(green));
+    assert.ok((await run(['get', id], { isTTY: true })).stdout.includes(green));
     const withoutColour = await run(['get', id], { isTTY: true, env: { NO_COLOR: '1' } });
-    const inPipe = await run(['get', id]);
     assert.ok(!withoutColour.stdout.includes('\u001b'));
-    assert.equal(inPipe.stdout, withoutColour.stdout);
+    assert.ok(!(await run(['get', id])).stdout.includes('\u001b'));
     assert.ok(!(await run(['get', id, '--json'], { isTTY: true })).stdout.includes('\u001b'));
   });
 
@@ -108,6 +144,7 @@ describe('petstore pets', () => {
 
   test('an empty list is nothing on standard output', async () => {
     const empty = await startTestService(sqliteStorage);
+    // The flag takes precedence over PETSTORE_BASE_URL.
     const env = { PETSTORE_API_KEY: empty.key };
     const { code, stdout, stderr } = await run(['list', '--base-url', empty.baseUrl], { env });
     await empty.close();
@@ -117,11 +154,11 @@ describe('petstore pets', () => {
     );
   });
 
-  test('get says on standard error that it will end', async () => {
+  test('get says on standard error that it will end, and which command to use instead', async () => {
     const { stderr } = await run(['get', String(await add('Rex'))]);
     assert.match(
       stderr,
-      /^petstore-client: GET \/pets\/\{petId\} is deprecated .* 05 Dec 2030 .*\n$/,
+      /^petstore: GET \/pets\/\{petId\} is deprecated [^\n]* 05 Dec 2030 [^\n]* Use petstore pets list --status STATUS instead\.\n$/,
     );
   });
 
@@ -133,7 +170,7 @@ describe('petstore pets', () => {
     assert.match(stderr, /^petstore: .+ \(invalid_api_key, request [\w.-]+\)\n$/);
     assert.ok(!stderr.includes('pet_live_wrong'));
 
-    const missing = await run(['get', '--', '-5']);
+    const missing = await run(['get', '-5']);
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /\npetstore: .+ \(pet_not_found, request [\w.-]+\)\n$/);
     const nameless = await run(['add', '--name', '', '--category-id', '7']);
@@ -148,22 +185,14 @@ describe('petstore pets', () => {
     await gone.close();
     const { code, stderr } = await run(['list', '--base-url', gone.baseUrl]);
     assert.equal(code, 1);
-    assert.equal(stderr, `petstore: No answer came from ${gone.baseUrl}. (connection_lost)\n`);
-  });
-
-  test('--help is on standard output', async () => {
-    for (const args of [['--help'], ['-h'], ['list', '--help'], ['get', '-h']]) {
-      const { code, stdout, stderr } = await run(args);
-      assert.equal(code, 0);
-      assert.match(stdout, /^Usage\n {2}petstore pets list/);
-      assert.equal(stderr, '');
-    }
+    assert.equal(stderr, `petstore: No response from ${gone.baseUrl}. (connection_lost)\n`);
   });
 
   const misuses: [args: string[], message: RegExp][] = [
-    [[], /^pets needs one of list, add, get ID; got ""\.$/],
-    [['remove'], /^pets needs one of list, add, get ID; got "remove"\.$/],
-    [['toString'], /^pets needs one of list, add, get ID; got "toString"\.$/],
+    [[], /^pets needs a command: the commands are list, add, get; see petstore pets --help\.$/],
+    [['remove'], /^there is no command "remove": the commands are list, add, get; see/],
+    [['toString'], /^there is no command "toString": the commands are/],
+    [['lsit'], /^there is no command "lsit" \(did you mean list\?\): /],
     [['list', '--limit', '0'], /^--limit is "0": it must be an integer from 1 to 100\.$/],
     [['list', '--limit', '101'], /^--limit is "101": it must be/],
     [['list', '--limit', '5x'], /^--limit is "5x": it must be/],
@@ -171,14 +200,17 @@ describe('petstore pets', () => {
       ['list', '--status', 'gone'],
       /^--status is "gone": it must be one of available, pending, sold\.$/,
     ],
-    [['list', '--name', 'Rex'], /^pets list does not take "--name"; see petstore pets --help\.$/],
-    [['list', '5'], /^pets list does not take "5"; see/],
-    [['list', '--colour'], /^Unknown option '--colour'/],
+    [['list', '--name', 'Rex'], /^unknown option '--name'[^.]*; see petstore pets list --help\.$/],
+    [['list', '5'], /^too many arguments: expected 0 arguments but got 1; see/],
+    [['list', '--colour'], /^unknown option '--colour'; see/],
+    [['list', '--limt', '5'], /^unknown option '--limt' \(did you mean --limit\?\); see/],
     [
       ['list', '--base-url', 'pets.example'],
-      /^--base-url is "pets.example": it must be an http or https address/,
+      /^--base-url is "pets.example": it must be an http or https address that ends in \/v1\.$/,
     ],
-    [['add', '--name', 'Rex'], /^pets add needs --name N and --category-id I;/],
+    [['add', '--name', 'Rex'], /^--category-id is missing: it must be an integer from /],
+    [['add', '--category-id', '5'], /^--name is missing: it must be /],
+    [['add', '--name'], /^--name needs a value; see petstore pets add --help\.$/],
     [
       ['add', '--name', 'Rex', '--category-id', '1.5'],
       /^--category-id is "1.5": it must be an integer from -9223372036854775808 to 9223372036854775807\.$/,
@@ -187,10 +219,9 @@ describe('petstore pets', () => {
       ['add', '--name', 'Rex', '--category-id', '9223372036854775808'],
       /^--category-id is "9223372036854775808": it must be/,
     ],
-    [['add', '--name', 'Rex', '--category-id', '-5'], /^[^\n]+ use '--category-id=-XYZ'\.$/],
-    [['get'], /^pets get needs the ID of an animal\.$/],
+    [['get'], /^missing required argument 'ID'; see petstore pets get --help\.$/],
     [['get', 'Rex'], /^ID is "Rex": it must be an integer/],
-    [['get', '1', '2'], /^pets get does not take "2"; see/],
+    [['get', '1', '2'], /^too many arguments: expected 1 argument but got 2; see/],
   ];
   for (const [args, message] of misuses) {
     test(`"${args.join(' ')}" is refused in one line that says what would be right`, async () => {

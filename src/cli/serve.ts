@@ -1,25 +1,40 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../listeners.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
-import type { Io } from './command.ts';
-import { help } from './help.ts';
+import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { welcome } from './welcome.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
+/**
+ * Signals within this time count as one. Ctrl-C reaches every process of the terminal, and npm and the
+ * launcher of an older Node.js pass theirs on, so this process receives the same one twice.
+ */
+export const SAME_SIGNAL_MS = 1_000;
+
+export const serve = defineCommand({
+  purpose: 'Run the service',
+  options: SETTINGS,
+  notes: `The first start on an empty store creates an API key and prints it once. PETSTORE_BOOTSTRAP_KEY
+supplies that key instead. SIGTERM or Ctrl-C stops the service when its requests are done; a
+second one, after a second or more, stops it at once. With --workers, SIGHUP replaces the
+workers one by one.`,
+  examples: ['serve', 'serve --env staging --workers 2'],
+  action: runService,
+});
+
 /** Runs the service in this process, or in the configured number of workers. */
-export async function serve(args: string[], io: Io): Promise<number> {
-  if (args.includes('--help')) {
-    io.stdout.write(help());
-    return 0;
-  }
-  const config = loadConfig(args, io.env);
+async function runService({
+  flags,
+  io,
+}: Pick<Call<never, never>, 'flags' | 'io'>): Promise<number> {
+  const config = loadConfig(flags, io.env);
   const log = openLog(config.logLevel, io.stderr);
   logWarnings(log);
   const runtime: Runtime = {
@@ -60,7 +75,7 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
       ...runtime,
       beforeListening: async () => stop.throwIfAborted(),
     });
-    io.stderr.write(welcome(config, service));
+    io.stderr.write(welcome(config, service, io.env));
     log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
     await aborted(stop);
     log.info({ signal: stop.reason as unknown }, 'stopping');
@@ -97,7 +112,7 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
   try {
     const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
     if (baseUrl !== undefined) {
-      io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }));
+      io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }, io.env));
       log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
       await aborted(stop);
     }
@@ -115,11 +130,13 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
   return 0;
 }
 
-/** Aborted by the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Aborted by the first SIGTERM or SIGINT; a later one ends the process at once. */
 function stopSignal(endAtOnce: () => void): AbortSignal {
   const controller = new AbortController();
+  let firstMs = 0;
   const stop = (signal: NodeJS.Signals) => {
-    if (controller.signal.aborted) endAtOnce();
+    if (!controller.signal.aborted) firstMs = performance.now();
+    else if (performance.now() - firstMs >= SAME_SIGNAL_MS) endAtOnce();
     controller.abort(signal);
   };
   process.on('SIGTERM', stop);

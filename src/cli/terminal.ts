@@ -7,6 +7,7 @@ const COLUMN_GAP = '  ';
 const BAR_WIDTH = 24;
 const LINE_WIDTH_DEFAULT = 80;
 const REDRAW_INTERVAL_MS = 100;
+const CUT_WIDTH_MIN = 8;
 const CLEAR_LINE = '\r\u001b[K';
 
 type Cell = string | number;
@@ -17,26 +18,32 @@ interface Column {
 }
 
 /**
- * Returns a function that renders rows in aligned columns. A list can be rendered page by page: columns
- * keep the width of the pages before. Cells may be coloured.
+ * Returns a function that renders rows in aligned columns. A list can be rendered page by page: the first
+ * page decides the widths, and a wider cell of a later page moves only the rest of its own line. Cells may
+ * be coloured.
  */
 export function newTable(
   columns: readonly Column[] = [],
 ): (rows: readonly (readonly Cell[])[]) => string {
-  const widths = columns.map(({ widthMin = 0 }) => widthMin);
-
-  const pad = (cell: Cell, column: number, { length }: readonly Cell[]): string => {
-    const padding = ' '.repeat((widths[column] ?? 0) - visibleWidth(cell));
-    if (columns[column]?.alignRight === true) return `${padding}${cell}`;
-    return column === length - 1 ? String(cell) : `${cell}${padding}`;
-  };
+  let widths: number[] | undefined;
 
   return (rows) => {
-    for (const [column, cell] of rows.flatMap((row) => [...row.entries()])) {
-      widths[column] = Math.max(widths[column] ?? 0, visibleWidth(cell));
-    }
+    const fixed = (widths ??= columnWidths(rows, columns));
+    const pad = (cell: Cell, column: number, { length }: readonly Cell[]): string => {
+      const padding = ' '.repeat(Math.max(0, (fixed[column] ?? 0) - visibleWidth(cell)));
+      if (columns[column]?.alignRight === true) return `${padding}${cell}`;
+      return column === length - 1 ? String(cell) : `${cell}${padding}`;
+    };
     return rows.map((row) => `${row.map(pad).join(COLUMN_GAP)}\n`).join('');
   };
+}
+
+function columnWidths(rows: readonly (readonly Cell[])[], columns: readonly Column[]): number[] {
+  const widths = columns.map(({ widthMin = 0 }) => widthMin);
+  for (const [column, cell] of rows.flatMap((row) => [...row.entries()])) {
+    widths[column] = Math.max(widths[column] ?? 0, visibleWidth(cell));
+  }
+  return widths;
 }
 
 /** The rows in aligned columns, one line per row. */
@@ -44,8 +51,76 @@ export function renderTable(rows: readonly (readonly Cell[])[]): string {
   return newTable()(rows);
 }
 
+interface ListColumn extends Column {
+  title: string;
+  /** Cut so that a line fits on the terminal. At most one column is; its cells have no colours. */
+  isCut?: boolean;
+}
+
+/**
+ * Returns a function that prints rows, page by page: as a table below one heading on a terminal, and
+ * elsewhere as complete values separated by tabs.
+ */
+export function listPrinter(
+  { stdout, env }: Pick<Io, 'stdout' | 'env'>,
+  columns: readonly ListColumn[],
+): (rows: readonly (readonly string[])[]) => void {
+  if (stdout.isTTY !== true) {
+    return (rows) => stdout.write(rows.map((row) => `${row.join('\t')}\n`).join(''));
+  }
+  const render = newTable(columns);
+  const paint = newPaint({ stdout, env });
+  const cutAt = columns.findIndex(({ isCut }) => isCut === true);
+  let heading = [columns.map(({ title }) => paint('bold', title))];
+  let widths: readonly number[] | undefined;
+
+  const cutRow = (row: readonly string[], fixed: readonly number[]): string[] => {
+    const others = row.reduce(
+      (sum, cell, at) => (at === cutAt ? sum : sum + Math.max(fixed[at] ?? 0, visibleWidth(cell))),
+      (row.length - 1) * COLUMN_GAP.length,
+    );
+    const room = Math.max(CUT_WIDTH_MIN, (stdout.columns ?? LINE_WIDTH_DEFAULT) - others);
+    return row.map((cell, at) => (at === cutAt ? cutText(cell, room) : cell));
+  };
+
+  return (rows) => {
+    if (rows.length === 0) return;
+    const fixed = (widths ??= columnWidths([...heading, ...rows], columns));
+    stdout.write(render([...heading, ...rows.map((row) => cutRow(row, fixed))]));
+    heading = [];
+  };
+}
+
+let segmenter: Intl.Segmenter | undefined;
+/** Characters that take two columns on a terminal. */
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\uFE0F/u;
+
+/** What a reader sees as one character may be several code points. */
+function charactersOf(text: string): string[] {
+  segmenter ??= new Intl.Segmenter();
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+function characterWidth(character: string): number {
+  return WIDE.test(character) ? 2 : 1;
+}
+
 function visibleWidth(cell: Cell): number {
-  return stripVTControlCharacters(String(cell)).length;
+  const text = stripVTControlCharacters(String(cell));
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  return charactersOf(text).reduce((sum, each) => sum + characterWidth(each), 0);
+}
+
+function cutText(text: string, width: number): string {
+  if (visibleWidth(text) <= width) return text;
+  let [shown, used] = ['', 0];
+  for (const character of charactersOf(text)) {
+    used += characterWidth(character);
+    if (used >= width) break;
+    shown += character;
+  }
+  return `${shown}…`;
 }
 
 export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;

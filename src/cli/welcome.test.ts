@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { flagsOf } from '../../test/test-service.ts';
 import { loadConfig, type Variables } from '../config.ts';
 import { welcome } from './welcome.ts';
 
 function hint(args: string[], variables: Variables = {}): string | undefined {
   const service = { baseUrl: 'http://a/v1', adminUrl: undefined, firstKey: undefined };
-  return /make one: (.*)$/m.exec(welcome(loadConfig(args, variables), service))?.[1];
+  return /make one: (.*)$/m.exec(
+    welcome(loadConfig(flagsOf(args), variables), service, variables),
+  )?.[1];
 }
 
 test('the command for a lost key has the settings that differ from the defaults, and no others', () => {
-  const plain = 'npx petstore keys create --name NAME';
+  const plain = 'petstore keys create --name NAME';
   assert.equal(hint(['--port', '0']), plain);
   assert.equal(hint(['--env', 'production', '--data', 'data/']), plain);
   assert.equal(hint([], { PETSTORE_ENV: 'staging' }), `${plain} --env staging`);
@@ -25,7 +28,7 @@ test('the command for a lost key never shows the address of a database, which ma
   ]) {
     assert.equal(
       words,
-      'npx petstore keys create --name NAME --env staging, with the DATABASE_URL of this service',
+      'petstore keys create --name NAME --env staging, with the DATABASE_URL of this service',
     );
   }
 });

@@ -1,11 +1,13 @@
 import { dirname, resolve } from 'node:path';
-import { SETTINGS, type Config } from '../config.ts';
+import { SETTINGS, type Config, type Variables } from '../config.ts';
 import { storeFile, type Service } from '../service.ts';
+import { programName, shellQuoted } from './program-name.ts';
 
 /** The text after a start: the addresses, the first key, and a command to try it with. */
 export function welcome(
   config: Config,
   { baseUrl, adminUrl, firstKey }: Pick<Service, 'baseUrl' | 'adminUrl' | 'firstKey'>,
+  variables: Variables,
 ): string {
   const site = baseUrl.replace(/\/v1$/, '');
   const places = [
@@ -21,7 +23,7 @@ export function welcome(
     ...places.map(([name, place]) => `  ${name?.padEnd(8)} ${place}`),
     '',
     ...(firstKey === undefined || config.bootstrapKey !== undefined
-      ? [`  Use a key you have, or make one: ${commandForKey(config)}`]
+      ? [`  Use a key you have, or make one: ${commandForKey(config, variables)}`]
       : [
           '  Your first API key, shown this once:',
           '',
@@ -42,9 +44,12 @@ function noMetrics({ adminPort }: Config): string {
   return `off: port ${adminPort} is already in use; --admin-port (${variable}) names another`;
 }
 
-/** The command that creates a key for this service, from any folder and shell. */
-function commandForKey({ environment, dataFolder, databaseUrl }: Config): string {
-  const command = ['npx petstore keys create --name NAME'];
+/** The command that creates a key for this service. */
+function commandForKey(
+  { environment, dataFolder, databaseUrl }: Config,
+  variables: Variables,
+): string {
+  const command = [`${programName(variables)} keys create --name NAME`];
   if (environment !== 'production') command.push(`--env ${environment}`);
   // The address of a database may hold a password, so it is not printed.
   if (databaseUrl !== undefined) {
@@ -53,8 +58,4 @@ function commandForKey({ environment, dataFolder, databaseUrl }: Config): string
   const data = dirname(resolve(dataFolder));
   if (data !== resolve('data')) command.push(`--data ${shellQuoted(data)}`);
   return command.join(' ');
-}
-
-function shellQuoted(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

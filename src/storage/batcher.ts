@@ -1,15 +1,28 @@
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
 const ATTEMPTS_MAX = 5;
+/** A timer that is later than this shows that this process was slow, and not what it waits for. */
+const LATE_MS = 50;
+
+/** The time by which something must be settled, on the clock of `performance.now()`. */
+export type Deadline = number;
+
+export function deadlineIn(milliseconds: number): Deadline {
+  return performance.now() + milliseconds;
+}
+
+/** 0 once the deadline has passed. */
+export function timeLeftMs(deadline: Deadline): number {
+  return Math.max(0, deadline - performance.now());
+}
 
 /** One accepted item, and the promise that its caller waits for. */
 export interface Pending<Item, Result> {
   item: Item;
-  /** When it must be settled, on the clock of `performance.now()`. */
-  deadline: number;
+  deadline: Deadline;
   resolve: (result: Result) => void;
   reject: (reason: Refusal) => void;
 }
@@ -28,7 +41,7 @@ export interface BatcherOptions<Item, Result> {
    * Sends one batch, resolves the items that succeeded, and returns the items that must be sent again. It
    * settles before the deadline, and throws if the batch failed as a whole.
    */
-  send: (batch: Pending<Item, Result>[], deadline: number) => Promise<Pending<Item, Result>[]>;
+  send: (batch: Pending<Item, Result>[], deadline: Deadline) => Promise<Pending<Item, Result>[]>;
   /** Whether one item of the batch caused the error, and nothing of the batch was kept. */
   isItemError: (error: unknown) => boolean;
   /** Whether the item may be sent again after its batch failed with this error. */
@@ -64,7 +77,7 @@ export class Batcher<Item, Result> {
       return Promise.reject(new Refusal('overloaded', message));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, deadline: performance.now() + timeoutMs, resolve, reject });
+      this.#waiting.push({ item, deadline: deadlineIn(timeoutMs), resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -82,7 +95,7 @@ export class Batcher<Item, Result> {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       // At least until the end of this turn of the event loop: the items of one turn share a batch.
-      await (this.#delayMs < 1 ? setImmediate() : setTimeout(this.#delayMs));
+      await (this.#delayMs < 1 ? turn() : sleep(this.#delayMs));
       const batch = this.#waiting.splice(0, this.#options.batchMax);
       const sentAtMs = performance.now();
       await this.#settle(batch);
@@ -142,4 +155,32 @@ export class Batcher<Item, Result> {
  */
 function batchDelay(lastItems: number, lastTookMs: number): number {
   return lastItems > 1 ? Math.min(lastTookMs / 2, DELAY_MS_MAX) : 0;
+}
+
+/**
+ * Calls `onPassed` once the deadline has passed without a response. Returns a function that cancels the call.
+ *
+ * After a process was stopped or starved, its timers run before it reads the responses that have arrived
+ * meanwhile. So the call comes one turn of the event loop after the timer. A stall is not counted as time to
+ * respond, but at most doubles it.
+ */
+export function atDeadline(deadline: Deadline, onPassed: () => void): () => void {
+  let extensionMs = timeLeftMs(deadline);
+  let dueMs = deadline;
+  let immediate: NodeJS.Immediate | undefined;
+  const check = () => {
+    const lateMs = Math.min(performance.now() - dueMs, extensionMs);
+    if (lateMs < LATE_MS) {
+      immediate = setImmediate(onPassed);
+      return;
+    }
+    extensionMs -= lateMs;
+    dueMs = performance.now() + lateMs;
+    timer = setTimeout(check, lateMs);
+  };
+  let timer = setTimeout(check, extensionMs);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(immediate);
+  };
 }

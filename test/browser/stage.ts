@@ -12,10 +12,12 @@ import {
   type Page,
 } from 'playwright-core';
 import { PetStore, type NewPet } from '../../sdk/src/index.ts';
-import { keys } from '../../src/cli/keys.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { execute } from '../../src/cli/execute.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { startService, type Service } from '../../src/service.ts';
+import { flagsOf } from '../test-service.ts';
 import { findChromium } from './chromium.ts';
 
 export const ARTIFACTS = new URL('../../artifacts/', import.meta.url).pathname;
@@ -78,7 +80,7 @@ export class Stage {
   async start(): Promise<void> {
     const port = this.site === '' ? '0' : new URL(this.site).port;
     const fixed = ['--port', port, '--admin-port', 'off', '--data', this.data, '--log', 'silent'];
-    const config = loadConfig([...fixed, ...this.#flags], {});
+    const config = loadConfig(flagsOf([...fixed, ...this.#flags]), {});
     this.#service = await startService(config, {
       clock: { now: () => new Date(), elapsedMs: () => performance.now() },
       randomBytes,
@@ -105,8 +107,8 @@ export class Stage {
     let secret = '';
     const stdout = { write: (text: string) => (secret += text) };
     const stderr = { write: () => true };
-    const args = ['create', '--name', 'test', '--scopes', scopes, '--data', this.data];
-    await keys(args, { env: {}, stdout, stderr });
+    const args = ['keys', 'create', '--name', 'test', '--scopes', scopes, '--data', this.data];
+    await execute(COMMANDS, args, { env: {}, stdout, stderr });
     return secret.trim();
   }
 

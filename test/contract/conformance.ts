@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { check } from '../../src/cli/check.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { execute } from '../../src/cli/execute.ts';
 import { startTestService, type TestStorage } from '../test-service.ts';
 
 export function conformanceContract(storage: TestStorage): void {
@@ -13,7 +14,8 @@ export function conformanceContract(storage: TestStorage): void {
       stdout: { write: (text: string) => (stdout += text) },
       stderr: { write: () => undefined },
     };
-    const code = await check([service.baseUrl, '--key', service.key, '--write'], io);
+    const args = ['check', service.baseUrl, '--key', service.key, '--write'];
+    const code = await execute(COMMANDS, args, io);
     assert.equal(code, 0, stdout);
     assert.match(stdout, /^74 kept, 0 broken, 8 not checkable$/m);
   });

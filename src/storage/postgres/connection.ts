@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError, types } from 'pg';
+import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../batcher.ts';
 import type { Address, Host } from './address.ts';
 import {
   ConnectionGone,
   NoResponse,
   NotSent,
+  OVERDUE,
   readOnlyHost,
   stateOf,
   UnusableHost,
@@ -19,18 +21,6 @@ const CLOSE_TIMEOUT_MS = 1_000;
 const NOTIFICATION_TIMEOUT_MS = 3_000;
 const WARNING = '01000';
 const READ_ONLY = '25006';
-
-/** The time by which something must be settled, on the clock of `performance.now()`. */
-export type Deadline = number;
-
-export function deadlineIn(milliseconds: number): Deadline {
-  return performance.now() + milliseconds;
-}
-
-/** 0 once the deadline has passed. */
-export function timeLeftMs(deadline: Deadline): number {
-  return Math.max(0, deadline - performance.now());
-}
 
 /** A statement that each connection prepares once, under its name. Without a name it is not prepared. */
 export interface Statement {
@@ -141,19 +131,24 @@ class ClientConnection {
   /** Resolves to the rows of the (last) statement. Past the deadline the connection is destroyed. */
   async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
     if (!this.#isUsable) throw new ConnectionGone();
-    const timeoutMs = timeLeftMs(deadline);
-    if (timeoutMs === 0) throw new NotSent('its time was over before it was sent');
+    if (timeLeftMs(deadline) === 0) throw new NotSent('its time was over before it was sent');
     this.#isDoubtful = false;
-    // The driver has a time limit per query, and several results for several statements; its types have neither.
-    const query = { name, text, values, rowMode: 'array' as const, query_timeout: timeoutMs };
+    let isOverdue = false;
+    const cancel = atDeadline(deadline, () => {
+      isOverdue = true;
+      this.destroy();
+    });
     try {
-      const result = await this.client.query<Row>(query);
+      const result = await this.client.query<Row>({ name, text, values, rowMode: 'array' });
       if (this.#isDoubtful) throw new NoResponse('it may not have reached the standby');
+      // Several statements have several results, which the types of the driver do not say.
       return (Array.isArray(result) ? (result as (typeof result)[]).at(-1) : result)?.rows ?? [];
     } catch (error) {
       if (error instanceof DatabaseError || error instanceof NoResponse) throw error;
       this.destroy();
-      throw new NoResponse((error as Error).message, { cause: error });
+      throw new NoResponse(isOverdue ? OVERDUE : (error as Error).message, { cause: error });
+    } finally {
+      cancel();
     }
   }
 

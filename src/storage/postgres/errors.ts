@@ -131,7 +131,9 @@ export class NoHost extends NotSent {
 const TOO_MANY_CONNECTIONS = '53300';
 /** PgBouncer reports these with the SQLSTATE of a protocol violation. */
 const NO_FREE_CONNECTION = /no more connections allowed|query_wait_timeout/;
-const TIMED_OUT = /timeout expired|Query read timeout|ETIMEDOUT/;
+/** The message of a query without a response in time. */
+export const OVERDUE = 'no response in time';
+const TIMED_OUT = new RegExp(`timeout expired|${OVERDUE}|ETIMEDOUT`);
 
 /** What is wrong with one host and what would be right, without the password. */
 function reasonOf(error: unknown, { host, port }: Host, { user, database }: Address): string {

@@ -1,11 +1,5 @@
-import {
-  deadlineIn,
-  timeLeftMs,
-  type Connection,
-  type Deadline,
-  type Row,
-  type Statement,
-} from './connection.ts';
+import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../batcher.ts';
+import { type Connection, type Row, type Statement } from './connection.ts';
 import { faultOf, NotSent, type Fault } from './errors.ts';
 
 /** After a refused connection, while others work, the next attempt waits this long. */
@@ -14,7 +8,7 @@ const REOPEN_DELAY_MS = 1_000;
 interface WaitingCaller {
   resolve: (connection: Connection) => void;
   reject: (reason: Error) => void;
-  timer: NodeJS.Timeout;
+  cancel: () => void;
 }
 
 /**
@@ -86,11 +80,11 @@ export class Pool {
       this.#all.delete(idle);
     }
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const cancel = atDeadline(deadline, () => {
         this.#waiting.delete(caller);
         reject(new NotSent('no connection in time'));
-      }, timeLeftMs(deadline));
-      const caller = { resolve, reject, timer };
+      });
+      const caller = { resolve, reject, cancel };
       this.#waiting.add(caller);
       this.#openMore();
     });
@@ -109,7 +103,7 @@ export class Pool {
       return;
     }
     this.#waiting.delete(next);
-    clearTimeout(next.timer);
+    next.cancel();
     next.resolve(connection);
   }
 
@@ -154,8 +148,8 @@ export class Pool {
   }
 
   #rejectWaiting(reason: Error): void {
-    for (const { reject, timer } of this.#waiting) {
-      clearTimeout(timer);
+    for (const { reject, cancel } of this.#waiting) {
+      cancel();
       reject(reason);
     }
     this.#waiting.clear();

@@ -21,7 +21,8 @@ import {
   type PetRow,
 } from '../schema.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn, inTransaction, type Row, type Statement } from './connection.ts';
+import { deadlineIn } from '../batcher.ts';
+import { inTransaction, type Row, type Statement } from './connection.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';

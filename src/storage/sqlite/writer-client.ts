@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../installation.ts';
-import { Batcher, type Pending } from '../batcher.ts';
+import { atDeadline, Batcher, deadlineIn, type Pending } from '../batcher.ts';
 import type { FileIdentity } from './connection.ts';
 import { isCorrupt, unavailable } from './errors.ts';
 import type { Writes } from './statements.ts';
@@ -121,14 +121,14 @@ export class WriterClient {
     this.#thread ??= this.#startThread();
     this.#reply = Promise.withResolvers();
     this.#thread.postMessage(batch.map(({ item }) => item));
-    const timeoutMs = this.#isThreadOpen ? deadline - performance.now() : START_TIMEOUT_MS;
-    const timer = setTimeout(() => this.#setStuck(), timeoutMs);
+    const due = this.#isThreadOpen ? deadline : deadlineIn(START_TIMEOUT_MS);
+    const cancel = atDeadline(due, () => this.#setStuck());
     try {
       const results = await this.#reply.promise;
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]);
       return [];
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 

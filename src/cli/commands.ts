@@ -1,0 +1,18 @@
+import type { Registry } from './command.ts';
+
+/**
+ * Every command. To add one, write its definition in a file of its own and add its line here: the help, the
+ * completion and the tests of both follow.
+ */
+export const COMMANDS: Registry = {
+  serve: async () => (await import('./serve.ts')).serve,
+  health: async () => (await import('./health.ts')).health,
+  keys: async () => (await import('./keys.ts')).keys,
+  pets: async () => (await import('./pets.ts')).pets,
+  import: async () => (await import('./import.ts')).importPets,
+  export: async () => (await import('./export.ts')).exportPets,
+  catalogue: async () => (await import('./catalogue.ts')).catalogue,
+  copy: async () => (await import('./copy.ts')).copy,
+  check: async () => (await import('./check.ts')).check,
+  completion: async () => (await import('./completion.ts')).newCompletion(COMMANDS),
+};
