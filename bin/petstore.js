@@ -1,29 +1,42 @@
 #!/usr/bin/env node
 // The `petstore` command. It runs on the current Node.js if that is new enough, and otherwise on the one that
-// scripts/setup.js installed. It is plain JavaScript, because an old Node.js must be able to run it.
+// npm installed with it. It is plain JavaScript, because Node.js 20 must be able to run it.
 
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const thisFile = fileURLToPath(import.meta.url);
-const root = dirname(dirname(thisFile));
-const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const nodeMin = engines.node.replace('>=', '');
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+// In a clone. The npm package has the same folders below build/, as JavaScript.
+const isClone = existsSync(join(root, 'src', 'main.ts'));
+const NODE_MIN = '26';
 const SQLITE_MIN = '3.51.3';
 // As in `npm start`. Without it the young generation of the heap grows under load, from 14 to 28 MiB.
 const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** The exit code of the system's loader when a shared library is missing; no command exits with it. */
 const LOADER_FAILED = 127;
 
-const installed = ['node', 'node.exe']
-  .map((name) => join(root, 'node_modules', '.bin', name))
-  .find((path) => existsSync(path));
+const installed = findInstalledNode();
 
-if (isAtLeast(process.versions.node, nodeMin)) await runHere();
+if (isAtLeast(process.versions.node, NODE_MIN)) await runHere();
 else if (installed !== undefined) await runOn(installed);
-else refuse('Node.js', process.versions.node, nodeMin);
+else refuse('Node.js', process.versions.node, NODE_MIN);
+
+/** Each platform has its own package, of which npm installs the one that fits. */
+function findInstalledNode() {
+  const require = module.createRequire(import.meta.url);
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const name of Object.keys(optionalDependencies)) {
+    try {
+      const manifest = require.resolve(`${name}/package.json`);
+      return join(dirname(manifest), require(manifest).bin.node);
+    } catch {
+      // This package is for another platform.
+    }
+  }
+  return undefined;
+}
 
 async function runHere() {
   const { sqlite = '0' } = process.versions;
@@ -34,7 +47,7 @@ async function runHere() {
   // Compiled code is kept for the next start. The folder must be one that other users cannot write to, unlike
   // the system's temporary folder: they could place code there that this process would run.
   module.enableCompileCache(join(root, 'node_modules', '.cache', 'petstore'));
-  await import('../src/main.ts');
+  await import(isClone ? '../src/main.ts' : '../build/src/main.js');
 }
 
 async function runOn(node) {
@@ -63,14 +76,17 @@ function endAs(signal) {
 
 function reportBrokenNode() {
   process.stderr.write(
-    `petstore: the installed Node.js does not run; \`node scripts/setup.js\` in ${root} says what it needs.\n`,
+    `petstore: the installed Node.js (${installed}) does not run: it needs glibc and libatomic (the package libatomic1 on Debian and Ubuntu, libatomic on Fedora).\n`,
   );
   process.exitCode = 1;
 }
 
 function refuse(name, version, minimum) {
+  const remedy = isClone
+    ? `\`npm start\` in ${root} installs and uses its own.`
+    : 'Install the package again without --omit=optional, or with a newer Node.js.';
   process.stderr.write(
-    `petstore: ${name} ${version} is too old; ${minimum} or later is needed. \`npm start\` in ${root} installs and uses its own.\n`,
+    `petstore: ${name} ${version} is too old; ${minimum} or later is needed. ${remedy}\n`,
   );
   process.exitCode = 2;
 }

@@ -17,9 +17,8 @@ const lockFile = join(root, 'package-lock.json');
 /** npm's record of the packages that it has installed. */
 const installedLockFile = join(modules, '.package-lock.json');
 const wanted = process.argv[2] === 'development' ? 'development' : 'runtime';
-
-const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const nodeMajorMin = Number.parseInt(engines.node.replace('>=', ''), 10);
+/** As in bin/petstore.js. */
+const NODE_MAJOR_MIN = 26;
 
 const lock = createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 const [stampedLock, stampedExtent] = existsSync(stampFile)
@@ -85,7 +84,7 @@ function tryInstalledNode() {
   if (status === 0) return;
   renameSync(node, aside);
   // The Node.js of the machine is new enough.
-  if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) return;
+  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return;
   const reason = error ? error.message : stderr.trim().split('\n')[0];
   fail(`The installed Node.js does not run (${reason})${remedyFor(reason, error)}`);
 }
@@ -96,7 +95,7 @@ function remedyFor(reason, error) {
   }
   // The file exists, but the loader that it names does not.
   if (error && error.code === 'ENOENT') {
-    return `: it needs glibc, and Alpine Linux has musl, which is not supported; use another Linux, or install Node.js ${nodeMajorMin} or later with apk, and run this again.`;
+    return `: it needs glibc, and Alpine Linux has musl, which is not supported; use another Linux, or install Node.js ${NODE_MAJOR_MIN} or later with apk, and run this again.`;
   }
   return '.';
 }

@@ -7,7 +7,7 @@ import { openServer, type HttpServer, type ServerParts } from './http/server.ts'
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 
-export const LOOPBACK = '127.0.0.1';
+const LOOPBACK = '127.0.0.1';
 const ADMIN_GRACE_MS = 500;
 /** Another Host shows DNS rebinding: a web page bound its own name to 127.0.0.1 to read the admin pages. */
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d*)?$/i;
@@ -67,6 +67,13 @@ export function healthPages(isReady: () => Promise<boolean>): [path: string, pag
     ['/livez', () => ok],
     ['/readyz', async () => ((await isReady()) ? ok : notReady)],
   ];
+}
+
+/** The address of the service that has these settings, for a client on the same machine. */
+export function localUrl(host: string, port: number): string {
+  // Listening on every address does not tell which one a client should use.
+  const reachable = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;

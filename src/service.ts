@@ -16,7 +16,7 @@ import { createRateLimit } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
-import { healthPages, listen, LOOPBACK, openAdmin } from './listeners.ts';
+import { healthPages, listen, localUrl, openAdmin } from './listeners.ts';
 import { Metrics } from './ops/metrics.ts';
 
 /** What the service needs from its process. Tests pass their own. */
@@ -173,10 +173,7 @@ export async function makeFirstKey(config: Config, runtime: Runtime): Promise<st
 }
 
 function baseUrlOf({ baseUrl, host }: Config, port: number): string {
-  if (baseUrl !== undefined) return baseUrl;
-  // A service that listens on every address does not know which one its clients use.
-  const reachable = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/v1`;
+  return baseUrl ?? `${localUrl(host, port)}/v1`;
 }
 
 function isReachable(store: Store): Promise<boolean> {

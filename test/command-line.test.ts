@@ -45,7 +45,7 @@ test('the help is on standard output: without arguments, with --help, and as a c
 });
 
 const refused: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
-  ['an unknown command', ['fly'], {}, /"fly": the commands are serve, keys/],
+  ['an unknown command', ['fly'], {}, /"fly": the commands are serve, health, keys/],
   ['a command with a typing error', ['srve'], {}, /"srve" \(did you mean serve\?\)/],
   [
     'an option before the command',

@@ -37,10 +37,11 @@ function newProject(t: TestContext, installed: Path[]) {
   const root = temporaryFolder(t);
   const inRoot = (path: string) => join(root, path);
   for (const folder of ['scripts', 'path', 'bin']) mkdirSync(inRoot(folder));
-  for (const file of ['scripts/setup.js', 'bin/petstore.js']) {
+  for (const file of ['scripts/setup.js', 'bin/petstore.js', 'bin/petstore.cjs']) {
     cpSync(fileURLToPath(new URL(`../${file}`, import.meta.url)), inRoot(file));
   }
-  writeFileSync(inRoot('package.json'), '{"type":"module","engines":{"node":">=26"}}');
+  const manifest = { type: 'module', optionalDependencies: { 'node-here': '1.0.0' } };
+  writeFileSync(inRoot('package.json'), JSON.stringify(manifest));
   writeFileSync(inRoot('package-lock.json'), JSON.stringify({ packages: PACKAGES }));
   const executable = (path: string, content: string) => {
     writeFileSync(inRoot(path), content);
@@ -58,7 +59,11 @@ function newProject(t: TestContext, installed: Path[]) {
   }
   return {
     inRoot,
-    putNode: (content: string) => executable('node_modules/.bin/node', content),
+    putNode: (content: string) => {
+      executable('node_modules/.bin/node', content);
+      executable('node_modules/node-here/node', content);
+      writeFileSync(inRoot('node_modules/node-here/package.json'), '{"bin":{"node":"node"}}');
+    },
     npmCalls: () =>
       existsSync(inRoot('npm-calls'))
         ? readFileSync(inRoot('npm-calls'), 'utf8').trim().split('\n')
@@ -146,7 +151,7 @@ describe('Setup', options, () => {
       assert.equal(status, 1);
       assert.match(
         stderr,
-        /^petstore: the installed Node\.js does not run[^\n]*scripts\/setup\.js/m,
+        /^petstore: the installed Node\.js \(\S+\) does not run: it needs glibc and libatomic \(.*libatomic1 on Debian/m,
       );
       assert.doesNotMatch(stderr, /^\s+at /m);
     });
@@ -157,6 +162,16 @@ describe('Setup', options, () => {
     const { status, stderr } = project.run('bin/petstore.js', ['--version'], '25.9.0');
     assert.match(stderr, /^petstore: Node\.js 25\.9\.0 .*\b26 or later[^\n]*\n$/);
     assert.equal(status, 2);
+  });
+
+  test('Node.js below 20 is refused in one line by the command of the npm package', (t) => {
+    const project = newProject(t, []);
+    const { status, stderr } = project.run('bin/petstore.cjs', ['--version'], '18.20.8');
+    assert.equal(stderr, 'petstore: Node.js 18.20.8 is too old; 20 or later is needed.\n');
+    assert.equal(status, 2);
+    // An older one than any that can be tried here must be able to read the file.
+    const code = read('bin/petstore.cjs').replaceAll(/^\s*\/\/.*$/gm, '');
+    assert.doesNotMatch(code, /=>|`|\b(?:const|let|class|async)\b|\?[.?]|,\s*\)/);
   });
 
   test('SQLite below 3.51.3 is refused in one line that names both versions', () => {
@@ -176,11 +191,13 @@ describe('Setup', options, () => {
     }
   });
 
-  test('npm start, the petstore command and the systemd unit pass the same flags to Node.js', () => {
+  test('npm start, the petstore command, the single file and the image pass the same flags to Node.js', () => {
     const [, flags = ''] = /"start": "node (.*) bin\/petstore\.js/.exec(read('package.json')) ?? [];
     assert.match(flags, /^--max-semi-space-size=\d+$/);
     assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
-    assert.match(read('docs/operations.md'), new RegExp(`^ExecStart=\\S+ ${flags} `, 'm'));
+    assert.ok(read('scripts/single-file.ts').includes(`NODE_FLAGS = ['${flags}']`));
+    assert.ok(read('Containerfile').includes(`NODE_OPTIONS="${flags}"`));
+    assert.ok(read('docs/operations.md').includes(`\`node ${flags} bin/petstore.js serve\``));
   });
 
   test("if the installed Node.js does not run, the machine's own is used if it is new enough", (t) => {

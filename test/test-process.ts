@@ -17,14 +17,18 @@ export interface Finished {
 }
 
 export interface RunOptions {
+  /** The program and its first arguments; by default the command of this repository. */
+  command?: readonly [program: string, ...args: string[]];
   env?: Record<string, string>;
   cwd?: string;
   /** An open file for standard output. `Finished` then has none. */
   stdout?: number;
 }
 
-function start(args: readonly string[], { env = {}, cwd, stdout }: RunOptions): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...args], {
+function start(args: readonly string[], options: RunOptions): ChildProcess {
+  const { command = [process.execPath, MAIN], env = {}, cwd, stdout } = options;
+  const [program, ...first] = command;
+  return spawn(program, [...first, ...args], {
     cwd,
     // The process under test must not inherit settings of this one.
     env: { PATH: process.env['PATH'] ?? '', ...env },

@@ -45,7 +45,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/storage\/sqlite\//,
-    /^src\/(domain|storage\/sqlite)\/|^src\/storage\/[\w-]+\.ts$|^node:/,
+    /^src\/(domain|storage\/sqlite)\/|^src\/(storage\/[\w-]+|installation)\.ts$|^node:/,
     'Move code that both stores need to src/storage/: the SQLite store may import only the domain and Node.js.',
   ],
   [
@@ -55,7 +55,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/storage\//,
-    /^src\/(domain|storage)\/|^node:/,
+    /^src\/(domain|storage)\/|^src\/installation\.ts$|^node:/,
     'Pass the value in as a parameter: src/storage/ may import only the domain and Node.js.',
   ],
   [
@@ -80,7 +80,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/console\//,
-    /^src\/(console|http)\/|^node:/,
+    /^src\/(console|http)\/|^src\/installation\.ts$|^node:/,
     'Pass the value in as a parameter: src/console/ may import only http and Node.js.',
   ],
   [
@@ -148,6 +148,16 @@ test('only config.ts reads process.env', () => {
     ['src/config.ts'],
     'Take the value from the configuration: only src/config.ts may read process.env.',
   );
+});
+
+test('only installation.ts reads files of the program, because a single file has them as assets', () => {
+  for (const file of sources.filter((each) => each.startsWith('src/') && !isTest(each))) {
+    assert.doesNotMatch(
+      read(file),
+      /import\.meta\.(?!url\b|resolve\b)|\breadFile(?:Sync)?\(new URL\(/,
+      `${file}: pass new URL(…, import.meta.url) to a function of src/installation.ts instead.`,
+    );
+  }
 });
 
 test('time and random numbers are passed in: only service.ts and cli/ read them', () => {

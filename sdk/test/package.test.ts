@@ -46,12 +46,13 @@ describe('The packed package', () => {
     app = join(folder, 'app');
     await cp(SDK, join(folder, 'sdk'), { recursive: true });
     await cp(join(REPOSITORY, 'tsconfig.json'), join(folder, 'tsconfig.json'));
+    await cp(join(REPOSITORY, 'scripts'), join(folder, 'scripts'), { recursive: true });
     await symlink(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'), 'junction');
     await npm(join(folder, 'sdk'), 'pack', '--pack-destination', folder);
 
     await mkdir(app);
     await writeFile(join(app, 'package.json'), '{ "type": "module", "private": true }');
-    await npm(app, 'install', '--offline', join(folder, 'petstore-client-1.0.0.tgz'));
+    await npm(app, 'install', '--offline', join(folder, 'petstore-client-1.1.0.tgz'));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -64,10 +65,27 @@ describe('The packed package', () => {
       'dist',
       'package.json',
     ]);
-    assert.deepEqual(
-      (await readdir(join(installed, 'dist'))).toSorted(),
-      modules.flatMap((name) => [`${name}.d.ts`, `${name}.js`]),
-    );
+    const files = modules.flatMap((name) => [`${name}.d.ts`, `${name}.js`, `${name}.js.map`]);
+    const held = async (form: string) => (await readdir(join(installed, 'dist', form))).toSorted();
+    assert.deepEqual(await held('esm'), files);
+    assert.deepEqual(await held('cjs'), [...files, 'package.json'].toSorted());
+  });
+
+  test('gives the same names to import and to require(), in JavaScript and in types', async () => {
+    const use = 'const pet: Pet = { id: 1n, name: "Rex", categoryId: 7n, status: "available" };\n';
+    const names = 'console.log(Object.keys(client).toSorted().join(), pet.id);\n';
+    const scripts = {
+      'import.mts': `import * as client from 'petstore-client';\nimport type { Pet } from 'petstore-client';\n`,
+      'require.cts': `import client = require('petstore-client');\ntype Pet = client.Pet;\n`,
+    };
+    for (const [file, head] of Object.entries(scripts)) {
+      await writeFile(join(app, file), head + use + names);
+    }
+    await compile(app);
+    for (const file of ['import.mjs', 'require.cjs']) {
+      const { stdout } = await run(process.execPath, [file], { cwd: app });
+      assert.equal(stdout, 'PET_STATUSES,PetStore,PetStoreError 1n\n', file);
+    }
   });
 
   test('runs every example of its README, as the compiler and the service see it', async (context) => {
@@ -86,17 +104,7 @@ describe('The packed package', () => {
       files.map((file, index) => writeFile(join(app, file), examples[index] ?? '')),
     );
 
-    const options = {
-      module: 'nodenext',
-      target: 'esnext',
-      strict: true,
-      noEmit: true,
-      types: ['node'],
-    };
-    const tsconfig = { compilerOptions: options, include: ['*.ts'] };
-    await writeFile(join(app, 'tsconfig.json'), JSON.stringify(tsconfig));
-    const tsc = join(REPOSITORY, 'node_modules', 'typescript', 'bin', 'tsc');
-    await run(process.execPath, [tsc, '-p', app], { cwd: app });
+    await compile(app);
 
     for (const file of files) {
       const requests = server.requests.length;
@@ -107,6 +115,15 @@ describe('The packed package', () => {
     assert.equal(server.pets.length, 25 + 4);
   });
 });
+
+/** Compiles every TypeScript file of a folder, as a user of the package would. */
+async function compile(folder: string): Promise<void> {
+  const options = { module: 'nodenext', target: 'esnext', strict: true, types: ['node'] };
+  const tsconfig = { compilerOptions: options, include: ['*.*ts'] };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
+  const tsc = join(REPOSITORY, 'node_modules', 'typescript', 'bin', 'tsc');
+  await run(process.execPath, [tsc, '-p', folder], { cwd: folder });
+}
 
 async function npm(cwd: string, ...words: string[]): Promise<void> {
   await run('npm', words, { cwd, shell: process.platform === 'win32' });

@@ -6,6 +6,7 @@ import type { Registry } from './command.ts';
  */
 export const COMMANDS: Registry = {
   serve: async () => (await import('./serve.ts')).serve,
+  health: async () => (await import('./health.ts')).health,
   keys: async () => (await import('./keys.ts')).keys,
   pets: async () => (await import('./pets.ts')).pets,
   import: async () => (await import('./import.ts')).importPets,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
+import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../listeners.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
@@ -89,6 +90,7 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
 /** Owns the listener and the workers. It serves only the admin port itself. */
 async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise<number> {
   const { log } = runtime;
+  cluster.setupPrimary(workerSettings(process.argv));
   const pool = new WorkerPool(config.workers, log);
   // Before anything else starts: a signal without a listener would end the process.
   const stop = stopSignal(() => {

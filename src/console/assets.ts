@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
 import type { Page } from '../http/message.ts';
 import { respondConditionally, type Representation } from '../http/response-cache.ts';
+import { readProgramFile, withoutTypes } from '../installation.ts';
 
 const ETAG_LENGTH = 22;
 
@@ -38,7 +37,7 @@ export function assetPage({ file, headers, edit }: Asset): Page {
   return contentPage(
     extension,
     async () => {
-      const source = await readFile(file, 'utf8');
+      const source = readProgramFile(file);
       return edit === undefined ? source : edit(source);
     },
     headers,
@@ -87,7 +86,7 @@ function represent(body: Buffer, extension: string, headers: readonly string[]):
 
 /** Converts TypeScript to JavaScript for browsers: removes the types, then the space they leave. */
 export function toJavaScript(source: string): string {
-  return tighten(stripTypeScriptTypes(source));
+  return tighten(withoutTypes(source));
 }
 
 const COMMENT_LINES = /^[ \t]*(?:\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm;

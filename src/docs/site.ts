@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { KEY_PREFIX } from '../domain/api-key.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../domain/idempotency.ts';
 import { CURSOR_LENGTH_MAX, LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { GET_PET_DEPRECATION } from '../http/pets.ts';
 import { operations } from '../http/operations.ts';
+import { readProgramFile } from '../installation.ts';
 import { layout } from './layout.ts';
 import { Markdown } from './markdown.ts';
 import { DOCS, type DocumentedService } from './pages.ts';
@@ -17,9 +17,9 @@ export interface Site {
 
 /** Renders every page. Their number and size are fixed, so they are all kept in memory. */
 export async function renderSite(service: DocumentedService, repository: URL): Promise<Site> {
-  const read = (file: string) => readFile(new URL(file, repository), 'utf8');
+  const read = (file: string) => readProgramFile(new URL(file, repository));
   const samples = await Promise.all(
-    operations.map(async ({ id }) => [id, await read(`src/docs/content/operations/${id}.md`)]),
+    operations.map(async ({ id }) => [id, read(`src/docs/content/operations/${id}.md`)]),
   );
   const operationTexts: Readonly<Record<string, string>> = Object.fromEntries(samples);
   const values = valuesOf(service, operationTexts);
@@ -29,7 +29,7 @@ export async function renderSite(service: DocumentedService, repository: URL): P
     // Links are relative, so that they also work behind a proxy that adds a path prefix.
     const root = page.path === '/docs' ? '' : '../';
     const markdown = new Markdown(root, values);
-    const source = ownPart(await read(page.file), values['site'] ?? '');
+    const source = ownPart(read(page.file), values['site'] ?? '');
     const isReference = page.path === '/docs/reference';
     const { html, sections } = isReference
       ? renderReference(markdown, { source, operationTexts, baseUrl: service.baseUrl })

@@ -1,9 +1,9 @@
 // What the schemas of both stores have in common: the columns of their tables, and how they are migrated.
 
-import { readFileSync, readdirSync } from 'node:fs';
 import type { ApiKey, Scope } from '../domain/api-key.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
 import { StoreUnusable, type ImportProgress } from '../domain/store.ts';
+import { listProgramFolder, readProgramFile } from '../installation.ts';
 
 // Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
 
@@ -98,13 +98,13 @@ export interface Migration {
 
 /** Reads `0001-name.sql`, `0002-name.sql`, … of a folder in order, and throws if a number is missing. */
 export function readMigrations(folder: URL): Migration[] {
-  const files = readdirSync(folder)
+  const files = listProgramFolder(folder)
     .filter((file) => file.endsWith('.sql'))
     .toSorted();
   return files.map((file, index) => {
     const version = Number.parseInt(file, 10);
     if (version !== index + 1) throw new Error(`${file} should be migration number ${index + 1}`);
-    return { version, sql: readFileSync(new URL(file, folder), 'utf8') };
+    return { version, sql: readProgramFile(new URL(file, folder)) };
   });
 }
 

@@ -1,6 +1,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../installation.ts';
 import { atDeadline, Batcher, deadlineIn, type Pending } from '../batcher.ts';
 import type { FileIdentity } from './connection.ts';
 import { isCorrupt, unavailable } from './errors.ts';
@@ -133,7 +134,7 @@ export class WriterClient {
 
   #startThread(): Worker {
     const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const thread = new Worker(new URL('./writer.ts', import.meta.url), {
+    const thread = startThread(new URL('./writer.ts', import.meta.url), {
       workerData: { opened: this.#opened, isBusy } satisfies WriterData,
       // The compile cache works in a thread too, but only if the thread is told its folder.
       env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },

@@ -1,0 +1,60 @@
+// The files in contrib/ that no other test uses. test/proxies.test.ts has the proxies.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from './test-process.ts';
+
+const CONTRIB = join(dirname(import.meta.dirname), 'contrib');
+const REPOSITORY = dirname(CONTRIB);
+const read = (name: string, folder = CONTRIB) => readFileSync(join(folder, name), 'utf8');
+
+test('each file in contrib/ names the command that checks it in its first lines', () => {
+  const commands: Record<string, string> = {
+    Caddyfile: 'caddy validate --config ',
+    'haproxy.cfg': 'haproxy -c -f ',
+    'nginx.conf': 'nginx -t',
+    'petstore.service': 'systemd-analyze verify ',
+  };
+  assert.deepEqual(readdirSync(CONTRIB).toSorted(), Object.keys(commands));
+  for (const [name, command] of Object.entries(commands)) {
+    assert.ok(read(name).split('\n')[1]?.startsWith(`# Check it with: ${command}`), name);
+  }
+});
+
+test('Containerfile, compose.yaml, README.md and the client library have the version of the package', () => {
+  const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
+  for (const name of ['Containerfile', 'compose.yaml', 'README.md', 'sdk/README.md']) {
+    const named = read(name, REPOSITORY).matchAll(
+      /petstore-(?:service|client)-(\d[\d.]*\d)\.tgz|petstore:(\d[\d.]*)|version="([^"]+)"/g,
+    );
+    const versions = [...named].map(([, file, image, label]) => file ?? image ?? label);
+    assert.deepEqual([...new Set(versions)], [version], name);
+  }
+  assert.equal(
+    (JSON.parse(read('sdk/package.json', REPOSITORY)) as { version: string }).version,
+    version,
+  );
+});
+
+const { error } = spawnSync('systemd-analyze', ['--version']);
+const skip = error === undefined ? false : 'systemd is not installed';
+
+test('systemd accepts the unit, and finds it well protected', { skip }, (t) => {
+  const folder = temporaryFolder(t);
+  const program = join(folder, 'petstore');
+  copyFileSync('/bin/true', program);
+  const unit = join(folder, 'petstore.service');
+  const text = read('petstore.service');
+  assert.match(text, /^ExecStart=\/usr\/local\/bin\/petstore serve$/m);
+  // systemd also checks that the program exists.
+  writeFileSync(unit, text.replace('ExecStart=/usr/local/bin/petstore', `ExecStart=${program}`));
+  const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
+  assert.deepEqual([verified.status, verified.stderr], [0, '']);
+  const args = ['security', '--offline=true', '--no-pager', unit];
+  const security = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+  const [, exposure = ''] = /exposure level for \S+: (\d+\.\d)/.exec(security.stdout) ?? [];
+  assert.ok(exposure !== '' && Number(exposure) < 2, `the exposure is ${exposure}`);
+});

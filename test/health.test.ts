@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
+import { run, serve, temporaryFolder } from './test-process.ts';
+
+/** A server whose `/readyz` has the given status. */
+async function listening(t: TestContext, status: number): Promise<string> {
+  const server = createServer((_, response) => response.writeHead(status).end());
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return String((server.address() as AddressInfo).port);
+}
+
+describe('petstore health', () => {
+  test('exits with 0 while the service is ready, also if it listens on every address', async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--host', '0.0.0.0']);
+    const { port } = new URL(service.baseUrl);
+    const env = { PETSTORE_HOST: '0.0.0.0', PETSTORE_PORT: port };
+    assert.deepEqual(await run(['health'], { env }), { code: 0, stdout: 'ready\n', stderr: '' });
+    service.kill('SIGTERM');
+    assert.equal(await service.ended, 0);
+    const { code, stdout, stderr } = await run(['health', '--port', port]);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^petstore: the service is not ready: .*\/readyz gave no response \(connect ECONNREFUSED[^\n]*\n$/,
+    );
+  });
+
+  test('exits with 1 and one line if /readyz is not 200', async (t) => {
+    const { code, stdout, stderr } = await run(['health', '--port', await listening(t, 503)]);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^petstore: the service is not ready: \S+\/readyz returned 503\.\n$/);
+  });
+
+  test('exits with 2 if a setting is invalid', async () => {
+    const { code, stderr } = await run(['health', '--port', 'x']);
+    assert.equal(code, 2);
+    assert.match(stderr, /^petstore: --port is "x": it must be [^\n]*\n$/);
+  });
+});
