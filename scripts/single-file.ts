@@ -17,10 +17,8 @@ const ownUrls: Plugin = {
   name: 'own-urls',
   transform(code, id) {
     const file = relative(ROOT, id).replaceAll('\\', '/');
-    if (!file.startsWith('src/') || !code.includes('import.meta')) return undefined;
-    return code
-      .replaceAll('import.meta.url', `'asset:/${file}'`)
-      .replaceAll('import.meta.resolve(', "'asset:/node_modules/'.concat(");
+    if (!file.startsWith('src/') || !code.includes('import.meta.url')) return undefined;
+    return code.replaceAll('import.meta.url', `'asset:/${file}'`);
   },
 };
 
@@ -45,12 +43,6 @@ function assets(): Record<string, string> {
   return Object.fromEntries(files.toSorted().map((file) => [`/${file}`, `build/${file}`]));
 }
 
-function swaggerUi(): Record<string, string> {
-  const files = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-  const paths = files.map((file) => `node_modules/swagger-ui-dist/${file}`);
-  return Object.fromEntries(paths.map((path) => [`/${path}`, path]));
-}
-
 /** Writes the single file for this platform. build/ must be up to date. */
 export async function makeSingleFile(output: string): Promise<void> {
   // The file contains the path of its script, so it must not depend on where the repository is.
@@ -68,7 +60,7 @@ export async function makeSingleFile(output: string): Promise<void> {
     useCodeCache: false,
     execArgv: NODE_FLAGS,
     execArgvExtension: 'none',
-    assets: { ...assets(), ...swaggerUi(), [`/${WRITER}.js`]: writer },
+    assets: { ...assets(), [`/${WRITER}.js`]: writer },
   };
   writeFileSync(join(ROOT, config), JSON.stringify(settings));
   execFileSync(process.execPath, ['--build-sea', config], {

@@ -154,7 +154,7 @@ test('only installation.ts reads files of the program, because a single file has
   for (const file of sources.filter((each) => each.startsWith('src/') && !isTest(each))) {
     assert.doesNotMatch(
       read(file),
-      /import\.meta\.(?!url\b|resolve\b)|\breadFile(?:Sync)?\(new URL\(/,
+      /import\.meta\.(?!url\b)|\breadFile(?:Sync)?\(new URL\(/,
       `${file}: pass new URL(…, import.meta.url) to a function of src/installation.ts instead.`,
     );
   }
