@@ -133,7 +133,7 @@ function publicPages(service: DocumentedService, isReady: () => Promise<boolean>
   const openApi = () =>
     (document ??= jsonResponse(200, JSON.stringify(openApiDocument(service.baseUrl))));
   return new Map([
-    ...consolePages(),
+    ...consolePages(service.environment),
     ...docsPages(service),
     ['/openapi.json', openApi],
     ...healthPages(isReady),

@@ -75,13 +75,13 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/console\/page\//,
-    /^src\/console\/page\/|^sdk\/src\//,
-    'Use the client library: the code for the browser may import only sdk/src/ and its own folder.',
+    /^src\/(console\/page|pet-file)\/|^sdk\/src\/|^src\/domain\/(errors|pet)\.ts$/,
+    'Use the client library: the code for the browser may import only sdk/src/, src/pet-file/ and its own folder.',
   ],
   [
     /^src\/console\//,
-    /^src\/(console|http)\/|^src\/installation\.ts$|^node:/,
-    'Pass the value in as a parameter: src/console/ may import only http and Node.js.',
+    /^src\/(console|http|domain)\/|^src\/installation\.ts$|^node:/,
+    'Pass the value in as a parameter: src/console/ may import only http, the domain and Node.js.',
   ],
   [
     /^src\/docs\/page\//,
@@ -99,9 +99,9 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     'Move the code to its own module: src/config.ts is loaded first and may import only the domain, ops and Node.js.',
   ],
   [
-    /^src\/cli\/(csv|records)\.ts$/,
-    /^src\/cli\/csv\.ts$/,
-    'Move the code that needs this import to another file: a browser runs this file too.',
+    /^src\/pet-file\//,
+    /^src\/pet-file\/|^src\/domain\/(errors|int64|pet)\.ts$/,
+    'Pass the function in as a parameter: a browser runs src/pet-file/ too.',
   ],
   [
     /^src\/main\.ts$/,

@@ -3,7 +3,8 @@ import { oneOf } from '../config.ts';
 import { defineCommand, type Io, type Output } from './command.ts';
 import type { Store } from '../domain/store.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { headerOf, PET_FORMATS, writePet, type PetFormat } from './pet-format.ts';
+import type { PetFormat } from '../pet-file/read-pet.ts';
+import { headerOf, PET_FORMATS, writePet } from './pet-format.ts';
 import { Progress } from './terminal.ts';
 
 const PAGE_ANIMALS = 1_000;

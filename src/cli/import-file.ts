@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { PetFormat, ReadPet } from './pet-format.ts';
-import { PetReader, type LineFault } from './pet-reader.ts';
+import { PetReader, type LineFault } from '../pet-file/pet-reader.ts';
+import type { PetFormat, ReadPet } from '../pet-file/read-pet.ts';
+import { PET_RULES } from './pet-format.ts';
 
 /** Bytes per read. The animals of one read, about a thousand, are stored in one transaction. */
 const READ_BYTES = 64 * 1024;
@@ -38,7 +39,7 @@ export async function inspectFile(
   file: string,
   { format, isStrict }: { format: PetFormat; isStrict: boolean },
 ): Promise<Inspection> {
-  const reader = new PetReader(format, { linesBefore: 0, isStrict });
+  const reader = new PetReader(format, { rules: PET_RULES, linesBefore: 0, isStrict });
   const content = createHash('sha256');
   let sizeBytes = 0;
   let fault: LineFault | undefined;

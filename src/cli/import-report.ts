@@ -1,6 +1,6 @@
 import type { ImportProgress } from '../domain/store.ts';
 import type { Output } from './command.ts';
-import type { LineFault } from './pet-reader.ts';
+import type { LineFault } from '../pet-file/pet-reader.ts';
 import { Progress } from './terminal.ts';
 
 /** The number of bad lines that are reported; the others are only counted. */

@@ -3,13 +3,14 @@ import { stat } from 'node:fs/promises';
 import { oneOf, UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
+import { PetReader, type PetPiece } from '../pet-file/pet-reader.ts';
+import { HeaderError, type PetFormat } from '../pet-file/read-pet.ts';
 import { defineCommand } from './command.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
-import { formatOfFile, PET_FORMATS, type PetFormat } from './pet-format.ts';
-import { PetReader, type PetPiece } from './pet-reader.ts';
+import { formatOfFile, PET_FORMATS, PET_RULES } from './pet-format.ts';
 import { Suspension } from './suspension.ts';
 
 /** The file name that means standard input. */
@@ -60,6 +61,7 @@ stopped, run the same command again: no animal is added twice.`,
       const chunks = file === STANDARD_INPUT ? (io.stdin ?? process.stdin) : createReadStream(file);
       return await importSource(streamSource(chunks, work), work);
     } catch (error) {
+      if (error instanceof HeaderError) throw new UsageError(error.message);
       if (!(error instanceof Refusal)) throw error;
       return report.failed(refusalLine(error));
     } finally {
@@ -92,6 +94,7 @@ async function importFile(file: string, work: Import): Promise<number> {
   if (before.position === sizeBytes && sizeBytes > 0) return report.importedBefore(before);
   if (before.position > 0) report.resumed(before);
   const reader = new PetReader(format, {
+    rules: PET_RULES,
     linesBefore: before.lines,
     // From the start, the reader takes it from the header of the file.
     readPet: before.position === 0 ? undefined : readPet,
@@ -103,7 +106,7 @@ async function importFile(file: string, work: Import): Promise<number> {
 
 /** A stream can be read only once, so it cannot be hashed first: an import of it always starts anew. */
 function streamSource(chunks: AsyncIterable<Uint8Array>, { format, isStrict }: Import): Source {
-  const reader = new PetReader(format, { linesBefore: 0, isStrict });
+  const reader = new PetReader(format, { rules: PET_RULES, linesBefore: 0, isStrict });
   const before = newProgress('');
   return { chunks, reader, before, isResumable: false, sizeBytes: undefined };
 }

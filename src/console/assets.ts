@@ -99,3 +99,11 @@ const EDGE_SPACE = /^\s+|[ \t]+$/gm;
 export function tighten(source: string): string {
   return source.replace(COMMENT_LINES, '').replace(EDGE_SPACE, '');
 }
+
+/** Also removes the space that separates the parts of a rule. No text in quotes has these characters. */
+export function tightenStyles(source: string): string {
+  return tighten(source)
+    .replace(/\s*([{};,])\s*/g, '$1')
+    .replaceAll(': ', ':')
+    .replaceAll(';}', '}');
+}

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { PetStoreError } from '../../sdk/src/index.ts';
 import { Refusal } from '../domain/errors.ts';
 import { newPet } from '../domain/pet.ts';
-import { explain, splitByField } from './page/fault.ts';
+import { explain } from './page/fault.ts';
+import { splitByField } from './page/fields.ts';
 
 function refusalOf(body: unknown): string {
   try {

@@ -7,9 +7,10 @@ import { GET_PET_DEPRECATION } from '../http/pets.ts';
 import type { HttpRequest } from '../http/message.ts';
 import { respondWithPage } from '../http/router.ts';
 import { toJavaScript } from './assets.ts';
-import { CONSOLE_MODULES, consolePages, SDK_MODULES } from './pages.ts';
+import { consolePages, FIRST_MODULES, LATER_MODULES, WORKSPACE_MODULES } from './pages.ts';
 
-const pages = new Map(consolePages());
+const MODULES = [...FIRST_MODULES, ...WORKSPACE_MODULES, ...LATER_MODULES];
+const pages = new Map(consolePages('production'));
 
 function ask(path: string, headers: HttpRequest['headers'] = {}) {
   const request = {
@@ -36,7 +37,7 @@ function linesOf(text: string): string[] {
 }
 
 test('every page and asset has its type and length, and is 304 for its ETag', async () => {
-  for (const [path] of consolePages()) {
+  for (const [path] of consolePages('production')) {
     const answer = await ask(path);
     assert.equal(answer.status, 200, path);
     assert.match(
@@ -73,7 +74,7 @@ test('every asset that the page names exists, and it names no other host', async
 });
 
 test('the served modules lack only types, comments and space', async () => {
-  for (const file of [...CONSOLE_MODULES, ...SDK_MODULES, ...DOCS_MODULES]) {
+  for (const file of [...MODULES, ...DOCS_MODULES]) {
     const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
     const code = source.replaceAll(/^\s*(?:\/\/.*|\/\*[^]*?\*\/)$/gm, '');
     for (const line of code.split('\n')) {
@@ -84,6 +85,34 @@ test('the served modules lack only types, comments and space', async () => {
     const withoutComments = withoutTypes.replaceAll(/^\s*\/\*\*?\s[^]*?\*\/|^\s*\/\/.*/gm, '');
     assert.deepEqual(linesOf(toJavaScript(source)), linesOf(withoutComments), file);
     assert.doesNotMatch(toJavaScript(source), /^\s*(?:interface|import type|export type) /m);
+  }
+});
+
+test('every module that a served module imports is served too', async () => {
+  for (const file of MODULES) {
+    const code = await textOf(`/assets/${file}`);
+    for (const [, from = ''] of code.matchAll(/(?:from |import\()'([^']+)'/g)) {
+      const { pathname } = new URL(from, `http://pets.example/assets/${file}`);
+      assert.equal((await ask(pathname)).status, 200, `${file} imports ${from}`);
+    }
+  }
+});
+
+test('in staging the console says so in its title, in a band and in the examples', async () => {
+  const staging = new Map(consolePages('staging'));
+  const request = { method: 'GET', target: '/', headers: {}, turn: undefined };
+  const page = { ...request, readBody: async () => Buffer.alloc(0) };
+  const html = String((await respondWithPage(staging, page, '/')).body);
+  for (const part of [
+    '<title>Staging · Console',
+    'class="band"',
+    'placeholder="pet_test_…"',
+    'data-environment="staging"',
+    '--name NAME --env staging',
+    '>Staging</span>',
+  ]) {
+    assert.ok(html.includes(part), part);
+    assert.equal((await textOf('/')).includes(part), false, part);
   }
 });
 

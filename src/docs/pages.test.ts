@@ -21,7 +21,7 @@ const own = docsPages(SERVICE);
 const openApi: Page = () => ({ status: 200, headers: [], body: '' });
 
 function publicPages(docs: ReturnType<typeof docsPages>): PublicPages {
-  return new Map([...consolePages(), ...docs, ['/openapi.json', openApi]]);
+  return new Map([...consolePages('production'), ...docs, ['/openapi.json', openApi]]);
 }
 
 const readBody = async () => Buffer.alloc(0);

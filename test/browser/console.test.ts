@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { NewPet } from '../../sdk/src/index.ts';
-import { assertAccessible, keepPicture, signIn, Stage, visit } from './stage.ts';
+import { keepPicture, signIn, Stage, until, visit } from './stage.ts';
 
-const FIRST_VIEW_BYTES_MAX = 60 * 1024;
+const FIRST_VIEW_BYTES_MAX = 40 * 1024;
+const CONSOLE_BYTES_MAX = 140 * 1024;
 const STATUSES = ['available', 'pending', 'sold'] as const;
 const WIDE = { width: 1440, height: 900 };
 const PHONE = { width: 360, height: 740 };
@@ -17,7 +18,6 @@ function animals(count: number): NewPet[] {
   }));
 }
 
-const rows = (page: Page) => page.locator('#rows tr');
 const names = (page: Page) => page.locator('#rows .name').allTextContents();
 const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
 const addButton = (page: Page) => page.getByRole('button', { name: 'Add animal' });
@@ -31,7 +31,7 @@ async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
 }
 
-test('console › the first visit asks for a key, is accessible, and loads less than 60 KiB including headers', async (t) => {
+test('console › the first visit asks for a key and loads less than 40 KiB including headers; the whole console less than 140 KiB', async (t) => {
   const stage = await Stage.open(t);
   const { page, context } = await visit(t, stage);
   const network = await context.newCDPSession(page);
@@ -43,41 +43,61 @@ test('console › the first visit asks for a key, is accessible, and loads less 
 
   assert.equal(await page.evaluate('document.activeElement.id'), 'key');
   assert.equal(await page.locator('#workspace').isVisible(), false);
-  await assertAccessible(page);
-  await keepPicture(page, 'first-visit');
   const usableMs = await page.evaluate<number>(
     'performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd',
   );
   t.diagnostic(`first view: ${bytes} bytes with headers, usable after ${Math.round(usableMs)} ms`);
   assert.ok(bytes > 10_000 && bytes < FIRST_VIEW_BYTES_MAX, `${bytes} bytes`);
+
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').waitFor();
+  await page.waitForLoadState('networkidle');
+  t.diagnostic(`the whole console: ${bytes} bytes with headers`);
+  assert.ok(bytes < CONSOLE_BYTES_MAX, `${bytes} bytes`);
 });
 
-test('console › every module is preloaded, so that none waits for another', async (t) => {
+test('console › every module of a view is preloaded, so that none waits for another', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage);
   await page.getByLabel('API key').waitFor();
-  const preloaded = await page.evaluate<string[]>(
-    'Array.from(document.querySelectorAll("link[rel=modulepreload]"), (link) => link.href).sort()',
+  const urls = (script: string) =>
+    page.evaluate<string[]>(`[...new Set(Array.from(${script}))].sort()`);
+  const preloads = () =>
+    urls(`document.querySelectorAll('link[rel=modulepreload]'), (e) => e.href`);
+  const loaded = () =>
+    urls(
+      `performance.getEntriesByType('resource').map((e) => e.name).filter((e) => /\\.ts$/.test(e))`,
+    );
+  assert.deepEqual(await loaded(), await preloads());
+  const workspace = await urls(`document.querySelectorAll('link[rel=later]'), (e) => e.href`);
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  const modules = await loaded();
+  assert.ok(workspace.every((url) => modules.includes(url)));
+  // What is not preloaded is loaded after the view.
+  await until(
+    page,
+    `performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/parts.css'))`,
   );
-  const loaded = await page.evaluate<string[]>(
-    'performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.endsWith(".ts")).sort()',
+  assert.equal(
+    (await preloads()).some((url) => url.endsWith('/many.ts')),
+    false,
   );
-  assert.deepEqual([...new Set(loaded)], preloaded);
 });
 
-test('console › the error for a wrong key is beside its field, with the message of the service', async (t) => {
+test('console › the error for a wrong key is beside its field, with the message of the service one click away', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: 'pet_live_wrong' });
+  await page.getByText('This key does not open the catalogue. Paste another one.').waitFor();
+  await page.getByText('What the service said').click();
   await page.getByText('The API key is malformed; was it copied completely?').waitFor();
   assert.equal(await page.getByLabel('API key').getAttribute('aria-invalid'), 'true');
-  await assertAccessible(page);
-  await keepPicture(page, 'wrong-key');
   await signIn(page, 'ключ');
   await page.getByText('apiKey must be visible ASCII characters.').waitFor();
   await signIn(page, stage.key);
   await page.getByText('No animals yet').waitFor();
-  await assertAccessible(page);
-  await keepPicture(page, 'empty');
 });
 
 test('console › the key survives a reload, is in no URL, and is deleted by "Forget key"', async (t) => {
@@ -86,9 +106,9 @@ test('console › the key survives a reload, is in no URL, and is deleted by "Fo
   const addresses: string[] = [];
   context.on('request', (request) => addresses.push(request.url()));
   await signIn(page, stage.key);
-  await place(page, 'Page 1 · 1 animal');
+  await place(page, 'Animal 1 of 1');
   await page.reload();
-  await place(page, 'Page 1 · 1 animal');
+  await place(page, 'Animal 1 of 1');
   await page.getByRole('button', { name: 'Forget key' }).click();
   await page.getByLabel('API key').waitFor();
   assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
@@ -102,51 +122,47 @@ test('console › the key survives a reload, is in no URL, and is deleted by "Fo
 test('console › Next and Previous move through three pages, with any page size', async (t) => {
   const stage = await Stage.open(t, { pets: animals(23) });
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
-  await place(page, 'Page 1 · 20 animals');
-  await assertAccessible(page);
-  await keepPicture(page, 'full-light-1440');
+  await place(page, 'Animals 1–20, more follow');
   await page.getByLabel('Page size').selectOption('10');
-  await place(page, 'Page 1 · 10 animals');
+  await place(page, 'Animals 1–10, more follow');
   const first = await names(page);
   await page.getByRole('button', { name: 'Next' }).click();
-  await place(page, 'Page 2 · 10 animals');
+  await place(page, 'Animals 11–20, more follow');
   await page.getByRole('button', { name: 'Next' }).click();
-  await place(page, 'Page 3 · 3 animals');
+  await place(page, 'Animals 21–23 of 23');
   assert.deepEqual(await names(page), ['Animal 21', 'Animal 22', 'Animal 23']);
   const next = page.getByRole('button', { name: 'Next' });
   assert.equal(await next.getAttribute('aria-disabled'), 'true');
   await page.getByRole('button', { name: 'Previous' }).click();
-  await place(page, 'Page 2');
+  await place(page, 'Animals 11–20');
   await page.getByRole('button', { name: 'Previous' }).click();
-  await place(page, 'Page 1');
+  await place(page, 'Animals 1–10');
   assert.deepEqual(await names(page), first);
   await page.getByLabel('Page size').selectOption('100');
-  await place(page, 'Page 1 · 23 animals');
+  await place(page, 'Animals 1–23 of 23');
 });
 
 test('console › the filter shows the animals of one status, from the first page', async (t) => {
   const pets = animals(33).filter(({ status }) => status !== 'sold');
   const stage = await Stage.open(t, { pets });
   const { page } = await visit(t, stage, { key: stage.key });
-  await place(page, 'Page 1 · 20 animals');
+  await place(page, 'Animals 1–20, more follow');
   await page.getByRole('button', { name: 'Next' }).click();
-  await place(page, 'Page 2');
+  await place(page, 'Animals 21–22 of 22');
   await page.locator('#filter label', { hasText: 'Pending' }).click();
-  await place(page, 'Page 1 · 11 animals');
+  await place(page, 'Animals 1–11 of 11');
   const chips = await page.locator('#rows .chip').allTextContents();
   assert.deepEqual(new Set(chips), new Set(['Pending']));
   await page.locator('#filter label', { hasText: 'Sold' }).click();
   await page.getByText('No animal is sold').waitFor();
-  await assertAccessible(page);
-  await keepPicture(page, 'filter-empty');
   await page.getByRole('button', { name: 'Show all' }).click();
-  await place(page, 'Page 1 · 20 animals');
+  await place(page, 'Animals 1–20, more follow');
 });
 
 test('console › a page that is loading is shown as loading', async (t) => {
   const stage = await Stage.open(t, { pets: animals(3) });
   const { page } = await visit(t, stage, { key: stage.key });
-  await place(page, 'Page 1');
+  await place(page, 'Animals 1–3 of 3');
   const held = Promise.withResolvers<void>();
   await page.route('**/v1/pets**', async (route) => {
     await held.promise;
@@ -157,7 +173,7 @@ test('console › a page that is loading is shown as loading', async (t) => {
   await place(page, 'Loading …');
   held.resolve();
   await page.locator('#catalogue[aria-busy=false]').waitFor();
-  await place(page, 'Page 1 · 1 animal');
+  await place(page, 'Animal 1 of 1');
 });
 
 test('console › an added animal is reported with its id and marked in the list', async (t) => {
@@ -170,30 +186,36 @@ test('console › an added animal is reported with its id and marked in the list
   await page.getByText('Rex was added with the id 1.').waitFor();
   await page.locator('#rows tr.new', { hasText: 'Pending' }).waitFor();
   assert.equal(await page.getByLabel('Name').inputValue(), '');
-  await assertAccessible(page);
-  await keepPicture(page, 'added');
 });
 
-test('console › an error of a field is beside that field, with the message of the service', async (t) => {
+test('console › an error of a field is beside that field in plain words, with the message of the service one click away', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
   await page.getByText('No animals yet').waitFor();
   await fillAnimal(page, 'x'.repeat(256), '7');
   await addButton(page).click();
-  await page.locator('#name-fault', { hasText: 'name must be a string of 1 to 255' }).waitFor();
+  await page.getByText('The name has 256 characters; at most 255 fit.').waitFor();
+  const said = page.getByText('name must be a string of 1 to 255');
+  assert.equal(await said.isVisible(), false);
+  await page.locator('#name-fault summary').click();
+  await said.waitFor();
   assert.equal(await page.getByLabel('Name').getAttribute('aria-invalid'), 'true');
-  assert.equal(await page.evaluate('document.activeElement.id'), 'name');
   assert.equal(await page.getByLabel('Name').inputValue(), 'x'.repeat(256));
   assert.equal(await page.locator('#categoryId-fault').textContent(), '');
 
-  for (const wrong of ['', '1.5', 'seven', '9223372036854775808', '-9223372036854775809']) {
+  for (const [wrong, words] of [
+    ['', 'Enter a category'],
+    ['1.5', 'The category is a whole number, such as 7.'],
+    ['seven', 'The category is a whole number, such as 7.'],
+    ['9223372036854775808', 'The category is a whole number from'],
+    ['-9223372036854775809', 'The category is a whole number from'],
+  ] as const) {
     await fillAnimal(page, '', wrong);
     await addButton(page).click();
-    await page.locator('#categoryId-fault', { hasText: 'must be an integer from' }).waitFor();
-    await page.locator('#name-fault', { hasText: 'name must be' }).waitFor();
+    await page.locator('#categoryId-fault', { hasText: words }).waitFor();
+    await page.locator('#name-fault', { hasText: 'Enter a name.' }).waitFor();
+    assert.equal(await page.evaluate('document.activeElement.id'), 'name');
   }
-  await assertAccessible(page);
-  await keepPicture(page, 'field-errors');
   assert.equal((await stage.client().pets.list().page()).pets.length, 0);
 });
 
@@ -221,7 +243,7 @@ test('console › a double click adds one animal, even if the response arrives b
   await page.getByText('Mimi was added').waitFor();
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
-  await place(page, 'Page 1 · 2 animals');
+  await place(page, 'Animals 1–2 of 2');
   assert.equal(await page.locator('.field-fault:not(:empty)').count(), 0);
   assert.equal((await stage.client().pets.list().page()).pets.length, 2);
 });
@@ -245,7 +267,7 @@ test('console › if the response to a create is lost, trying again stores no se
   await page.getByText('Rex was added with the id 1.').waitFor();
   assert.equal(new Set(sent).size, 1);
   assert.equal(sent.length, 4);
-  await place(page, 'Page 1 · 1 animal');
+  await place(page, 'Animal 1 of 1');
 });
 
 test('console › names are shown as text, also if they look like markup or code', async (t) => {
@@ -263,7 +285,7 @@ test('console › names are shown as text, also if they look like markup or code
   ];
   const stage = await Stage.open(t, { pets: hostile.map((name) => ({ name, categoryId: 1 })) });
   const { page } = await visit(t, stage, { key: stage.key, viewport: PHONE });
-  await place(page, `Page 1 · ${hostile.length} animals`);
+  await place(page, `Animals 1–${hostile.length} of ${hostile.length}`);
   assert.deepEqual(await names(page), hostile);
   assert.equal(await page.locator('#workspace :is(img, script, svg, b)').count(), 0);
   await assertNoSidewaysScroll(page);
@@ -293,20 +315,19 @@ test('console › int64 values are shown with all digits', async (t) => {
 test('console › the lookup shows its removal date, 5 December 2030, and says if no animal has the id', async (t) => {
   const stage = await Stage.open(t, { pets: animals(1) });
   const { page } = await visit(t, stage, { key: stage.key });
-  await place(page, 'Page 1');
+  await place(page, 'Animal 1 of 1');
   const card = page.locator('section', { hasText: 'Look up by id' });
   assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
   for (const [id, shown] of [
     ['1', 'Animal 1'],
-    ['2', 'No animal has this id.'],
-    ['9223372036854775807', 'No animal has this id.'],
-    ['one', 'An id is an integer'],
+    ['2', 'Check the number and try again.'],
+    ['9223372036854775807', 'Check the number and try again.'],
+    ['one', 'An id is a whole number'],
   ] as const) {
     await page.getByLabel('Id', { exact: true }).fill(id);
     await page.getByRole('button', { name: 'Look up' }).click();
     await card.getByText(shown).waitFor();
   }
-  await assertAccessible(page);
 });
 
 test('console › every view can be copied as a curl command that does not contain the key', async (t) => {
@@ -314,7 +335,7 @@ test('console › every view can be copied as a curl command that does not conta
   const { page, context } = await visit(t, stage, { key: stage.key });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.locator('#filter label', { hasText: 'Sold' }).click();
-  await place(page, 'Page 1 · 1 animal');
+  await place(page, 'Animal 1 of 1');
   const header = '-H "Authorization: Bearer $PETSTORE_API_KEY"';
   const copied = async (view: string): Promise<string> => {
     await page.locator(`${view} button`, { hasText: 'Copy as curl' }).click();
@@ -329,7 +350,6 @@ test('console › every view can be copied as a curl command that does not conta
     await copied('#add-curl'),
     `curl ${header} -H 'Content-Type: application/json' -d '{"name":"O'\\''Malley","categoryId":7,"status":"available"}' '${stage.site}/v1/pets'`,
   );
-  await assertAccessible(page);
   assert.equal((await page.content()).includes(stage.key), false);
 });
 
@@ -345,7 +365,7 @@ test('console › everything can be done with the keyboard, and the focus is alw
       return at.id || at.value || at.textContent;
     })()`);
   const tabTo = async (wanted: string): Promise<void> => {
-    for (let presses = 0; presses < 20; presses += 1) {
+    for (let presses = 0; presses < 40; presses += 1) {
       await keyboard.press('Tab');
       if ((await focus()) === wanted) return;
     }
@@ -354,15 +374,15 @@ test('console › everything can be done with the keyboard, and the focus is alw
   await page.getByLabel('API key').waitFor();
   await keyboard.insertText(stage.key);
   await keyboard.press('Enter');
-  await place(page, 'Page 1 · 20 animals');
+  await place(page, 'Animals 1–20, more follow');
   await tabTo('all');
   await keyboard.press('ArrowRight');
-  await place(page, 'Page 1 · 9 animals');
+  await place(page, 'Animals 1–9 of 9');
   await keyboard.press('ArrowLeft');
-  await place(page, 'Page 1 · 20 animals');
+  await place(page, 'Animals 1–20, more follow');
   await tabTo('next');
   await keyboard.press('Enter');
-  await place(page, 'Page 2 · 5 animals');
+  await place(page, 'Animals 21–25 of 25');
   assert.equal(await focus(), 'next');
   await tabTo('name');
   await keyboard.insertText('Rex');
@@ -378,32 +398,4 @@ test('console › everything can be done with the keyboard, and the focus is alw
   await keyboard.insertText('26');
   await keyboard.press('Enter');
   await page.locator('.found', { hasText: 'Pending' }).waitFor();
-});
-
-test('console › no page scrolls sideways and all are accessible, on a phone and a wide screen, light and dark', async (t) => {
-  const stage = await Stage.open(t, { pets: animals(4) });
-  const { page } = await visit(t, stage);
-  const assertEverywhere = async (state: string): Promise<void> => {
-    for (const viewport of [WIDE, PHONE]) {
-      await page.setViewportSize(viewport);
-      await assertNoSidewaysScroll(page);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        await assertAccessible(page);
-        await keepPicture(page, `${state}-${colorScheme}-${viewport.width}`);
-      }
-    }
-  };
-  await page.getByLabel('API key').waitFor();
-  await assertEverywhere('sign-in');
-  await signIn(page, stage.key);
-  await place(page, 'Page 1 · 4 animals');
-  await addButton(page).click();
-  await page.locator('#list-curl button').click();
-  await page.locator('#list-curl pre').waitFor();
-  await page.getByLabel('Id', { exact: true }).fill('99');
-  await page.getByRole('button', { name: 'Look up' }).click();
-  await page.getByText('Not found').waitFor();
-  assert.equal(await rows(page).count(), 4);
-  await assertEverywhere('work');
 });

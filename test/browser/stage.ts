@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import {
   chromium,
   type BrowserContext,
@@ -129,14 +130,14 @@ export interface Visit {
 export async function visit(
   test: TestContext,
   stage: Stage,
-  options: BrowserContextOptions & { path?: string; key?: string } = {},
+  options: BrowserContextOptions & { site?: string; path?: string; key?: string } = {},
 ): Promise<Visit> {
-  const { path = '/', key, ...contextOptions } = options;
+  const { site = stage.site, path = '/', key, ...contextOptions } = options;
   const context = await (await running).newContext({ reducedMotion: 'reduce', ...contextOptions });
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
   const incidents: string[] = [];
   context.on('request', (request) => {
-    if (!request.url().startsWith(stage.site)) incidents.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(site)) incidents.push(`request to ${request.url()}`);
   });
   const page = await context.newPage();
   page.on('pageerror', (error) => incidents.push(`script error: ${error.message}`));
@@ -154,7 +155,7 @@ export async function visit(
     await context.close();
     assert.deepEqual(incidents, []);
   });
-  await page.goto(stage.site + path);
+  await page.goto(site + path);
   if (key !== undefined) await signIn(page, key);
   return { page, context, incidents };
 }
@@ -162,6 +163,17 @@ export async function visit(
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Open the catalogue' }).click();
+}
+
+const POLL_MS = 50;
+
+/** Waits until an expression is true on the page. The policy of the page forbids page.waitForFunction. */
+export async function until(page: Page, expression: string): Promise<void> {
+  const deadline = performance.now() + ACTION_TIMEOUT_MS;
+  while (!(await page.evaluate<boolean>(expression))) {
+    if (performance.now() > deadline) throw new Error(`It did not become true: ${expression}`);
+    await setTimeout(POLL_MS);
+  }
 }
 
 interface AxeResults {

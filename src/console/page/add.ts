@@ -2,20 +2,25 @@ import { PET_STATUSES, type NewPet, type Pet } from '../../../sdk/src/index.ts';
 import { curlCommand } from './curl.ts';
 import { offerCurl } from './copy.ts';
 import { byId, element, isUsable, setUsable } from './dom.ts';
-import { explain, FIELDS, splitByField, type Fault, type Field } from './fault.ts';
-import { faultNotice } from './notice.ts';
+import { explain, type Fault } from './fault.ts';
+import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';
+import { faultNotice, serviceWords } from './notice.ts';
 import { parseInt64, petName } from './pet.ts';
-import { BASE_URL, type Session } from './session.ts';
+import { BASE_URL, newIdempotencyKey, type Session } from './session.ts';
 
 const EXAMPLE = { name: 'Rex', categoryId: 7n };
-const INT64_RULE = 'must be an integer from -9223372036854775808 to 9223372036854775807.';
-const KEY_BYTES = 16;
+
+export interface AddEvents {
+  keyNeeded: (fault?: Fault) => void;
+  /** The key may not add animals. */
+  forbidden: (fault: Fault) => void;
+  added: (pet: Pet) => void;
+}
 
 /** The form that adds an animal. It keeps its values until the service has accepted them. */
 export class AddForm {
   readonly #session: Session;
-  readonly #askForKey: (fault?: Fault) => void;
-  readonly #onAdded: (pet: Pet) => void;
+  readonly #on: AddEvents;
   readonly #form = byId('add', HTMLFormElement);
   readonly #name = byId('name', HTMLInputElement);
   readonly #categoryId = byId('categoryId', HTMLInputElement);
@@ -25,13 +30,9 @@ export class AddForm {
   /** Identifies this create. It changes when a value changes, but not when the form is sent again. */
   #idempotencyKey = newIdempotencyKey();
 
-  constructor(
-    session: Session,
-    on: { keyNeeded: (fault?: Fault) => void; added: (pet: Pet) => void },
-  ) {
+  constructor(session: Session, on: AddEvents) {
     this.#session = session;
-    this.#askForKey = on.keyNeeded;
-    this.#onAdded = on.added;
+    this.#on = on;
   }
 
   listen(): void {
@@ -51,7 +52,7 @@ export class AddForm {
     });
   }
 
-  async #send(): Promise<void> {
+  async #send(isAutomatic = false): Promise<void> {
     if (!isUsable(this.#submit)) return;
     const pet = this.#read();
     if (pet === undefined) return;
@@ -61,9 +62,9 @@ export class AddForm {
       const added = await this.#session.pets.create(pet, { idempotencyKey: this.#idempotencyKey });
       this.#clear();
       this.#outcome.replaceChildren(addedNotice(added));
-      this.#onAdded(added);
+      this.#on.added(added);
     } catch (error) {
-      this.#showFault(explain(error));
+      this.#showFault(explain(error), isAutomatic);
     } finally {
       this.#setBusy(false);
     }
@@ -71,19 +72,18 @@ export class AddForm {
 
   /** Rejects only what cannot be sent. The service validates the rest. */
   #read(): NewPet | undefined {
-    const text = this.#categoryId.value.trim();
+    const { name, categoryId: text } = this.#typed;
     const categoryId = parseInt64(text);
-    if (categoryId === undefined) {
-      const missing = text === '' ? 'is missing: it ' : '';
-      this.#showFieldFaults({
-        ...(this.#name.value === ''
-          ? { name: 'name must be a string of 1 to 255 characters.' }
-          : {}),
-        categoryId: `categoryId ${missing}${INT64_RULE}`,
-      });
-      return undefined;
-    }
-    return { name: this.#name.value, categoryId, status: this.#status };
+    if (categoryId !== undefined) return { name, categoryId, status: this.#status };
+    this.#showFieldFaults({
+      name: FIELD_WORDS.name(name),
+      categoryId: FIELD_WORDS.categoryId(text),
+    });
+    return undefined;
+  }
+
+  get #typed() {
+    return { name: this.#name.value, categoryId: this.#categoryId.value.trim() };
   }
 
   get #status(): NewPet['status'] {
@@ -104,27 +104,36 @@ export class AddForm {
   }
 
   /** The pressed button disappears with its notice, so the focus moves to the submit button. */
-  #retry(): void {
-    this.#submit.focus();
-    void this.#send();
+  #retry(isAutomatic: boolean): void {
+    if (this.#outcome.contains(document.activeElement)) this.#submit.focus();
+    void this.#send(isAutomatic);
   }
 
-  #showFault(fault: Fault): void {
-    if (fault.isKeyRefused) {
-      this.#askForKey(fault);
-      return;
-    }
+  #showFault(fault: Fault, wasAutomatic: boolean): void {
+    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
+    if (fault.isForbidden) return this.#on.forbidden(fault);
     const parts = fault.mend === 'none' ? splitByField(fault.message) : {};
-    this.#showFieldFaults(parts);
-    if (FIELDS.some((field) => parts[field] !== undefined)) return;
+    const refused = FIELDS.filter((field) => parts[field] !== undefined);
+    this.#showFieldFaults(
+      Object.fromEntries(refused.map((field) => [field, this.#wordsFor(field)])),
+    );
+    for (const field of refused) {
+      const message = parts[field] ?? '';
+      byId(`${field}-fault`, HTMLElement).append(serviceWords({ ...fault, message }));
+    }
+    if (refused.length > 0) return;
     // A key that was used for a different animal cannot be used again, so the next attempt gets a new one.
     if (fault.mend === 'none') this.#idempotencyKey = newIdempotencyKey();
-    this.#outcome.replaceChildren(
-      faultNotice(fault, { retry: () => this.#retry(), changeKey: () => this.#askForKey() }),
-    );
+    const retry = (isAutomatic: boolean): void => this.#retry(isAutomatic);
+    this.#outcome.replaceChildren(faultNotice(fault, { retry, canCountDown: !wasAutomatic }));
   }
 
-  #showFieldFaults(faults: Partial<Record<Field, string>>): void {
+  #wordsFor(field: Field): string {
+    const value = field === 'status' ? this.#status : this.#typed[field];
+    return FIELD_WORDS[field](value) ?? 'The service did not accept this.';
+  }
+
+  #showFieldFaults(faults: Partial<Record<Field, string | undefined>>): void {
     for (const field of FIELDS) showFieldFault(field, faults[field]);
     const first = FIELDS.find((field) => faults[field] !== undefined);
     if (first === 'name') this.#name.focus();
@@ -154,10 +163,4 @@ function addedNotice({ id, name }: Pet): HTMLElement {
     { class: 'notice done', role: 'status' },
     element('p', {}, element('b', {}, petName(name)), ` was added with the id ${id}.`),
   );
-}
-
-/** Uses getRandomValues, because browsers do not offer randomUUID to pages loaded over plain HTTP. */
-function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

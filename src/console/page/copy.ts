@@ -27,7 +27,7 @@ async function show(command: string, told: HTMLElement): Promise<void> {
   );
 }
 
-async function writeClipboard(text: string): Promise<boolean> {
+export async function writeClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -1,37 +1,56 @@
-import { AddForm } from './add.ts';
-import { Catalogue } from './catalogue.ts';
-import { button, byId, isUsable, setUsable } from './dom.ts';
-import type { Fault } from './fault.ts';
-import { Lookup } from './lookup.ts';
-import { Session } from './session.ts';
-import { keyHint, storedKey } from './stored-key.ts';
+// The first view: the key form. The workspace is loaded when there is a key.
 
-const session = new Session();
+import { button, byId, isUsable, setUsable } from './dom.ts';
+import { ENVIRONMENT, otherEnvironment } from './environment.ts';
+import { keyHint, storedKey, storeKey } from './stored-key.ts';
+import type { KeyRefusal, Workspace } from './workspace.ts';
+
 const signIn = byId('sign-in', HTMLElement);
 const form = byId('key-form', HTMLFormElement);
 const input = byId('key', HTMLInputElement);
 const submit = byId('key-submit', HTMLButtonElement);
 const fault = byId('key-fault', HTMLElement);
 const kept = byId('kept', HTMLElement);
-const workspace = byId('workspace', HTMLElement);
+const panels = byId('workspace', HTMLElement);
 const who = byId('who', HTMLElement);
 
-const catalogue = new Catalogue(session, askForKey);
-const added = (pet: { id: bigint }): void => void catalogue.show(pet.id);
-new AddForm(session, { keyNeeded: askForKey, added }).listen();
-new Lookup(session, askForKey).listen();
+let loading: Promise<Workspace> | undefined;
+
+function loadWorkspace(): Promise<Workspace> {
+  loading ??= importWorkspace();
+  return loading;
+}
+
+async function importWorkspace(): Promise<Workspace> {
+  preloadWorkspace();
+  try {
+    const { Workspace } = await import('./workspace.ts');
+    return new Workspace(askForKey);
+  } catch (cause) {
+    loading = undefined;
+    const words = 'The page did not load completely. Check the connection, then load it again.';
+    throw new Error(words, { cause });
+  }
+}
+
+/** The browser then fetches the modules in parallel, and none waits for another. */
+function preloadWorkspace(): void {
+  for (const link of document.querySelectorAll('link[rel=later]')) {
+    link.setAttribute('rel', 'modulepreload');
+  }
+}
 
 /** Whether the workspace was open before. If so, the key form says that the typed values are kept. */
 let wasOpen = false;
 
 /** Shows the key form. The other forms keep their values. */
-function askForKey(refusal?: Fault): void {
-  session.close();
-  workspace.hidden = true;
+function askForKey(refusal?: KeyRefusal): void {
+  panels.hidden = true;
   who.hidden = true;
   signIn.hidden = false;
   kept.hidden = !wasOpen;
-  showKeyFault(refusal?.message);
+  showKeyFault(refusal?.words);
+  if (refusal !== undefined) fault.append(refusal.details);
   input.focus();
 }
 
@@ -41,38 +60,33 @@ function showKeyFault(message: string | undefined): void {
   else input.setAttribute('aria-invalid', 'true');
 }
 
-async function enter(key: string): Promise<void> {
-  session.open(key);
-  await catalogue.show();
-  // The service may have refused the key.
-  if (session.isOpen) showWorkspace(key);
-}
-
 function showWorkspace(key: string): void {
   wasOpen = true;
   input.value = '';
   signIn.hidden = true;
-  workspace.hidden = false;
+  panels.hidden = false;
   who.hidden = false;
   byId('key-hint', HTMLElement).textContent = keyHint(key);
-  byId('environment', HTMLElement).textContent = key.startsWith('pet_test_')
-    ? 'Staging'
-    : 'Production';
 }
 
 async function submitKey(): Promise<void> {
   if (!isUsable(submit)) return;
   const key = input.value.trim();
-  if (key === '') {
-    showKeyFault('Paste a key first.');
+  const other = otherEnvironment(key);
+  if (key === '' || other !== undefined) {
+    const words = `This is a key of ${other}, and this is the console of ${ENVIRONMENT}.`;
+    showKeyFault(other === undefined ? 'Paste a key first.' : words);
     input.focus();
     return;
   }
   setUsable(submit, false);
   submit.textContent = 'Checking …';
   try {
-    await enter(key);
-    if (session.isOpen) byId('title', HTMLElement).focus();
+    const workspace = await loadWorkspace();
+    if (await workspace.enter(key)) {
+      showWorkspace(key);
+      workspace.focus();
+    }
   } catch (error) {
     showKeyFault(error instanceof Error ? error.message : String(error));
   }
@@ -80,23 +94,39 @@ async function submitKey(): Promise<void> {
   submit.textContent = 'Open the catalogue';
 }
 
+/** Opens the workspace at once: the service most likely still accepts the key. */
+async function reopen(key: string): Promise<void> {
+  showWorkspace(key);
+  try {
+    await (await loadWorkspace()).enter(key);
+  } catch (error) {
+    askForKey();
+    showKeyFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   void submitKey();
 });
-form.addEventListener('input', () => showKeyFault(undefined));
+form.addEventListener('input', () => {
+  showKeyFault(undefined);
+  preloadWorkspace();
+});
+// A file that is dropped beside a form must not replace the page.
+for (const type of ['dragover', 'drop'] as const) {
+  addEventListener(type, (event) => {
+    if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault();
+  });
+}
 // A reload removes everything that this user has typed or loaded.
 who.append(
   button('Forget key', () => {
-    session.close();
+    storeKey(undefined);
     location.reload();
   }),
 );
 
 const key = storedKey();
-if (key === undefined) {
-  askForKey();
-} else {
-  showWorkspace(key);
-  void enter(key);
-}
+if (key === undefined) askForKey();
+else void reopen(key);

@@ -1,5 +1,5 @@
 import type { Pet, PetStatus } from '../../../sdk/src/index.ts';
-import { element } from './dom.ts';
+import { button, element } from './dom.ts';
 
 const LABELS: Record<PetStatus, string> = {
   available: 'Available',
@@ -16,13 +16,23 @@ export function petName(name: string): HTMLElement {
   return element('bdi', { class: 'name' }, name);
 }
 
+/** A name that opens the animal. */
+export function openButton(pet: Pet, open: (pet: Pet) => void): HTMLButtonElement {
+  const opener = button('', () => open(pet), 'open');
+  opener.append(petName(pet.name));
+  return opener;
+}
+
 /** The roles are explicit because the layout for narrow screens removes the implicit ones. */
-export function petRow(pet: Pet, isNew: boolean): HTMLTableRowElement {
+export function petRow(
+  pet: Pet,
+  { isNew, open }: { isNew: boolean; open: (pet: Pet) => void },
+): HTMLTableRowElement {
   return element(
     'tr',
-    { role: 'row', ...(isNew ? { class: 'new' } : {}) },
+    { role: 'row', id: `pet-${pet.id}`, ...(isNew ? { class: 'new' } : {}) },
     cell('id', String(pet.id)),
-    cell('of-name', petName(pet.name)),
+    cell('of-name', openButton(pet, open)),
     cell('category', String(pet.categoryId)),
     cell('of-status', statusChip(pet.status)),
   );

@@ -1,7 +1,13 @@
-import { UsageError } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { NewPet } from '../domain/pet.ts';
-import { parseCsvHeader, readNdjsonPet, type PetFormat, type ReadPet } from './pet-format.ts';
+import {
+  HeaderError,
+  ndjsonReader,
+  parseCsvHeader,
+  type PetFormat,
+  type PetRules,
+  type ReadPet,
+} from './read-pet.ts';
 import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
 
 export interface LineFault {
@@ -14,12 +20,15 @@ export interface LineFault {
 /** The animals of one piece of a file, and its bad lines. */
 export interface PetPiece {
   pets: NewPet[];
+  /** The line on which each of the animals starts. */
+  petLines: number[];
   faults: LineFault[];
   byteCount: number;
   lines: number;
 }
 
 export interface PetReaderOptions {
+  rules: PetRules;
   /** Lines of the file that were read before; 0 at its start. */
   linesBefore: number;
   /** How records are read; given when reading starts after the header. */
@@ -28,15 +37,17 @@ export interface PetReaderOptions {
   isStrict: boolean;
 }
 
-/** Reads animals from the bytes of a file, piece by piece. */
+/** Reads animals from the bytes of a file, piece by piece. It runs in Node.js and in browsers. */
 export class PetReader {
   readonly #splitter: RecordSplitter;
+  readonly #rules: PetRules;
   readonly #isStrict: boolean;
   #readPet: ReadPet | undefined;
 
-  constructor(format: PetFormat, { linesBefore, readPet, isStrict }: PetReaderOptions) {
+  constructor(format: PetFormat, { rules, linesBefore, readPet, isStrict }: PetReaderOptions) {
     this.#splitter = new RecordSplitter({ hasQuotes: format === 'csv', linesBefore });
-    this.#readPet = readPet ?? (format === 'ndjson' ? readNdjsonPet : undefined);
+    this.#readPet = readPet ?? (format === 'ndjson' ? ndjsonReader(rules) : undefined);
+    this.#rules = rules;
     this.#isStrict = isStrict;
   }
 
@@ -54,31 +65,32 @@ export class PetReader {
   }
 
   #read({ records, byteCount, lines }: Piece): PetPiece {
-    const piece: PetPiece = { pets: [], faults: [], byteCount, lines };
+    const piece: PetPiece = { pets: [], petLines: [], faults: [], byteCount, lines };
     for (const record of records) {
       if (this.#isStrict && piece.faults.length > 0) break;
-      if (this.#readPet === undefined) this.#readPet = readHeader(record);
+      if (this.#readPet === undefined) this.#readPet = readHeader(record, this.#rules);
       else this.#readRecord(record, this.#readPet, piece);
     }
     return piece;
   }
 
-  #readRecord(record: SourceRecord, readPet: ReadPet, { pets, faults }: PetPiece): void {
+  #readRecord(record: SourceRecord, readPet: ReadPet, piece: PetPiece): void {
     if ('fault' in record) {
-      faults.push({ line: record.line, lines: 1, reason: `The line ${record.fault}` });
+      piece.faults.push({ line: record.line, lines: 1, reason: `The line ${record.fault}` });
       return;
     }
     try {
-      pets.push(readPet(record.text));
+      piece.pets.push(readPet(record.text));
+      piece.petLines.push(record.line);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const reason = error.message.replace(/^The body/, 'The line');
-      faults.push({ line: record.line, lines: record.text.split('\n').length, reason });
+      piece.faults.push({ line: record.line, lines: record.text.split('\n').length, reason });
     }
   }
 }
 
-function readHeader(record: SourceRecord): ReadPet {
-  if ('fault' in record) throw new UsageError(`the first line of the file ${record.fault}`);
-  return parseCsvHeader(record.text);
+function readHeader(record: SourceRecord, rules: PetRules): ReadPet {
+  if ('fault' in record) throw new HeaderError(`the first line of the file ${record.fault}`);
+  return parseCsvHeader(record.text, rules);
 }

@@ -1,6 +1,5 @@
 // CSV as RFC 4180 defines it: a field with commas, quotes or line breaks is enclosed in double quotes, and a
-// double quote inside it is doubled. This file and records.ts use nothing of Node.js, so that a page in a
-// browser can read CSV with the same code.
+// double quote inside it is doubled.
 
 const MUST_QUOTE = /[",\r\n]/;
 const [COMMA, QUOTE, RETURN, NEWLINE] = [0x2c, 0x22, 0x0d, 0x0a];

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, signIn, Stage, visit } from './stage.ts';
+
+const STATUSES = ['available', 'pending', 'sold'] as const;
+const PETS = Array.from({ length: 23 }, (_, index) => ({
+  name: `Animal ${index + 1}`,
+  categoryId: (index % 7) + 1,
+  status: STATUSES[index % 3],
+}));
+
+const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
+const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+
+/** What is done in each state, named for its pictures. A state that ends by itself is entered for each view. */
+export type Check = (page: Page, state: string, enter?: () => Promise<void>) => Promise<void>;
+
+export interface View {
+  width: number;
+  height: number;
+  colorScheme: 'light' | 'dark';
+}
+
+/** Ordered so that a view and the third after it differ in width and in theme. */
+export const VIEWS: readonly View[] = [
+  { width: 1440, height: 900, colorScheme: 'light' },
+  { width: 768, height: 1024, colorScheme: 'dark' },
+  { width: 360, height: 740, colorScheme: 'light' },
+  { width: 360, height: 740, colorScheme: 'dark' },
+  { width: 1440, height: 900, colorScheme: 'dark' },
+  { width: 768, height: 1024, colorScheme: 'light' },
+];
+
+/** Fails if axe-core finds a serious fault in any element, or if the page is wider than the view. */
+export async function checkView(page: Page, { width, height, colorScheme }: View): Promise<void> {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme });
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
+  await assertAccessible(page);
+}
+
+/** Opens every closed part of the page. */
+async function openDetails(page: Page): Promise<void> {
+  await page.evaluate(`document.querySelectorAll('details').forEach((e) => { e.open = true; })`);
+}
+
+async function addRex(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Category id').fill('7');
+  await press(page, 'Add animal');
+}
+
+export async function emptyStates(t: TestContext, check: Check): Promise<void> {
+  const stage = await Stage.open(t, { flags: ['--env', 'staging'] });
+  const { page } = await visit(t, stage);
+  await page.getByLabel('API key').waitFor();
+  await check(page, 'staging-sign-in');
+  await signIn(page, 'pet_live_0');
+  await page.getByText('This is a key of production').waitFor();
+  await signIn(page, 'pet_test_0');
+  await page.getByText('This key does not open the catalogue').waitFor();
+  await openDetails(page);
+  await check(page, 'key-refused');
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  await check(page, 'empty');
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.getByText('No animal is sold').waitFor();
+  await check(page, 'filter-empty');
+  await press(page, 'Show all');
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add-many').click();
+  await check(page, 'many-open');
+  await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n,8\nMimi,x\nAda,3\n');
+  await page.getByText('What will be added').waitFor();
+  await check(page, 'many-preview');
+  await page.getByLabel('Paste CSV').fill('a,b');
+  await page.getByText('must name its columns').waitFor();
+  await check(page, 'many-no-list');
+}
+
+export async function catalogueStates(t: TestContext, check: Check): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage);
+  await page.getByLabel('API key').waitFor();
+  await check(page, 'sign-in');
+  await signIn(page, stage.key);
+  await place(page, 'Animals 1–20, more follow');
+  await check(page, 'catalogue');
+  await page.getByRole('button', { name: 'Animal 7' }).click();
+  await check(page, 'animal');
+  await press(page, 'Close');
+  await addRex(page);
+  await page.getByText('Rex was added with the id 24.').waitFor();
+  await page.locator('#list-curl button').click();
+  await press(page, 'Next');
+  await place(page, 'Animals 21–24 of 24');
+  await page.locator('#add-curl button').click();
+  await page.getByLabel('Id', { exact: true }).fill('24');
+  await press(page, 'Look up');
+  await page.locator('.found').waitFor();
+  await check(page, 'added');
+  await page.getByLabel('Name').fill('x'.repeat(256));
+  await page.getByLabel('Category id').fill('7');
+  await press(page, 'Add animal');
+  await page.getByText('The name has 256 characters').waitFor();
+  await page.getByLabel('Id', { exact: true }).fill('99');
+  await press(page, 'Look up');
+  await page.getByText('Check the number').waitFor();
+  await check(page, 'faults-closed');
+  await openDetails(page);
+  await check(page, 'faults-open');
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').fill('name,categoryId\nAda,1\nBob,2\nCleo,3\n');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().postData()?.includes('Bob') === true) await held.promise;
+    return route.continue();
+  });
+  await press(page, 'Add 3 animals');
+  await page.getByText('1 of 3 added').waitFor();
+  await press(page, 'Pause');
+  held.resolve();
+  await page.getByText('Paused.').waitFor();
+  await check(page, 'many-paused');
+}
+
+export async function troubleStates(t: TestContext, check: Check): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  let isHeld = false;
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets?**', async (route) => {
+    if (!isHeld) return route.continue();
+    await held.promise;
+    return route.abort('connectionrefused');
+  });
+  await check(page, 'loading', async () => {
+    isHeld = false;
+    await page.goto(stage.site);
+    await place(page, 'Animals 1–20, more follow');
+    isHeld = true;
+    await press(page, 'Next');
+  });
+  held.resolve();
+  await page.getByText('The service cannot be reached').waitFor();
+  await page.route('**/v1/pets', (route) =>
+    route.fulfill({
+      status: 503,
+      headers: { 'Retry-After': '100', 'X-Request-Id': 'busy-1' },
+      contentType: 'application/json',
+      body: JSON.stringify({ code: 'overloaded', message: 'Too many wait.', status: 503 }),
+    }),
+  );
+  await addRex(page);
+  await page.getByText('Trying again in').waitFor();
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n');
+  await press(page, 'Add 1 animal');
+  await page.locator('#many', { hasText: 'Trying again in' }).waitFor();
+  await openDetails(page);
+  await check(page, 'trouble');
+  await press(page, 'Stop here');
+  await page.getByText('Stopped. Not sent: 1.').waitFor();
+  await check(page, 'many-done');
+}
+
+export async function restrictedStates(t: TestContext, check: Check): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS.slice(0, 3) });
+  const { page } = await visit(t, stage, { key: await stage.newKey('pets:read') });
+  await place(page, 'Animals 1–3 of 3');
+  await addRex(page);
+  await page.getByText('This key cannot add animals').waitFor();
+  await check(page, 'key-may-read');
+  await press(page, 'Use another key');
+  await signIn(page, await stage.newKey('pets:write'));
+  await page.getByText('This key only adds animals').waitFor();
+  await openDetails(page);
+  await check(page, 'key-may-write');
+}
