@@ -86,12 +86,12 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   [
     /^src\/docs\/page\//,
     /^src\/(docs|console)\/page\//,
-    'the scripts of the documents share only code with those of the console',
+    'Move the code into src/docs/page/ or src/console/page/: the scripts of the documents may import only these.',
   ],
   [
     /^src\/docs\//,
-    /^src\/(docs|domain|http)\/|^src\/console\/assets\.ts$|^marked$|^node:/,
-    'the documents are made from the domain and the table of operations',
+    /^src\/(docs|domain|http)\/|^src\/console\/assets\.ts$|^src\/installation\.ts$|^marked$|^node:/,
+    'Pass the value in as a parameter: src/docs/ may import only the domain, http, marked and Node.js.',
   ],
   [
     /^src\/config\.ts$/,

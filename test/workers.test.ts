@@ -129,7 +129,7 @@ test('a revoked key is refused by every worker within 5 seconds', async (t) => {
   };
   assert.deepEqual([...(await statusesNow())], [200]);
   const id =
-    /(key_\w+) +shop/.exec((await run(['keys', 'list', '--data', data])).stdout)?.[1] ?? '';
+    /(key_\w+)\s+shop/.exec((await run(['keys', 'list', '--data', data])).stdout)?.[1] ?? '';
   await run(['keys', 'revoke', id, '--data', data]);
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   // On a busy machine a worker may not have read the keys again; it then responds with 503.
