@@ -14,10 +14,10 @@ async function drill(database?: string): Promise<void> {
   assert.ok(report.checkedReads > 0 && report.walks > 0 && report.repeatedCreates > 0);
 }
 
-test('SQLite: once petstore catalogue has returned, no read is stale, no id is given again, and no walk misses an animal', () =>
+test('SQLite: once a catalogue command has returned, no read is stale, no id is given again, and no walk misses an animal', () =>
   drill());
 
-test('PostgreSQL: once petstore catalogue has returned, no read is stale, no id is given again, and no walk misses an animal', async () => {
+test('PostgreSQL: once a catalogue command has returned, no read is stale, no id is given again, and no walk misses an animal', async () => {
   const server = await PostgresServer.start({ isDurable: false });
   try {
     await drill(server.url());
