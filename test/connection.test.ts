@@ -126,6 +126,17 @@ describe('One connection', () => {
     assert.deepEqual(warnings, []);
   });
 
+  test('a request before one with a malformed body gets its own response', async () => {
+    const broken = `${get('/v1/pets', 'Transfer-Encoding: chunked')}0;${'x'.repeat(20_000)}\r\n\r\n`;
+    const requests = get('/v1/pets?limit=1') + post('before-1') + post('before-2') + broken;
+    const responses = parseResponses(await exchange(port, [requests], { end: true }));
+    assert.deepEqual(
+      responses.slice(0, 3).map(({ status }) => status),
+      [200, 201, 201],
+    );
+    assert.deepEqual((await names()).slice(-2), ['before-1', 'before-2']);
+  });
+
   test('a 413 reaches a client that is still sending 4 MB, and a kept connection can be used again', async () => {
     const body = Buffer.alloc(4 * MIB, 0x20);
     const line = 'POST /v1/pets HTTP/1.1';
