@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -89,6 +89,10 @@ async function newFolder(t: TestContext): Promise<string> {
     await store.createApiKey({ ...SHOP_KEY, hash: hashApiKey(environment) });
     await store.close();
   }
+  copyFileSync(
+    join(folder, 'data', 'production', 'petstore.sqlite'),
+    join(folder, 'sunday.sqlite'),
+  );
   writeFileSync(join(folder, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
   writeFileSync(join(folder, 'animals.csv'), 'name,categoryId\nRex,7\n');
   writeFileSync(join(folder, 'sold.txt'), '1\n2\n');

@@ -24,10 +24,29 @@ export async function openStoreByFlags(
   { mustExist }: { mustExist: boolean },
 ): Promise<{ config: Config; store: Store }> {
   const config = loadConfig(flags, variables);
-  if (mustExist && config.databaseUrl === undefined && !existsSync(storeFile(config))) {
+  if (mustExist) requireStore(config);
+  return { config, store: await openConfiguredStore(config) };
+}
+
+/** The file of the embedded store, for a command that works on the file itself. */
+export function embeddedStoreFile(
+  flags: Flags,
+  variables: Variables,
+  { mustExist, insteadOnPostgres = '' }: { mustExist: boolean; insteadOnPostgres?: string },
+): string {
+  const config = loadConfig(flags, variables);
+  if (config.databaseUrl !== undefined) {
     throw new UsageError(
-      `there is no store in ${config.dataFolder}: --data and --env must name a store that serve, import or keys create has created.`,
+      `this command is for the embedded store, and --database or DATABASE_URL names a PostgreSQL database: use ${insteadOnPostgres}.`,
     );
   }
-  return { config, store: await openConfiguredStore(config) };
+  if (mustExist) requireStore(config);
+  return storeFile(config);
+}
+
+function requireStore(config: Config): void {
+  if (config.databaseUrl !== undefined || existsSync(storeFile(config))) return;
+  throw new UsageError(
+    `there is no store in ${config.dataFolder}: --data and --env must name a store that serve, import or keys create has created.`,
+  );
 }

@@ -148,12 +148,15 @@ interface BarState {
 /** One line on a terminal that is redrawn in place. */
 export class Progress {
   readonly #output: Output;
+  readonly #unit: string;
   readonly #startedMs = performance.now();
   #start: BarState | undefined;
   #drawnMs: number | undefined;
 
-  constructor(output: Output) {
+  /** `unit` is what the bar counts. */
+  constructor(output: Output, unit = 'animals') {
     this.#output = output;
+    this.#unit = unit;
   }
 
   /** Shows the current step. Elsewhere than on a terminal, each step is a line of its own. */
@@ -173,7 +176,8 @@ export class Progress {
       nowMs - this.#drawnMs >= REDRAW_INTERVAL_MS ||
       state.share === 1;
     if (this.#output.isTTY !== true || !isDue) return;
-    this.#draw(barLine(state, this.#start, (nowMs - this.#startedMs) / 1000));
+    const seconds = (nowMs - this.#startedMs) / 1000;
+    this.#draw(barLine(state, this.#start, seconds, this.#unit));
   }
 
   /** Removes the line, so that other text can be written in its place. */
@@ -190,9 +194,14 @@ export class Progress {
 }
 
 /** The line for work that was at `start` the given number of seconds ago. */
-function barLine({ count, share }: BarState, start: BarState, seconds: number): string {
+function barLine(
+  { count, share }: BarState,
+  start: BarState,
+  seconds: number,
+  unit: string,
+): string {
   const rate = seconds > 0 ? (count - start.count) / seconds : 0;
-  const counts = `${count.toLocaleString('en-US')} animals, ${Math.round(rate).toLocaleString('en-US')} per second`;
+  const counts = `${count.toLocaleString('en-US')} ${unit}, ${Math.round(rate).toLocaleString('en-US')} per second`;
   if (share === undefined) return counts;
   const filled = Math.round(share * BAR_WIDTH);
   const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);

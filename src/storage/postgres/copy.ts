@@ -19,13 +19,19 @@ const TYPES: Record<Table['name'], string> = {
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Opens a database to copy from. Other programs may keep writing: the snapshot does not change. */
+/** Opens a database to copy from. */
 export async function openPostgresSource(url: string): Promise<CopySource> {
-  const { connection, run } = await open(url);
-  await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  // The first read takes the snapshot.
-  await run('SELECT FROM pet_counter');
+  const { connection, run } = await openToRead(url);
   return readerOf(connection, run);
+}
+
+/** Other programs may keep writing: the snapshot does not change. */
+export async function openToRead(url: string): Promise<{ connection: Connection; run: Run }> {
+  const opened = await open(url);
+  await opened.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  // The first read takes the snapshot.
+  await opened.run('SELECT FROM pet_counter');
+  return opened;
 }
 
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { StoreUnusable } from '../../domain/store.ts';
+import { catalogueRules, problemLine, type Verification } from '../verify.ts';
+import { openAsIs } from './connection.ts';
+import { refuseForeign } from './schema.ts';
+
+/** The highest id that was ever assigned. */
+export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
+
+/** Checks the file itself and the rules of the catalogue. */
+export function verifySqlite(file: string): Verification {
+  using source = openToRead(file);
+  return verify(source.database);
+}
+
+/** Opens a store of any version, without changing it. */
+export function openToRead(file: string): Disposable & { database: DatabaseSync } {
+  if (!existsSync(file)) throw new StoreUnusable(`there is no file ${file}.`);
+  refuseForeign(file);
+  const database = openAsIs(file);
+  return { database, [Symbol.dispose]: () => database.close() };
+}
+
+export function verify(database: DatabaseSync): Verification {
+  const integrity = rowsOf<[string]>(database, 'PRAGMA integrity_check').map(([line]) => line);
+  const problems = integrity.filter((line) => line !== 'ok');
+  for (const rule of catalogueRules(LAST_ID)) {
+    const rows = rowsOf<[bigint, unknown]>(
+      database,
+      `WITH broken (name) AS (${rule.sql}) SELECT count(*), min(name) FROM broken`,
+    );
+    const [count, first] = rows[0] ?? [0n, undefined];
+    if (count > 0n) problems.push(problemLine(rule, Number(count), first));
+  }
+  const [row] = rowsOf<[bigint, bigint]>(database, `SELECT count(*), ${LAST_ID} FROM pets`);
+  return { animals: Number(row?.[0]), lastId: row?.[1] ?? 0n, problems };
+}
+
+export function rowsOf<Row>(database: DatabaseSync, sql: string): Row[] {
+  return database.prepare(sql).all() as unknown as Row[];
+}

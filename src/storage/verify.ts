@@ -1,0 +1,61 @@
+import { PET_STATUSES } from '../domain/pet.ts';
+
+/** What `petstore verify` found. */
+export interface Verification {
+  animals: number;
+  lastId: bigint;
+  /** One line for each rule that the catalogue breaks; empty if it is sound. */
+  problems: string[];
+}
+
+interface Rule {
+  /** Said of the rows that break it: "3 animals have …". */
+  what: string;
+  /** Selects a short name of each row that breaks the rule. */
+  sql: string;
+}
+
+const STATUSES = PET_STATUSES.map((status) => `'${status}'`).join(', ');
+
+/**
+ * What must be true of every catalogue, beyond what the database itself guarantees. The statements mean the
+ * same on both databases. `lastId` is the expression for the highest id that was ever assigned.
+ */
+export function catalogueRules(lastId: string): Rule[] {
+  return [
+    {
+      what: 'animals have an id that was never assigned',
+      sql: `SELECT id FROM pets WHERE id < 1 OR id > ${lastId}`,
+    },
+    {
+      what: 'animals have a name that is not 1 to 255 characters long',
+      sql: 'SELECT id FROM pets WHERE length(name) NOT BETWEEN 1 AND 255',
+    },
+    {
+      what: 'animals have an unknown status',
+      sql: `SELECT id FROM pets WHERE status NOT IN (${STATUSES})`,
+    },
+    {
+      what: 'idempotency keys belong to an id that was never assigned',
+      sql: `SELECT key FROM idempotency_keys WHERE pet_id < 1 OR pet_id > ${lastId}`,
+    },
+    {
+      what: 'idempotency keys belong to an API key that does not exist',
+      sql: 'SELECT key FROM idempotency_keys WHERE api_key_id NOT IN (SELECT id FROM api_keys)',
+    },
+    {
+      what: 'API keys have an invalid hash or scope',
+      sql: `SELECT id FROM api_keys WHERE length(hash) <> 64
+              OR scopes NOT IN ('pets:read', 'pets:write', 'pets:read pets:write')`,
+    },
+    {
+      what: 'imports have counted more animals than lines',
+      sql: 'SELECT source FROM imports WHERE position < 0 OR imported + skipped > lines',
+    },
+  ];
+}
+
+/** The line for a rule that `count` rows break, the first of which is named. */
+export function problemLine({ what }: Rule, count: number, first: unknown): string {
+  return `${count} ${what} (the first is ${String(first)})`;
+}
