@@ -112,8 +112,14 @@ const RUNNERS: Record<string, (file: string, code: string) => Promise<string>> =
     const key = (await service.listKeys()).find(({ name }) => name !== 'first key');
     const command = code
       .replaceAll('key_4fR9sT0aBc', key?.id ?? '')
-      .replace("'<API_KEY>'", service.key);
-    return run('bash', ['-euo', 'pipefail', '-c', command], code.includes('npx') ? root : folder);
+      .replace("'<API_KEY>'", service.key)
+      // The command of this clone.
+      .replaceAll(/^petstore /gm, 'npx petstore ');
+    return run(
+      'bash',
+      ['-euo', 'pipefail', '-c', command],
+      command.includes('npx') ? root : folder,
+    );
   },
   client: (file) => run(process.execPath, [`${file}.mjs`]),
   fetch: (file) => run(process.execPath, [`${file}.mjs`]),
