@@ -42,7 +42,7 @@ export interface ChangesOptions {
   processes: number;
   readers: number;
   creators: number;
-  /** A PostgreSQL; the embedded store where there is none. */
+  /** The URL of a PostgreSQL database. By default the drill uses the embedded store. */
   database?: string | undefined;
   /** The program of an older version, which is started first and serves the same store. */
   olderMain?: string | undefined;

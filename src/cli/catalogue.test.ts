@@ -14,7 +14,7 @@ import { execute } from './execute.ts';
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
 interface RunOptions {
-  /** What is typed at a terminal, or what standard input holds where there is none. */
+  /** What a person types at a terminal, or what standard input contains without a terminal. */
   typed?: string;
   isTTY?: boolean;
 }

@@ -46,16 +46,9 @@ const setStatus = defineCommand({
     'catalogue set-status 1 2 --to sold',
     'catalogue set-status --from-file sold.txt --to sold --dry-run',
   ],
-  action: ({ arguments: ids, options: { to, ...options }, switches, flags, io }) =>
+  action: ({ options: { to, ...options }, ...call }) =>
     change(
-      {
-        ids,
-        fromFile: options['from-file'],
-        isDryRun: switches['dry-run'],
-        isJson: switches.json,
-        flags,
-      },
-      io,
+      { ...call, options },
       {
         apply: (store, found) => store.setPetStatus(found, to),
         words: (animals) => `set the status of ${animals} to ${to}`,
@@ -75,23 +68,13 @@ const remove = defineCommand({
   },
   notes: NOTES,
   examples: ['catalogue remove 3 --yes', 'catalogue remove --from-file sold.txt --dry-run'],
-  action: ({ arguments: ids, options, switches, flags, io }) =>
-    change(
-      {
-        ids,
-        fromFile: options['from-file'],
-        isDryRun: switches['dry-run'],
-        isJson: switches.json,
-        flags,
-      },
-      io,
-      {
-        apply: (store, found) => store.removePets(found),
-        words: (animals) => `remove ${animals}`,
-        done: (animals) => `Removed ${animals}.`,
-        needsConfirmation: !switches.yes,
-      },
-    ),
+  action: (call) =>
+    change(call, {
+      apply: (store, found) => store.removePets(found),
+      words: (animals) => `remove ${animals}`,
+      done: (animals) => `Removed ${animals}.`,
+      needsConfirmation: !call.switches.yes,
+    }),
 });
 
 export const catalogue: CommandGroup = {
@@ -100,12 +83,12 @@ export const catalogue: CommandGroup = {
 };
 
 /** What both commands take. */
-interface ChangeOptions {
-  ids: readonly string[];
-  fromFile: string | undefined;
-  isDryRun: boolean;
-  isJson: boolean;
+interface ChangeCall {
+  arguments: readonly string[];
+  options: { 'from-file'?: string | undefined };
+  switches: { 'dry-run': boolean; json: boolean };
   flags: Flags;
+  io: Io;
 }
 
 /** What is done to the animals, and the words for it. */
@@ -117,14 +100,16 @@ interface Change {
   needsConfirmation: boolean;
 }
 
-async function change(options: ChangeOptions, io: Io, work: Change): Promise<number> {
-  const { isDryRun, isJson, fromFile } = options;
+async function change(call: ChangeCall, work: Change): Promise<number> {
+  const { flags, io } = call;
+  const { 'dry-run': isDryRun, json: isJson } = call.switches;
+  const fromFile = call.options['from-file'];
   const mustAsk = work.needsConfirmation && !isDryRun;
   if (mustAsk && (fromFile === '-' || !isTerminal(io))) {
     throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
   }
-  const ids = await readIds(options.ids, fromFile, io);
-  const { store } = await openStoreByFlags(options.flags, io.env, { mustExist: true });
+  const ids = await readIds(call.arguments, fromFile, io);
+  const { store } = await openStoreByFlags(flags, io.env, { mustExist: true });
   try {
     const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'}`;
     const report = (missing: bigint[], isChanged: boolean) => {

@@ -6,7 +6,8 @@ export const verify = defineCommand({
   purpose: 'Check the database and the rules of the catalogue',
   options: STORE_OPTIONS,
   switches: { json: 'write the result as one JSON document' },
-  notes: `Each problem is one line on standard output, and the exit code is then 1. Nothing is changed.`,
+  notes: `Each problem is one line on standard output, and the exit code is then 1. Nothing is changed, except
+that a PostgreSQL database gets the schema of this version first.`,
   examples: ['verify', 'verify --json'],
   async action({ switches, flags, io }) {
     const { animals, lastId, problems } = await verifyStore();

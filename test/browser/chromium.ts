@@ -12,8 +12,8 @@ const FIXED_PATHS = [
 const INSTALL_TIMEOUT_MS = 200_000;
 
 /**
- * Finds the browser of this machine. On Debian, if there is none and the user is root, the package of the system
- * is installed. Otherwise the error says what to install, because a missing browser must not skip a test.
+ * Finds the browser of this machine. On Debian, the package of the system is installed if no browser is found and the
+ * user is root. Otherwise the error says what to install, because a missing browser must not skip a test.
  */
 export function findChromium(): string {
   const given = processVariables['CHROMIUM_PATH'];

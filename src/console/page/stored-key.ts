@@ -1,6 +1,6 @@
 const STORAGE_NAME = 'petstore.key';
 
-/** The key that this tab has stored; undefined if there is none or the browser forbids storage. */
+/** The key that this tab has stored, or undefined if it has stored no key or the browser forbids storage. */
 export function storedKey(): string | undefined {
   try {
     return sessionStorage.getItem(STORAGE_NAME) ?? undefined;

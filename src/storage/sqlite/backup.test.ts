@@ -160,7 +160,7 @@ describe('restore', () => {
     await createPets(20_000);
     await backUpStore(file, target, ignore);
     truncateSync(target, statSync(target).size / 2);
-    await assert.rejects(restore(), /malformed|damaged/);
+    await assert.rejects(restore(), /backup\.sqlite is damaged/);
     rmSync(target);
     await assert.rejects(restore(), /there is no file .*backup\.sqlite/);
     const foreign = new DatabaseSync(target);
@@ -168,7 +168,7 @@ describe('restore', () => {
     foreign.close();
     await assert.rejects(restore(), /belongs to another program/);
     writeFileSync(target, 'not a database, but some text');
-    await assert.rejects(restore(), /not a database/);
+    await assert.rejects(restore(), /backup\.sqlite is damaged/);
     assert.equal(verifySqlite(file).animals, 20_000);
     assert.deepEqual(readdirSync(folder).toSorted(), ['backup.sqlite', 'petstore.sqlite']);
   });
@@ -192,4 +192,10 @@ test('verify names each rule that a catalogue breaks', async () => {
   assert.deepEqual(verifySqlite(file).problems, [
     '2 animals have a name that is not 1 to 255 characters long (the first is 2)',
   ]);
+});
+
+test('verify names a file that SQLite cannot read', async () => {
+  await createPets(1_000);
+  truncateSync(file, 40_000);
+  assert.throws(() => verifySqlite(file), /petstore\.sqlite is damaged: restore another backup/);
 });

@@ -8,7 +8,7 @@ import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { createFile } from './connection.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
-import { openToRead, verify } from './verify.ts';
+import { nameDamaged, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
 const STEP_PAGES = 100;
@@ -21,8 +21,10 @@ export async function backUpStore(
   if (existsSync(target)) throw exists(target);
   using source = openToRead(file);
   using partial = temporaryFile(`${target}.partial`);
-  await copyDatabase(source.database, partial.name, onProgress);
-  const verification = finishCopy(partial.name, file, () => undefined);
+  const verification = await copyStore(source, partial.name, {
+    onProgress,
+    change: () => undefined,
+  });
   try {
     // A link, unlike a rename, never replaces a file that has appeared meanwhile.
     linkSync(partial.name, target);
@@ -44,7 +46,21 @@ export function temporaryFile(name: string): Disposable & { name: string } {
   return { name, [Symbol.dispose]: remove };
 }
 
-export async function copyDatabase(
+/** Copies a store into a file, then changes and checks the copy. */
+export async function copyStore(
+  { file, database }: OpenStore,
+  target: string,
+  options: { onProgress: OnProgress; change: (copy: DatabaseSync) => void },
+): Promise<Verification> {
+  try {
+    await copyDatabase(database, target, options.onProgress);
+    return finishCopy(target, file, options.change);
+  } catch (error) {
+    throw nameDamaged(file, error);
+  }
+}
+
+async function copyDatabase(
   source: DatabaseSync,
   target: string,
   onProgress: OnProgress,
@@ -65,7 +81,7 @@ export async function copyDatabase(
  * Changes and checks a copy, and leaves one file without a log on the disk, so that any tool can move it.
  * Throws if the copy breaks a rule.
  */
-export function finishCopy(
+function finishCopy(
   copy: string,
   original: string,
   change: (database: DatabaseSync) => void,

@@ -210,7 +210,7 @@ function setAside(file: string, find: () => string[]): string[] {
   try {
     lock.exec('BEGIN EXCLUSIVE');
     return find().map((name) => {
-      const newName = freeName(name);
+      const newName = freeName(`${name}.replaced`);
       renameSync(name, newName);
       return newName;
     });
@@ -219,9 +219,10 @@ function setAside(file: string, find: () => string[]): string[] {
   }
 }
 
-function freeName(name: string): string {
+/** The name with the first number that makes it a new one. */
+export function freeName(name: string): string {
   for (let number = 1; ; number += 1) {
-    const candidate = `${name}.replaced-${number}`;
+    const candidate = `${name}-${number}`;
     if (!existsSync(candidate)) return candidate;
   }
 }

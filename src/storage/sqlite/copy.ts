@@ -27,11 +27,6 @@ export function openSqliteTarget(file: string): CopyTarget {
     const statement = database.prepare(`INSERT INTO ${name} (${columns}) VALUES (${values})`);
     for (const row of rows) statement.run(...row);
   }
-  async function setLastId(id: bigint): Promise<void> {
-    // The table in which SQLite keeps the highest id of each AUTOINCREMENT column.
-    database.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
-    database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)").run(id);
-  }
   return {
     ...readerOf(database),
     async mark(source) {
@@ -47,11 +42,18 @@ export function openSqliteTarget(file: string): CopyTarget {
     },
     async finish(work) {
       using transaction = beginTransaction(database);
-      await work({ write: insert, setLastId });
+      await work({ write: insert, setLastId: async (id) => setLastId(database, id) });
       database.exec('DROP TABLE unfinished_copy');
       transaction.commit();
     },
   };
+}
+
+/** New animals get ids above this one. */
+export function setLastId(database: DatabaseSync, id: bigint): void {
+  // The table in which SQLite keeps the highest id of each AUTOINCREMENT column.
+  database.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
+  database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)").run(id);
 }
 
 function readerOf(database: DatabaseSync): CatalogueReader {

@@ -3,14 +3,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
-import { copyDatabase, finishCopy, syncFolder, temporaryFile } from './backup.ts';
-import { openAsIs } from './connection.ts';
+import { copyStore, syncFolder, temporaryFile } from './backup.ts';
+import { freeName, openAsIs } from './connection.ts';
+import { setLastId } from './copy.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
 import { beginTransaction } from './statements.ts';
 import { LAST_ID, openToRead, rowsOf } from './verify.ts';
 
-/** How far the counter moves above a backup if the old file cannot be read: more than any shop adds meanwhile. */
-export const IDS_SKIPPED = 1_000_000n;
+/** How far new ids are above those of the backup if the former file cannot be read. */
+const IDS_SKIPPED = 1_000_000n;
 
 /** The highest id that was ever assigned, and when each key was revoked. */
 interface Past {
@@ -35,14 +36,15 @@ export async function restoreStore(
   backupFile: string,
   { idsAbove, onProgress }: { idsAbove: bigint | undefined; onProgress: OnProgress },
 ): Promise<Restored> {
+  // Opened before anything is changed: it may be missing or belong to another program.
   using source = openToRead(backupFile);
   const realFile = existsSync(file) ? realpathSync(file) : file;
   using former = lockFormer(realFile);
   using partial = temporaryFile(`${realFile}.restoring`);
-  await copyDatabase(source.database, partial.name, onProgress);
-  const verification = finishCopy(partial.name, backupFile, (copy) =>
-    carryOver(copy, former.past, idsAbove),
-  );
+  const verification = await copyStore(source, partial.name, {
+    onProgress,
+    change: (copy) => carryOver(copy, former.past, idsAbove),
+  });
   const setAside = replace(realFile, partial.name);
   return { verification, setAside, isPastKnown: former.past !== undefined };
 }
@@ -53,8 +55,7 @@ function carryOver(copy: DatabaseSync, past: Past | undefined, idsAbove: bigint 
   const lastId = row?.[0] ?? 0n;
   const atLeast = [lastId, idsAbove ?? past?.lastId ?? lastId + IDS_SKIPPED, past?.lastId ?? 0n];
   const next = atLeast.reduce((highest, id) => (id > highest ? id : highest));
-  copy.exec("DELETE FROM sqlite_sequence WHERE name = 'pets'");
-  copy.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)").run(next);
+  setLastId(copy, next);
   const revoke = copy.prepare(
     'UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?',
   );
@@ -105,10 +106,4 @@ function replace(file: string, restored: string): string | undefined {
   renameSync(restored, file);
   syncFolder(file);
   return isThere ? setAside : undefined;
-}
-
-function freeName(name: string): string {
-  for (let number = 1; ; number += 1) {
-    if (!existsSync(`${name}-${number}`)) return `${name}-${number}`;
-  }
 }

@@ -63,7 +63,7 @@ export class StoreFile {
     return this.#openings;
   }
 
-  /** The open file, for reads; throws a Refusal if there is none. */
+  /** The open file, for reads. Throws a Refusal if no file is open. */
   current(): OpenFile {
     if (performance.now() >= this.#nextCheckMs) this.check();
     if (this.#open === undefined) throw unavailable('is not available', new Error(this.#fault));

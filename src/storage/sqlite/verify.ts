@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { catalogueRules, problemLine, type Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
+import { isCorrupt } from './errors.ts';
 import { refuseForeign } from './schema.ts';
 
 /** The highest id that was ever assigned. */
@@ -11,15 +13,24 @@ export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '
 /** Checks the file itself and the rules of the catalogue. */
 export function verifySqlite(file: string): Verification {
   using source = openToRead(file);
-  return verify(source.database);
+  try {
+    return verify(source.database);
+  } catch (error) {
+    throw nameDamaged(file, error);
+  }
+}
+
+export interface OpenStore {
+  file: string;
+  database: DatabaseSync;
 }
 
 /** Opens a store of any version, without changing it. */
-export function openToRead(file: string): Disposable & { database: DatabaseSync } {
+export function openToRead(file: string): Disposable & OpenStore {
   if (!existsSync(file)) throw new StoreUnusable(`there is no file ${file}.`);
   refuseForeign(file);
   const database = openAsIs(file);
-  return { database, [Symbol.dispose]: () => database.close() };
+  return { file, database, [Symbol.dispose]: () => database.close() };
 }
 
 export function verify(database: DatabaseSync): Verification {
@@ -39,4 +50,12 @@ export function verify(database: DatabaseSync): Verification {
 
 export function rowsOf<Row>(database: DatabaseSync, sql: string): Row[] {
   return database.prepare(sql).all() as unknown as Row[];
+}
+
+/** SQLite does not say which file is damaged. */
+export function nameDamaged(file: string, error: unknown): unknown {
+  if (!isCorrupt(error)) return error;
+  return new Refusal('unavailable', `${file} is damaged: restore another backup.`, {
+    cause: error,
+  });
 }
