@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SAME_SIGNAL_MS } from '../src/cli/serve.ts';
 import { exchange, parseResponses } from './raw-socket.ts';
@@ -115,6 +115,24 @@ test('a signal again after more than a second stops the service at once', async 
   kill('SIGTERM');
   assert.equal(await ended, 1);
   socket.destroy();
+});
+
+test('signals that arrive while the stopped process exits do not change how it ends', async (t) => {
+  const args = [MAIN, 'serve', '--port', '0', '--admin-port', 'off', '--data', temporaryFolder(t)];
+  const child = spawn(process.execPath, args);
+  t.after(() => child.kill('SIGKILL'));
+  let shown = '';
+  child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+  while (!shown.includes('"msg":"started"')) await sleep(20);
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  while (!shown.includes('"msg":"stopped"')) await immediate();
+  while (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGINT');
+    await immediate();
+  }
+  const [, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+  assert.equal(signal, null);
 });
 
 /** The first Node.js on the PATH that is too old for the service, whose launcher then starts another one. */

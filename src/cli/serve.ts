@@ -141,6 +141,9 @@ function stopSignal(endAtOnce: () => void): AbortSignal {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Without this, Node.js removes its signal handlers before it exits, and a repeated signal, such as the one
+  // that the launcher passes on, would end a process that has already stopped in order.
+  process.once('beforeExit', () => process.exit());
   return controller.signal;
 }
 
