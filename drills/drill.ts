@@ -1,0 +1,38 @@
+// What all drills have in common. A drill breaks the service, or its surroundings, on purpose, and checks that
+// every promise still holds. `drills/main.ts` runs them, `drills/drills.ts` lists them.
+
+/** One drill. `npm run drill` prints its texts. */
+export interface Drill {
+  /** What it does, in one sentence. */
+  readonly purpose: string;
+  /** What `--rounds` counts, such as "rounds" or "requests", and how many there are by default. */
+  readonly unit: string;
+  readonly rounds: number;
+  /** The rounds of `--quick`, and of the control. A few seconds. */
+  readonly quickRounds: number;
+  /** It takes long, so it runs only if it is named. */
+  readonly isNamedOnly?: boolean;
+  /** The sentence "nginx is not installed", if a part is missing. The drill is then skipped. */
+  readonly findMissing?: () => string | undefined;
+  readonly run: RunDrill;
+  /** The same drill on a variant that is broken on purpose. It must report violations. */
+  readonly control: { readonly brokenBy: string; readonly run: RunDrill };
+}
+
+export type RunDrill = (options: DrillOptions) => Promise<DrillReport>;
+
+export interface DrillOptions {
+  rounds: number;
+  /** Everything that is chosen at random follows from it. */
+  seed: number;
+  onProgress: (text: string) => void;
+}
+
+export interface DrillReport {
+  /** How many checks held. */
+  passed: number;
+  /** One sentence per check that did not hold. */
+  violations: readonly string[];
+  /** Figures in the order in which they are shown. */
+  figures: Readonly<Record<string, string | number>>;
+}

@@ -1,0 +1,34 @@
+import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { drillHostileHttp } from './hostile-http.ts';
+
+const SHOWN_EVERY = 1_000;
+
+export const drill: Drill = {
+  purpose:
+    'Malformed and mutated requests, several per connection: every response is an Error with its own status or the right response, and nothing that was refused is stored.',
+  unit: 'requests',
+  rounds: 200_000,
+  quickRounds: 5_000,
+  run: (options) => run(options),
+  control: { brokenBy: 'nothing yet', run: (options) => run(options) },
+};
+
+async function run({ rounds, seed, onProgress }: DrillOptions): Promise<DrillReport> {
+  const report = await drillHostileHttp({
+    requests: rounds,
+    seed,
+    onProgress: (requests) => {
+      if (requests % SHOWN_EVERY < 5) onProgress(`${requests} of ${rounds} requests`);
+    },
+  });
+  return {
+    passed: report.requests,
+    violations: report.violations,
+    figures: {
+      requests: report.requests,
+      responses: report.responses,
+      'animals created': report.created,
+      'memory after a tenth, at the end (MiB)': report.memoryMib.join(', '),
+    },
+  };
+}
