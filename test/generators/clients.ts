@@ -1,6 +1,6 @@
 // Checks the OpenAPI document with the tools that its readers use, and runs the examples of
 // docs/generated-clients.md. `npm run test:generators` runs this file. The tools need TypeScript 5, so they
-// have their own lock file, and are installed outside the folders that the compiler checks.
+// have their own lock file.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -10,38 +10,23 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { send, sqliteStorage, startTestService, type TestService } from '../test-service.ts';
+import { installTools, toolsFolder } from '../tools.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const TOOLS = join(ROOT, 'artifacts', 'generators');
+const TOOLS = toolsFolder(import.meta.dirname);
 const BASE_URL = 'http://127.0.0.1:8080/v1';
 const DOCUMENTS = ['openapi.json', 'served.json'];
 const run = promisify(execFile);
 
 let service: TestService;
 before(async () => {
-  await install();
+  await installTools(import.meta.dirname);
   service = await startTestService(sqliteStorage);
   const served = await send(service.baseUrl.replace('/v1', '/openapi.json'));
   await writeFile(join(TOOLS, 'served.json'), served.text);
   await cp(join(ROOT, 'openapi.json'), join(TOOLS, 'openapi.json'));
 });
 after(() => service.close());
-
-/** Installs the tools unless the lock file is the one that was installed before. */
-async function install(): Promise<void> {
-  const files = ['package.json', 'package-lock.json', '.npmrc'];
-  const lock = await readFile(join(import.meta.dirname, 'package-lock.json'), 'utf8');
-  const stamp = join(TOOLS, 'node_modules', '.stamp');
-  if ((await readFile(stamp, 'utf8').catch(() => '')) === lock) return;
-  await rm(TOOLS, { recursive: true, force: true });
-  await mkdir(TOOLS, { recursive: true });
-  for (const file of files) await cp(join(import.meta.dirname, file), join(TOOLS, file));
-  await run('npm', ['ci', '--ignore-scripts', '--loglevel=error'], {
-    cwd: TOOLS,
-    shell: process.platform === 'win32',
-  });
-  await writeFile(stamp, lock);
-}
 
 /** Runs the command of an installed package, and returns what it prints. */
 async function tool(script: string, ...words: string[]): Promise<string> {
