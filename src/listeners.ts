@@ -1,4 +1,5 @@
-import { SETTINGS, UsageError, type Config, type SettingName } from './config.ts';
+import { SETTINGS, type Config, type SettingName } from './config.ts';
+import { UsageError } from './setting.ts';
 import { errorResponse } from './http/error-response.ts';
 import { jsonResponse, requestIdOf } from './http/message.ts';
 import type { HttpRequest, HttpResponse, Page } from './http/message.ts';

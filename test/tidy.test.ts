@@ -95,7 +95,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/config\.ts$/,
-    /^src\/(domain|ops)\/|^node:/,
+    /^src\/(domain|ops)\/|^src\/setting\.ts$|^node:/,
     'Move the code to its own module: src/config.ts is loaded first and may import only the domain, ops and Node.js.',
   ],
   [

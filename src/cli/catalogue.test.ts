@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test, type TestContext } from 'node:test';
 import { sqliteStorage, startTestService } from '../../test/test-service.ts';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';

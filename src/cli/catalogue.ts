@@ -1,4 +1,4 @@
-import { oneOf, UsageError, type Flags } from '../config.ts';
+import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { PET_STATUSES, type Pet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../check/reference-service.test-server.ts';
 import type { Report } from '../../check/report.ts';
 import { checkAddresses } from '../../check/run.ts';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import { sqliteStorage, startTestService } from '../../test/test-service.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';

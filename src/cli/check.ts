@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { newReport } from '../../check/report.ts';
 import { checkAddresses, Unreachable } from '../../check/run.ts';
 import type { Subject } from '../../check/service-under-check.ts';
-import { UsageError, type Values } from '../config.ts';
+import { UsageError, type Values } from '../setting.ts';
 import { checkTable } from './check-table.ts';
 import { defineCommand } from './command.ts';
 import { newPaint } from './terminal.ts';

@@ -1,4 +1,10 @@
-import { readSettings, type Flags, type Settings, type Values, type Variables } from '../config.ts';
+import {
+  readSettings,
+  type Flags,
+  type Settings,
+  type Values,
+  type Variables,
+} from '../setting.ts';
 
 export interface Output {
   write(text: string): unknown;

@@ -1,4 +1,4 @@
-import { oneOf, parseValue } from '../config.ts';
+import { oneOf, parseValue } from '../setting.ts';
 import { defineCommand, type Command, type CommandGroup, type Registry } from './command.ts';
 import { loadAll } from './execute.ts';
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,

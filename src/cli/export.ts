@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { oneOf } from '../config.ts';
+import { oneOf } from '../setting.ts';
 import { defineCommand, type Io, type Output } from './command.ts';
 import type { Store } from '../domain/store.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import { StoreUnusable } from '../domain/store.ts';
 

@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';

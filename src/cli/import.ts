@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { oneOf, UsageError } from '../config.ts';
+import { oneOf, UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { ImportProgress, Store } from '../domain/store.ts';
 import { PetReader, type PetPiece } from '../pet-file/pet-reader.ts';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { UsageError, type Config, type Flags } from '../config.ts';
+import { type Config } from '../config.ts';
+import { UsageError, type Flags } from '../setting.ts';
 import {
   KEY_NAME_LENGTH_MAX,
   newApiKey,

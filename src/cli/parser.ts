@@ -1,7 +1,7 @@
 // The command line on commander. Only this file knows it, and it is loaded only where it is needed.
 
 import { Argument, Command as Parser, CommanderError, Option } from 'commander';
-import { UsageError, type Setting } from '../config.ts';
+import { UsageError, type Setting } from '../setting.ts';
 import type { Command, CommandGroup, Io, Parsed } from './command.ts';
 import { programName } from './program-name.ts';
 import { newPaint } from './terminal.ts';

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import { INT64_MAX } from '../domain/int64.ts';
 import type { Io } from './command.ts';
 import { printable } from './terminal.ts';

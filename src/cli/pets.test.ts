@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sqliteStorage, startTestService, type TestService } from '../../test/test-service.ts';
-import { UsageError } from '../config.ts';
+import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 

@@ -1,12 +1,6 @@
 import { PetStore, PetStoreError } from '../../sdk/src/index.ts';
-import {
-  DEFAULT_PORT,
-  integerOrUndefined,
-  oneOf,
-  parseValue,
-  SETTINGS,
-  UsageError,
-} from '../config.ts';
+import { DEFAULT_PORT, SETTINGS } from '../config.ts';
+import { integerOrUndefined, oneOf, parseValue, UsageError } from '../setting.ts';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../domain/int64.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES } from '../domain/pet.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, resolve, sep } from 'node:path';
 import { isSea } from 'node:sea';
-import type { Variables } from '../config.ts';
+import type { Variables } from '../setting.ts';
 
 const NAME = 'petstore';
 

@@ -1,12 +1,6 @@
 import { existsSync } from 'node:fs';
-import {
-  loadConfig,
-  SETTINGS,
-  UsageError,
-  type Config,
-  type Flags,
-  type Variables,
-} from '../config.ts';
+import { loadConfig, SETTINGS, type Config } from '../config.ts';
+import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
 import { openConfiguredStore, storeFile } from '../service.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flagsOf } from '../../test/test-service.ts';
-import { loadConfig, type Variables } from '../config.ts';
+import { loadConfig } from '../config.ts';
+import type { Variables } from '../setting.ts';
 import { welcome } from './welcome.ts';
 
 function hint(args: string[], variables: Variables = {}): string | undefined {

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { SETTINGS, type Config, type Variables } from '../config.ts';
+import { SETTINGS, type Config } from '../config.ts';
+import type { Variables } from '../setting.ts';
 import { storeFile, type Service } from '../service.ts';
 import { programName, shellQuoted } from './program-name.ts';
 

@@ -1,0 +1,84 @@
+// What a setting is, and how its value is read.
+
+/** A command or setting that is not valid. The message is one line; the exit code is 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** A setting or an option of a command. The parser, the help, the README and the error text follow from it. */
+export interface Setting {
+  /** The environment variable that sets it where the flag is not given. */
+  variable?: string;
+  /** The placeholder for its value. */
+  value: string;
+  /** Used and shown when neither the flag nor the variable is given. */
+  default?: string;
+  /** What happens without a value, where that is not one default. */
+  defaultText?: string;
+  isRequired?: boolean;
+  description: string;
+  valueOrUndefined: (text: string) => unknown;
+  /** What is valid; completes the sentence "it must be …". */
+  right: string;
+  choices?: readonly string[];
+  /** The value may hold a password, so no message repeats it. */
+  isSecret?: boolean;
+}
+
+export type Settings = Readonly<Record<string, Setting>>;
+
+/** What the command line gave, by the names of the settings. */
+export type Flags = Readonly<Record<string, string | undefined>>;
+
+export type Values<Of extends Settings> = {
+  readonly [Name in keyof Of]:
+    | NonNullable<ReturnType<Of[Name]['valueOrUndefined']>>
+    | (Of[Name] extends { default: string } | { isRequired: true } ? never : undefined);
+};
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A flag takes precedence over a variable, and a variable over the default. */
+export function readSettings<Of extends Settings>(
+  settings: Of,
+  flags: Flags,
+  variables: Variables,
+): Values<Of> {
+  const values = Object.entries<Setting>(settings).map(([name, setting]) => {
+    const flag = flags[name];
+    if (flag !== undefined) return [name, parseValue(`--${name}`, setting, flag)];
+    const { variable = '', default: byDefault } = setting;
+    const text = variables[variable];
+    if (text) return [name, parseValue(variable, setting, text)];
+    if (!setting.isRequired) return [name, byDefault && setting.valueOrUndefined(byDefault)];
+    throw new UsageError(`--${name} is missing: it must be ${setting.right}.`);
+  });
+  return Object.fromEntries(values) as Values<Of>;
+}
+
+/** The value of a text, or a UsageError that names its source and says what would be right. */
+export function parseValue<Of extends Pick<Setting, 'valueOrUndefined' | 'right' | 'isSecret'>>(
+  source: string,
+  { valueOrUndefined, right, isSecret }: Of,
+  text: string,
+): NonNullable<ReturnType<Of['valueOrUndefined']>> {
+  const value = valueOrUndefined(text) as ReturnType<Of['valueOrUndefined']>;
+  if (value !== undefined && value !== null) return value;
+  const shown = isSecret === true ? 'not usable' : `"${text}"`;
+  throw new UsageError(`${source} is ${shown}: it must be ${right}.`);
+}
+
+/** The part of a setting whose value is one of a few words. */
+export function oneOf<Choice extends string>(choices: readonly Choice[]) {
+  return {
+    value: choices.join('|'),
+    choices,
+    valueOrUndefined: (text: string) => choices.find((each) => each === text),
+    right: choices.length === 2 ? choices.join(' or ') : `one of ${choices.join(', ')}`,
+  };
+}
+
+export function integerOrUndefined(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? value : undefined;
+}
