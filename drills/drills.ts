@@ -1,7 +1,19 @@
-import type { Drill } from './drill.ts';
+import type { DrillList } from './program.ts';
 
 /** Every drill by its name. Only the drills that run are loaded. */
-export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> = {
+export const DRILLS: DrillList = {
+  catalogue: () => import('./catalogue/drill.ts'),
+  'catalogue-older': () => import('./catalogue/older-drill.ts'),
+  fleet: () => import('./fleet/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
+  'postgres-commits': () => import('./postgres/commits-drill.ts'),
+  'postgres-faults': () => import('./postgres/faults-drill.ts'),
+  'postgres-failover': () => import('./postgres/failover-drill.ts'),
+  'postgres-markers': () => import('./postgres/markers-drill.ts'),
+  'replaced-file': () => import('./sqlite/drill.ts'),
+  'rolling-kill': () => import('./rolling/kill-drill.ts'),
+  'rolling-load': () => import('./rolling/load-drill.ts'),
+  'rolling-start': () => import('./rolling/start-drill.ts'),
+  'stale-reads': () => import('./stale-reads/drill.ts'),
 };

@@ -1,11 +1,11 @@
-// The drill of drills/catalogue, short: the long one is a command.
+// Short runs of drills/catalogue. `npm run drill catalogue` is the long one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drillChanges, type ChangesOptions } from '../drills/catalogue/changes.ts';
 import { PostgresServer } from './postgres-server.ts';
 
-const SHORT: ChangesOptions = { commands: 5, processes: 1, readers: 6, creators: 2 };
+const SHORT: ChangesOptions = { commands: 5, seed: 1, processes: 1, readers: 6, creators: 2 };
 
 async function drill(database?: string): Promise<void> {
   const report = await drillChanges({ ...SHORT, database });

@@ -1,4 +1,4 @@
-// A short run of drills/fleet. `node drills/fleet/main.ts` is the long one.
+// A short run of drills/fleet. `npm run drill fleet` is the long one.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

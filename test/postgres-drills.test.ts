@@ -1,4 +1,4 @@
-// Short runs of drills/postgres. `node drills/postgres/main.ts` runs the long ones.
+// Short runs of drills/postgres. `npm run drill postgres-commits` and the other names with postgres run the long ones.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// A short run of drills/sqlite. `node drills/sqlite/main.ts` is the long one.
+// A short run of drills/sqlite. `npm run drill replaced-file` is the long one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

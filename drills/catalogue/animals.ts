@@ -1,4 +1,5 @@
 import type { PetStatus } from '../../src/domain/pet.ts';
+import type { Random } from '../hostile-http/random.ts';
 
 export interface Animal {
   id: number;
@@ -26,6 +27,11 @@ export class Animals {
   /** Changed last: these are read most. */
   #recent: Animal[] = [];
   readonly #ids = new Set<number>();
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
 
   add(created: string, claim: string): void {
     const { id, status } = JSON.parse(created) as { id: number; status: PetStatus };
@@ -37,7 +43,9 @@ export class Animals {
   /** Some animals that are there and that no command is changing. */
   choose(count: number): Animal[] {
     const free = this.all.filter(({ status, isChanging }) => status !== undefined && !isChanging);
-    return Array.from({ length: count }, () => free.splice(random(free.length), 1)).flat();
+    return Array.from({ length: count }, () =>
+      free.splice(this.#random.integer(free.length), 1),
+    ).flat();
   }
 
   /** Runs a command on the animals. What they must be is unknown until it has returned. */
@@ -58,8 +66,8 @@ export class Animals {
 
   /** An animal whose state is known, most often one that was changed last. */
   glance(): Glimpse | undefined {
-    const some = random(2) === 0 ? this.#recent : this.all;
-    const animal = some[random(some.length)];
+    const some = this.#random.isOneIn(2) ? this.#recent : this.all;
+    const animal = some[this.#random.integer(some.length)];
     return animal === undefined || animal.isChanging ? undefined : glimpse(animal);
   }
 
@@ -80,8 +88,4 @@ export function isStillTrue({ animal, changes }: Glimpse): boolean {
 /** Whether a list with this filter holds it. */
 export function isListed({ status }: Glimpse, filter: PetStatus | undefined): boolean {
   return status !== undefined && (filter === undefined || status === filter);
-}
-
-export function random(below: number): number {
-  return Math.floor(Math.random() * below);
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
 import { Client } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
-import { Animals, isListed, isStillTrue, random } from './animals.ts';
+import { newRandom, type Random } from '../hostile-http/random.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { Animals, isListed, isStillTrue } from './animals.ts';
+import { newChangesReport, type ChangesReport } from './changes-report.ts';
 import { runCatalogue } from './command.ts';
 import { followList, pageOf, shownAlone, shownInPage } from './page.ts';
 
@@ -22,23 +22,11 @@ const REPEATED_EVERY = 5;
 /** One command in so many removes, and one in so many names an id that does not exist. */
 const REMOVE_EVERY = 4;
 const MISSING_EVERY = 5;
-const NO_SUCH_ID = '9223372036854775807';
-
-export interface ChangesReport {
-  commands: number;
-  animalsChanged: number;
-  creates: number;
-  repeatedCreates: number;
-  /** Reads of an animal that no command was changing: each had one right response. */
-  checkedReads: number;
-  walks: number;
-  /** Responses with 503, after which the request was sent again: the machine was too busy. */
-  refused: number;
-  violations: string[];
-}
+export const NO_SUCH_ID = '9223372036854775807';
 
 export interface ChangesOptions {
   commands: number;
+  seed: number;
   processes: number;
   readers: number;
   creators: number;
@@ -46,6 +34,8 @@ export interface ChangesOptions {
   database?: string | undefined;
   /** The program of an older version, which is started first and serves the same store. */
   olderMain?: string | undefined;
+  /** By default a process of `petstore catalogue`. The control of the drill changes nothing. */
+  runCommand?: typeof runCatalogue;
   onProgress?: (report: ChangesReport) => void;
 }
 
@@ -56,34 +46,25 @@ export interface ChangesOptions {
  */
 export async function drillChanges(options: ChangesOptions): Promise<ChangesReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using data = await temporaryFolder();
   const { database } = options;
-  const store = ['--data', data, ...(database === undefined ? [] : ['--database', database])];
+  const store = ['--data', data.path, ...(database === undefined ? [] : ['--database', database])];
   const drill = new ChangesDrill(options, key, store);
   try {
     await drill.run();
   } finally {
     drill.report.violations.push(...(await drill.stop()), ...drill.animals.violations);
-    await rm(data, { recursive: true, force: true });
   }
   return drill.report;
 }
 
 class ChangesDrill {
-  readonly animals = new Animals();
-  readonly report: ChangesReport = {
-    commands: 0,
-    animalsChanged: 0,
-    creates: 0,
-    repeatedCreates: 0,
-    checkedReads: 0,
-    walks: 0,
-    refused: 0,
-    violations: [],
-  };
+  readonly animals: Animals;
+  readonly report = newChangesReport();
   readonly #options: ChangesOptions;
   readonly #key: string;
   readonly #store: string[];
+  readonly #random: Random;
   readonly #services: ServiceProcess[] = [];
   #isOver = false;
 
@@ -91,6 +72,8 @@ class ChangesDrill {
     this.#options = options;
     this.#key = key;
     this.#store = store;
+    this.#random = newRandom(options.seed);
+    this.animals = new Animals(this.#random);
   }
 
   async run(): Promise<void> {
@@ -136,7 +119,7 @@ class ChangesDrill {
   }
 
   get #baseUrl(): string {
-    return this.#services[random(this.#services.length)]?.baseUrl ?? '';
+    return this.#random.pick(this.#services).baseUrl;
   }
 
   /** A repeated create gets the animal as it is now from version 1.0.0. */
@@ -169,7 +152,7 @@ class ChangesDrill {
     if (status === 201) this.animals.add(body, claim);
     else this.#violation(`${claim} got ${status} ${body}`);
     if (number % REPEATED_EVERY !== 0 || this.#services.length < this.#options.processes) return;
-    const known = this.animals.all[random(this.animals.all.length)];
+    const known = this.animals.all[this.#random.integer(this.animals.all.length)];
     if (known === undefined) return;
     const repeated = await this.#send(() =>
       client.create(this.#newestBaseUrl, known.claim, { isClaimed: true }),
@@ -187,8 +170,8 @@ class ChangesDrill {
       return;
     }
     const { id } = glimpse.animal;
-    const filter = [undefined, ...PET_STATUSES][random(PET_STATUSES.length + 1)];
-    const isGet = random(3) === 0;
+    const filter = this.#random.pick([undefined, ...PET_STATUSES]);
+    const isGet = this.#random.isOneIn(3);
     const target = isGet ? `/pets/${id}` : pageOf(id, filter);
     const response = await this.#send(() => client.get(this.#baseUrl + target));
     if (!isStillTrue(glimpse)) return;
@@ -227,13 +210,14 @@ class ChangesDrill {
     this.report.commands += 1;
     const isRemoval = number % REMOVE_EVERY === REMOVE_EVERY - 1;
     const isRefused = number % MISSING_EVERY === MISSING_EVERY - 1;
-    const status = isRemoval ? undefined : PET_STATUSES[random(PET_STATUSES.length)];
+    const status = isRemoval ? undefined : this.#random.pick(PET_STATUSES);
     const verb = status === undefined ? ['remove', '--yes'] : ['set-status', '--to', status];
-    const animals = this.animals.choose(1 + random(20));
+    const animals = this.animals.choose(1 + this.#random.integer(20));
     const ids = animals.map(({ id }) => String(id));
+    const { runCommand = runCatalogue } = this.#options;
     const run = async () => {
       const all = isRefused ? [...ids, NO_SUCH_ID] : ids;
-      const { code, said } = await runCatalogue([...verb, ...this.#store], all);
+      const { code, said } = await runCommand([...verb, ...this.#store], all);
       if (code !== (isRefused ? 1 : 0)) {
         this.#violation(`${verb.join(' ')} ended with ${code}: ${said}`);
       }

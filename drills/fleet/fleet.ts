@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { Client, type WirePet } from './client.ts';
 import { Reader } from './reader.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -26,6 +24,8 @@ export interface FleetOptions {
   processes: number;
   animals: number;
   isDurable: boolean;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[] | undefined;
   onProgress?: (acknowledged: number, seen: number) => void;
 }
 
@@ -35,13 +35,15 @@ export interface FleetOptions {
  */
 export async function drillFleet(options: FleetOptions): Promise<FleetReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using data = await temporaryFolder();
   const database = await PostgresServer.start({ isDurable: options.isDurable });
   try {
-    const flags = ['--data', data, '--database', database.url(), '--log', 'silent'];
+    const flags = ['--data', data.path, '--database', database.url(), '--log', 'silent'];
     // They start at the same time on an empty database: one must create the tables and the first key.
     const services = await Promise.all(
-      Array.from({ length: options.processes }, () => ServiceProcess.start(flags, key)),
+      Array.from({ length: options.processes }, () =>
+        ServiceProcess.start(flags, key, undefined, options.nodeFlags),
+      ),
     );
     const baseUrls = services.map(({ baseUrl }) => baseUrl);
     const report = await createAndFollow(baseUrls, key, options);
@@ -49,7 +51,6 @@ export async function drillFleet(options: FleetOptions): Promise<FleetReport> {
     return { ...report, violations: [...report.violations, ...ends.flat()] };
   } finally {
     await database.close();
-    await rm(data, { recursive: true, force: true });
   }
 }
 

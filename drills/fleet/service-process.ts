@@ -20,16 +20,23 @@ export class ServiceProcess {
 
   /**
    * Resolves when the service accepts requests. `key` becomes the first key of an empty store; `main` is
-   * the program of another version.
+   * the program of another version; `nodeFlags` break it on purpose, for the control of a drill.
    */
-  static async start(flags: readonly string[], key: string, main = MAIN): Promise<ServiceProcess> {
+  static async start(
+    flags: readonly string[],
+    key: string,
+    main = MAIN,
+    nodeFlags: readonly string[] = [],
+  ): Promise<ServiceProcess> {
     const fixed = ['--port', '0', '--admin-port', 'off'];
-    const child = spawn(process.execPath, [main, 'serve', ...fixed, ...flags], {
+    const child = spawn(process.execPath, [...nodeFlags, main, 'serve', ...fixed, ...flags], {
       env: { PETSTORE_BOOTSTRAP_KEY: key },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     // The service must not keep running after a drill that fails.
-    process.once('exit', () => child.kill('SIGKILL'));
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.removeListener('exit', kill));
     const stderrLines: string[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     createInterface({ input: child.stderr })
@@ -57,10 +64,18 @@ export class ServiceProcess {
     this.#child.kill(signal);
   }
 
+  /** Kills the process, and resolves when it has ended. Its workers may still run. */
+  async kill(): Promise<void> {
+    if (this.#hasEnded) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
   /** Returns the violations of the process: it must still run, and must then exit with 0. */
   async stop(): Promise<string[]> {
     const child = this.#child;
-    if (child.exitCode !== null || child.signalCode !== null) {
+    if (this.#hasEnded) {
       return [`the process of ${this.baseUrl} ended before it was stopped`];
     }
     const ended = once(child, 'exit') as Promise<[number | null]>;
@@ -69,5 +84,9 @@ export class ServiceProcess {
     const [code] = await ended;
     clearTimeout(overdue);
     return code === 0 ? [] : [`the process of ${this.baseUrl} ended with ${code ?? 'a signal'}`];
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 }

@@ -1,9 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { randomBytes } from 'node:crypto';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { ERRORS, Refusal, type ErrorCode } from '../../src/domain/errors.ts';
@@ -11,9 +5,11 @@ import { newCursor } from '../../src/domain/page.ts';
 import type { Pet } from '../../src/domain/pet.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
+import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const LIMIT_MAX = 100;
-const MAIN = new URL('../../bin/petstore.js', import.meta.url).pathname;
+const FORGOTTEN_EVERY = 20n;
 
 export type Catalogue = Pick<Store, 'createPet' | 'findPet' | 'listPets'>;
 
@@ -43,35 +39,36 @@ export async function openStoreTarget(url: string): Promise<Target> {
   };
 }
 
-export async function openHttpTarget(url: string): Promise<Target> {
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
-  const key = newSecret('production', randomBytes);
-  const settings = { port: '0', 'admin-port': 'off', log: 'silent', data, database: url };
-  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const service = spawn(process.execPath, [MAIN, 'serve', ...flags], {
-    env: { PETSTORE_BOOTSTRAP_KEY: key },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let baseUrl: string | undefined;
-  const stderrLines: string[] = [];
-  for await (const line of createInterface({ input: service.stderr })) {
-    stderrLines.push(line);
-    baseUrl = / is ready at (\S+)/.exec(line)?.[1];
-    if (baseUrl !== undefined) break;
-  }
-  if (baseUrl === undefined)
-    throw new Error(`the service did not start: ${stderrLines.join('\n')}`);
+/** The control of the drills: a store that does not store every create it acknowledges. */
+export async function openForgetfulTarget(url: string): Promise<Target> {
+  const target = await openStoreTarget(url);
+  let creates = 0n;
   return {
-    catalogue: httpCatalogue(baseUrl, key),
+    ...target,
+    catalogue: {
+      findPet: (id) => target.catalogue.findPet(id),
+      listPets: (query) => target.catalogue.listPets(query),
+      async createPet(pet, claim) {
+        creates += 1n;
+        if (creates % FORGOTTEN_EVERY !== 0n) return target.catalogue.createPet(pet, claim);
+        return { kind: 'created', pet: { ...pet, id: -creates } };
+      },
+    },
+  };
+}
+
+export async function openHttpTarget(url: string): Promise<Target> {
+  const folder = await temporaryFolder();
+  const key = newSecret('production', randomBytes);
+  const flags = ['--log', 'silent', '--data', folder.path, '--database', url];
+  const service = await ServiceProcess.start(flags, key);
+  return {
+    catalogue: httpCatalogue(service.baseUrl, key),
     apiKeyId: 'unused: the service finds the id by the key',
     async close() {
-      const hasEnded = service.exitCode !== null || service.signalCode !== null;
-      if (!hasEnded) {
-        service.kill('SIGTERM');
-        await once(service, 'exit');
-      }
-      await rm(data, { recursive: true, force: true });
-      return hasEnded ? ['the process of the service ended before it was stopped'] : [];
+      const violations = await service.stop();
+      await folder[Symbol.asyncDispose]();
+      return violations;
     },
   };
 }

@@ -1,16 +1,14 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../../src/domain/api-key.ts';
+import { freePort } from '../../test/postgres-server.ts';
 import { Client } from '../fleet/client.ts';
 import { Reader } from '../fleet/reader.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const CONNECTIONS = 16;
@@ -35,6 +33,8 @@ export interface InterruptedStartReport {
 export interface InterruptedStartOptions {
   workers: number;
   moments: number;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[] | undefined;
   onProgress?: (moments: number) => void;
 }
 
@@ -47,7 +47,7 @@ export async function drillInterruptedStart(
   options: InterruptedStartOptions,
 ): Promise<InterruptedStartReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using data = await temporaryFolder();
   const report: InterruptedStartReport = {
     moments: options.moments,
     whileStarting: 0,
@@ -58,30 +58,28 @@ export async function drillInterruptedStart(
     violations: [],
   };
   const names: string[] = [];
-  try {
-    // The first start also creates the store, and measures how long a start takes under this load.
-    const context = { workers: options.workers, data, key, names, report };
-    const wholeMs = await interruptStart(context, Number.POSITIVE_INFINITY, { isGroup: false });
-    for (let moment = 0; moment < options.moments; moment += 1) {
-      const afterMs = (MOMENTS_SPAN * wholeMs * (moment + 0.5)) / options.moments;
-      await interruptStart(context, afterMs, { isGroup: moment % 2 === 1 });
-      options.onProgress?.(moment + 1);
-    }
-    const service = await ServiceProcess.start(['--data', data], key);
-    const reader = new Reader([service.baseUrl], key);
-    await reader.follow(() => true);
-    report.violations.push(...(await service.stop()), ...reader.violations);
-    report.acknowledged = names.length;
-    report.lost = names.filter((name) => !reader.seen.has(name)).length;
-    if (report.lost > 0) report.violations.push(`${report.lost} acknowledged animals are lost`);
-    return report;
-  } finally {
-    await rm(data, { recursive: true, force: true });
+  // The first start also creates the store, and measures how long a start takes under this load.
+  const { workers, nodeFlags = [] } = options;
+  const context = { workers, nodeFlags, data: data.path, key, names, report };
+  const wholeMs = await interruptStart(context, Number.POSITIVE_INFINITY, { isGroup: false });
+  for (let moment = 0; moment < options.moments; moment += 1) {
+    const afterMs = (MOMENTS_SPAN * wholeMs * (moment + 0.5)) / options.moments;
+    await interruptStart(context, afterMs, { isGroup: moment % 2 === 1 });
+    options.onProgress?.(moment + 1);
   }
+  const service = await ServiceProcess.start(['--data', data.path], key);
+  const reader = new Reader([service.baseUrl], key);
+  await reader.follow(() => true);
+  report.violations.push(...(await service.stop()), ...reader.violations);
+  report.acknowledged = names.length;
+  report.lost = names.filter((name) => !reader.seen.has(name)).length;
+  if (report.lost > 0) report.violations.push(`${report.lost} acknowledged animals are lost`);
+  return report;
 }
 
 interface StartContext {
   workers: number;
+  nodeFlags: readonly string[];
   data: string;
   key: string;
   /** The names of the acknowledged animals. */
@@ -99,14 +97,7 @@ async function interruptStart(
   { isGroup }: { isGroup: boolean },
 ): Promise<number> {
   const { report, names } = context;
-  const port = await freePort();
-  const flags = ['--port', String(port), '--admin-port', 'off', '--data', context.data];
-  const args = [MAIN, 'serve', ...flags, '--workers', String(context.workers)];
-  const child = spawn(process.execPath, args, {
-    env: { PETSTORE_BOOTSTRAP_KEY: context.key },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    detached: true,
-  });
+  const { port, child } = await spawnService(context);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const startedMs = performance.now();
@@ -145,6 +136,18 @@ async function interruptStart(
   return tookMs;
 }
 
+async function spawnService({ workers, nodeFlags, data, key }: StartContext) {
+  const port = await freePort();
+  const flags = ['--port', String(port), '--admin-port', 'off', '--data', data];
+  const args = [...nodeFlags, MAIN, 'serve', ...flags, '--workers', String(workers)];
+  const child = spawn(process.execPath, args, {
+    env: { PETSTORE_BOOTSTRAP_KEY: key },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  return { port, child };
+}
+
 /** Creates one animal after another, on one connection for as long as the service keeps it open. */
 async function load(
   port: number,
@@ -171,13 +174,4 @@ async function load(
     }
   }
   client.close();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const POLL_MS = 20;
 const STEP_MS_MAX = 60_000;
@@ -21,41 +20,39 @@ export interface KilledWorkerReport {
 export interface KilledWorkerOptions {
   workers: number;
   restarts: number;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[];
   onProgress?: (restarts: number) => void;
 }
 
 /** Kills one of the old workers in each rolling restart. The number of workers must then be as before. */
 export async function drillKilledWorker(options: KilledWorkerOptions): Promise<KilledWorkerReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using data = await temporaryFolder();
   const report: KilledWorkerReport = { workers: [], violations: [] };
-  try {
-    const flags = ['--workers', String(options.workers), '--data', data];
-    const service = await ServiceProcess.start(flags, key);
-    for (let restart = 1; restart <= options.restarts; restart += 1) {
-      const before = await childrenOf(service);
-      service.signal('SIGHUP');
-      await until('a new worker', async () => (await childrenOf(service)).length > before.length);
-      // Not the first one: the service stops that one next, and may have stopped it already.
-      process.kill(Number(before.at(-1)), 'SIGKILL');
-      await until('the restart', async () => service.countLogLines(REPLACED) === restart);
-      await until('all workers', async () => (await childrenOf(service)).length >= options.workers);
-      await sleep(SETTLED_MS);
-      const after = await childrenOf(service);
-      report.workers.push(after.length);
-      if (after.length !== options.workers) {
-        report.violations.push(`restart ${restart}: ${after.length} workers are running`);
-      }
-      if (after.some((pid) => before.includes(pid))) {
-        report.violations.push(`restart ${restart}: an old worker is still running`);
-      }
-      options.onProgress?.(restart);
+  const flags = ['--workers', String(options.workers), '--data', data.path];
+  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
+  for (let restart = 1; restart <= options.restarts; restart += 1) {
+    const before = await childrenOf(service);
+    service.signal('SIGHUP');
+    await until('a new worker', async () => (await childrenOf(service)).length > before.length);
+    // Not the first one: the service stops that one next, and may have stopped it already.
+    process.kill(Number(before.at(-1)), 'SIGKILL');
+    await until('the restart', async () => service.countLogLines(REPLACED) === restart);
+    await until('all workers', async () => (await childrenOf(service)).length >= options.workers);
+    await sleep(SETTLED_MS);
+    const after = await childrenOf(service);
+    report.workers.push(after.length);
+    if (after.length !== options.workers) {
+      report.violations.push(`restart ${restart}: ${after.length} workers are running`);
     }
-    report.violations.push(...(await service.stop()));
-    return report;
-  } finally {
-    await rm(data, { recursive: true, force: true });
+    if (after.some((pid) => before.includes(pid))) {
+      report.violations.push(`restart ${restart}: an old worker is still running`);
+    }
+    options.onProgress?.(restart);
   }
+  report.violations.push(...(await service.stop()));
+  return report;
 }
 
 /** The processes that the service has started, oldest first. */

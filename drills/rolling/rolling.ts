@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { Client } from '../fleet/client.ts';
 import { Reader } from '../fleet/reader.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const CONNECTIONS = 32;
 /** Every fourth request is a create. */
@@ -34,37 +32,35 @@ export interface RollingOptions {
   restarts: number;
   /** Undefined: SQLite in a new temporary folder. */
   database?: string | undefined;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[] | undefined;
   onProgress?: (succeeded: number, restarts: number) => void;
 }
 
 /** Sends one SIGHUP after another under load. No request may fail. */
 export async function drillRolling(options: RollingOptions): Promise<RollingReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
-  const { workers, database } = options;
-  const flags = ['--workers', String(workers), '--data', data, '--log', 'info'].concat(
+  await using data = await temporaryFolder();
+  const { workers, database, nodeFlags } = options;
+  const flags = ['--workers', String(workers), '--data', data.path, '--log', 'info'].concat(
     database === undefined ? [] : ['--database', database],
   );
-  try {
-    const service = await ServiceProcess.start(flags, key);
-    const report = newReport();
-    let hangups = 0;
-    const timer = setInterval(() => {
-      hangups += 1;
-      service.signal('SIGHUP');
-    }, HANGUP_INTERVAL_MS);
-    const began = performance.now();
-    await load(service, key, report, options);
-    clearInterval(timer);
-    const seconds = (performance.now() - began) / 1_000;
-    const restarts = service.countLogLines(REPLACED);
-    const stored = await countStored(service, key);
-    const ends = await service.stop();
-    const result = { ...report, hangups, restarts, seconds, stored };
-    return { ...result, violations: [...violationsOf(result, options), ...ends] };
-  } finally {
-    await rm(data, { recursive: true, force: true });
-  }
+  const service = await ServiceProcess.start(flags, key, undefined, nodeFlags);
+  const report = newReport();
+  let hangups = 0;
+  const timer = setInterval(() => {
+    hangups += 1;
+    service.signal('SIGHUP');
+  }, HANGUP_INTERVAL_MS);
+  const began = performance.now();
+  await load(service, key, report, options);
+  clearInterval(timer);
+  const seconds = (performance.now() - began) / 1_000;
+  const restarts = service.countLogLines(REPLACED);
+  const stored = await countStored(service, key);
+  const ends = await service.stop();
+  const result = { ...report, hangups, restarts, seconds, stored };
+  return { ...result, violations: [...violationsOf(result, options), ...ends] };
 }
 
 type LoadReport = Pick<RollingReport, 'lists' | 'creates' | 'slowestMs' | 'failures'>;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { Client } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { FILE_FAULTS, type FileFault, type Paths } from './faults.ts';
 
 const CONNECTIONS = 16;
@@ -33,6 +33,8 @@ export interface ReplacedReport {
 export interface ReplacedOptions {
   rounds: number;
   workers: number;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[] | undefined;
   onProgress?: (round: number, fault: string) => void;
 }
 
@@ -46,7 +48,7 @@ interface Sent {
 /** Removes or replaces the file under load. Each round uses the next fault of the list. */
 export async function drillReplacedFile(options: ReplacedOptions): Promise<ReplacedReport> {
   const key = newSecret('production', randomBytes);
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using folder = await temporaryFolder();
   const report: ReplacedReport = {
     rounds: 0,
     acknowledged: 0,
@@ -56,23 +58,19 @@ export async function drillReplacedFile(options: ReplacedOptions): Promise<Repla
     slowestRefusalMs: 0,
     violations: [],
   };
-  try {
-    const flags = ['--data', folder, '--workers', String(options.workers), '--log', 'warn'];
-    const service = await ServiceProcess.start(flags, key);
-    const drill = new ReplacedFileDrill(service, key, folder, options.workers, report);
-    for (let round = 0; round < options.rounds; round += 1) {
-      const fault = FILE_FAULTS[round % FILE_FAULTS.length];
-      if (fault === undefined) break;
-      options.onProgress?.(round, fault.name);
-      const canContinue = await drill.runRound(round, fault);
-      if (!canContinue) break;
-    }
-    report.violations.push(...(await service.stop()));
-    drill.checkFile('after the stop', []);
-    return report;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const flags = ['--data', folder.path, '--workers', String(options.workers), '--log', 'warn'];
+  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
+  const drill = new ReplacedFileDrill(service, key, folder.path, options.workers, report);
+  for (let round = 0; round < options.rounds; round += 1) {
+    const fault = FILE_FAULTS[round % FILE_FAULTS.length];
+    if (fault === undefined) break;
+    options.onProgress?.(round, fault.name);
+    const canContinue = await drill.runRound(round, fault);
+    if (!canContinue) break;
   }
+  report.violations.push(...(await service.stop()));
+  drill.checkFile('after the stop', []);
+  return report;
 }
 
 class ReplacedFileDrill {

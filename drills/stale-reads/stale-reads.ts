@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { Client, type WirePet } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Connections that read the same page continuously, so that it is cached. */
 const BUSY_READERS = 16;
@@ -30,15 +28,18 @@ export interface StaleReadsReport {
  */
 export async function drillStaleReads({
   reads,
+  nodeFlags,
   onProgress,
 }: {
   reads: number;
+  /** These break the writing process on purpose. */
+  nodeFlags?: readonly string[];
   onProgress?: (reads: number) => void;
 }): Promise<StaleReadsReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
-  const flags = ['--data', data, '--log', 'silent'];
-  const writing = await ServiceProcess.start(flags, key);
+  await using data = await temporaryFolder();
+  const flags = ['--data', data.path, '--log', 'silent'];
+  const writing = await ServiceProcess.start(flags, key, undefined, nodeFlags);
   const reading = await ServiceProcess.start(flags, key);
   const report: StaleReadsReport = { creates: 0, reads: 0, violations: [] };
   const client = new Client(key);
@@ -67,7 +68,6 @@ export async function drillStaleReads({
     for (const reader of readers) reader.close();
     client.close();
     report.violations.push(...(await writing.stop()), ...(await reading.stop()));
-    await rm(data, { recursive: true, force: true });
   }
   return report;
 }

@@ -1,0 +1,47 @@
+import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { onBothStores } from '../stores.ts';
+import { drillChanges, NO_SUCH_ID, type ChangesOptions } from './changes.ts';
+
+const LOAD = { processes: 2, readers: 32, creators: 8 };
+
+export const drill: Drill = {
+  purpose:
+    '`petstore catalogue` on a store that two processes serve to 32 readers and 8 creators: no read after a command is stale, no id is given twice, and no walk misses an animal.',
+  unit: 'commands',
+  rounds: 100,
+  quickRounds: 8,
+  run: (options) => onBothStores(({ database }) => runChanges(options, { database })),
+  control: {
+    brokenBy: 'commands that report success and change nothing',
+    run: (options) =>
+      runChanges(options, {
+        runCommand: async (_args, ids) => ({ code: ids.includes(NO_SUCH_ID) ? 1 : 0, said: '' }),
+      }),
+  },
+};
+
+export async function runChanges(
+  { rounds, seed, onProgress }: DrillOptions,
+  variant: Pick<ChangesOptions, 'database' | 'olderMain' | 'runCommand'>,
+): Promise<DrillReport> {
+  const report = await drillChanges({
+    ...LOAD,
+    ...variant,
+    commands: rounds,
+    seed,
+    onProgress: ({ commands, checkedReads }) =>
+      onProgress(`${commands} of ${rounds} commands, ${checkedReads} reads`),
+  });
+  return {
+    passed: report.checkedReads + report.walks + report.repeatedCreates,
+    violations: report.violations,
+    figures: {
+      'animals changed or removed': report.animalsChanged,
+      creates: report.creates,
+      'repeated creates': report.repeatedCreates,
+      'reads compared': report.checkedReads,
+      'walks to the end': report.walks,
+      'responses with 503': report.refused,
+    },
+  };
+}
