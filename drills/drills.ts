@@ -4,6 +4,7 @@ import type { DrillList } from './program.ts';
 export const DRILLS: DrillList = {
   catalogue: () => import('./catalogue/drill.ts'),
   'catalogue-older': () => import('./catalogue/older-drill.ts'),
+  crash: () => import('./crash/drill.ts'),
   fleet: () => import('./fleet/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),

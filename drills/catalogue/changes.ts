@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { Client } from '../fleet/client.ts';
+import { Client, followList } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 import { newRandom, type Random } from '../hostile-http/random.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Animals, isListed, isStillTrue } from './animals.ts';
 import { newChangesReport, type ChangesReport } from './changes-report.ts';
 import { runCatalogue } from './command.ts';
-import { followList, pageOf, shownAlone, shownInPage } from './page.ts';
+import { pageOf, shownAlone, shownInPage } from './page.ts';
 
 /** Created before the first command. */
 const FIRST_ANIMALS = 50;
@@ -189,9 +189,10 @@ class ChangesDrill {
     const before = this.animals.glanceAll();
     const get = (target: string) => this.#send(() => client.get(this.#baseUrl + target));
     const met: number[] = [];
-    for await (const ids of followList(get, status)) {
+    const filter = status === undefined ? '' : `&status=${status}`;
+    for await (const page of followList(get, `/pets?limit=100${filter}`)) {
       if (this.#isOver) return;
-      met.push(...ids);
+      met.push(...page.map(({ id }) => id));
     }
     this.report.walks += 1;
     met.reduce((last, id) => {

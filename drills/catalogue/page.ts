@@ -1,6 +1,5 @@
 import { newCursor } from '../../src/domain/page.ts';
 import type { PetStatus } from '../../src/domain/pet.ts';
-import type { WirePet } from '../fleet/client.ts';
 
 /** The page that begins with this animal, if it is there and of this status. */
 export function pageOf(id: number, status: PetStatus | undefined): string {
@@ -16,17 +15,4 @@ export function shownAlone({ status, body }: { status: number; body: string }): 
 export function shownInPage({ body }: { body: string }, id: number): string | undefined {
   const [first] = JSON.parse(body) as { id: number; status: string }[];
   return first?.id === id ? first.status : undefined;
-}
-
-/** The ids of each page, from the first page to the last. */
-export async function* followList(
-  get: (target: string) => Promise<{ link: string; body: string }>,
-  status: PetStatus | undefined,
-): AsyncGenerator<number[]> {
-  const filter = status === undefined ? '' : `&status=${status}`;
-  for (let target: string | undefined = `/pets?limit=100${filter}`; target !== undefined;) {
-    const { link, body } = await get(target);
-    yield (JSON.parse(body) as WirePet[]).map(({ id }) => id);
-    target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
-  }
 }

@@ -56,6 +56,18 @@ export class Client {
   }
 }
 
+/** The animals of each page, from the first page to the last. */
+export async function* followList(
+  get: (target: string) => Promise<{ link: string; body: string }>,
+  first = '/pets?limit=100',
+): AsyncGenerator<WirePet[]> {
+  for (let target: string | undefined = first; target !== undefined;) {
+    const { link, body } = await get(target);
+    yield JSON.parse(body) as WirePet[];
+    target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+  }
+}
+
 async function readResponse(response: IncomingMessage): Promise<ClientResponse> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -53,6 +54,12 @@ export class ServiceProcess {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  /** The processes that it has started, oldest first: its workers. */
+  workerPids(): number[] {
+    const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8');
+    return (children.match(/\d+/g) ?? []).map(Number);
   }
 
   /** How many lines of its log contain this text. */

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
@@ -33,15 +32,15 @@ export async function drillKilledWorker(options: KilledWorkerOptions): Promise<K
   const flags = ['--workers', String(options.workers), '--data', data.path];
   const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
   for (let restart = 1; restart <= options.restarts; restart += 1) {
-    const before = await childrenOf(service);
+    const before = service.workerPids();
     service.signal('SIGHUP');
-    await until('a new worker', async () => (await childrenOf(service)).length > before.length);
+    await until('a new worker', () => service.workerPids().length > before.length);
     // Not the first one: the service stops that one next, and may have stopped it already.
-    process.kill(Number(before.at(-1)), 'SIGKILL');
-    await until('the restart', async () => service.countLogLines(REPLACED) === restart);
-    await until('all workers', async () => (await childrenOf(service)).length >= options.workers);
+    process.kill(before.at(-1) ?? 0, 'SIGKILL');
+    await until('the restart', () => service.countLogLines(REPLACED) === restart);
+    await until('all workers', () => service.workerPids().length >= options.workers);
     await sleep(SETTLED_MS);
-    const after = await childrenOf(service);
+    const after = service.workerPids();
     report.workers.push(after.length);
     if (after.length !== options.workers) {
       report.violations.push(`restart ${restart}: ${after.length} workers are running`);
@@ -55,15 +54,9 @@ export async function drillKilledWorker(options: KilledWorkerOptions): Promise<K
   return report;
 }
 
-/** The processes that the service has started, oldest first. */
-async function childrenOf({ pid }: ServiceProcess): Promise<string[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return children.trim().split(' ');
-}
-
-async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+async function until(what: string, isTrue: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + STEP_MS_MAX;
-  while (!(await isTrue())) {
+  while (!isTrue()) {
     if (performance.now() > deadlineMs) throw new Error(`no sign of ${what} within a minute`);
     await sleep(POLL_MS);
   }

@@ -1,0 +1,64 @@
+import { PostgresServer } from '../../test/postgres-server.ts';
+import { brokenBy } from '../broken/broken.ts';
+import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { mergeReports } from '../stores.ts';
+import { drillCrash, type CrashOptions } from './crash.ts';
+
+export const drill: Drill = {
+  purpose:
+    'kill -9 of the process, its primary, a worker, or the database under 32 writers: nothing acknowledged is lost or changed, and a repeated create stores no second animal.',
+  unit: 'rounds',
+  rounds: 200,
+  quickRounds: 10,
+  async run(options) {
+    const half = Math.ceil(options.rounds / 2);
+    const sqlite = await run(options, {
+      rounds: half,
+      victims: ['process', 'writer', 'primary', 'worker'],
+    });
+    const server = await PostgresServer.start({ isDurable: true });
+    try {
+      const postgres = await run(options, {
+        rounds: Math.max(1, options.rounds - half),
+        victims: ['process', 'primary', 'worker', 'database', 'session'],
+        server,
+      });
+      return mergeReports({ SQLite: sqlite, PostgreSQL: postgres });
+    } finally {
+      await server.close();
+    }
+  },
+  control: {
+    brokenBy: 'most creates are acknowledged before their commit',
+    run: (options) =>
+      run(options, {
+        rounds: options.rounds,
+        victims: ['process', 'writer'],
+        nodeFlags: brokenBy('commits-late'),
+      }),
+  },
+};
+
+async function run(
+  { seed, onProgress }: DrillOptions,
+  variant: Omit<CrashOptions, 'seed' | 'onProgress'>,
+): Promise<DrillReport> {
+  const report = await drillCrash({
+    ...variant,
+    seed,
+    onProgress: (round, victim) => onProgress(`round ${round} of ${variant.rounds}: ${victim}`),
+  });
+  const readyMs = report.readyMs.toSorted((a, b) => a - b);
+  return {
+    passed: report.acknowledged,
+    violations: report.violations,
+    figures: {
+      killed: Object.entries(report.rounds)
+        .map(([victim, count]) => `${victim} ${count}`)
+        .join(' '),
+      'creates acknowledged': report.acknowledged,
+      'creates without a response, repeated': report.repeated,
+      'ready after the start (ms, median and slowest)': `${readyMs[readyMs.length >> 1]} ${readyMs.at(-1)}`,
+    },
+  };
+}
