@@ -7,6 +7,7 @@ export interface RawResponse {
 }
 
 const RAW_TIMEOUT_MS = 20_000;
+const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /;
 
 /**
  * Writes bytes to a connection, piece by piece. Returns what was received until the service closed the
@@ -44,18 +45,27 @@ export function exchange(
 
 /** Parses the complete responses in the received bytes. Throws if the bytes are not a response. */
 export function parseResponses(received: string): RawResponse[] {
-  const responses: RawResponse[] = [];
-  let rest = received;
-  while (rest !== '') {
-    const headEnd = rest.indexOf('\r\n\r\n');
-    if (headEnd === -1) return responses;
-    const head = rest.slice(0, headEnd);
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
-    if (Number.isNaN(status)) throw new Error(`not a response: ${rest.slice(0, 80)}`);
-    const length = status < 200 ? 0 : Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
-    if (rest.length < headEnd + 4 + length) return responses;
-    responses.push({ status, head, body: rest.slice(headEnd + 4, headEnd + 4 + length) });
-    rest = rest.slice(headEnd + 4 + length);
+  const { responses, rest } = splitResponses(received);
+  if (rest.includes('\r\n\r\n') && !STATUS_LINE.test(rest)) {
+    throw new Error(`not a response: ${rest.slice(0, 80)}`);
   }
   return responses;
+}
+
+/** The complete responses, and the bytes after them. */
+export function splitResponses(received: string): { responses: RawResponse[]; rest: string } {
+  const responses: RawResponse[] = [];
+  let rest = received;
+  for (;;) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    const head = rest.slice(0, Math.max(0, headEnd));
+    const status = Number(STATUS_LINE.exec(head)?.[1]);
+    if (Number.isNaN(status)) return { responses, rest };
+    const hasBody = status >= 200 && status !== 204 && status !== 304;
+    const length = hasBody ? Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0) : 0;
+    const end = headEnd + 4 + length;
+    if (rest.length < end) return { responses, rest };
+    responses.push({ status, head, body: rest.slice(headEnd + 4, end) });
+    rest = rest.slice(end);
+  }
 }

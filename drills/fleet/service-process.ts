@@ -62,6 +62,12 @@ export class ServiceProcess {
     return (children.match(/\d+/g) ?? []).map(Number);
   }
 
+  /** The memory of the process that the system holds for it. Its workers do not count. */
+  memoryMib(): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);
+  }
+
   /** How many lines of its log contain this text. */
   countLogLines(text: string): number {
     return this.#stderrLines.filter((line) => line.includes(text)).length;

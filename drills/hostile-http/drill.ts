@@ -1,7 +1,6 @@
+import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillHostileHttp } from './hostile-http.ts';
-
-const SHOWN_EVERY = 1_000;
 
 export const drill: Drill = {
   purpose:
@@ -10,16 +9,21 @@ export const drill: Drill = {
   rounds: 200_000,
   quickRounds: 5_000,
   run: (options) => run(options),
-  control: { brokenBy: 'nothing yet', run: (options) => run(options) },
+  control: {
+    brokenBy: 'a lenient parser, and plain text instead of Errors',
+    run: (options) => run(options, ['--insecure-http-parser', ...brokenBy('plain-errors')]),
+  },
 };
 
-async function run({ rounds, seed, onProgress }: DrillOptions): Promise<DrillReport> {
+async function run(
+  { rounds, seed, onProgress }: DrillOptions,
+  nodeFlags: readonly string[] = [],
+): Promise<DrillReport> {
   const report = await drillHostileHttp({
     requests: rounds,
     seed,
-    onProgress: (requests) => {
-      if (requests % SHOWN_EVERY < 5) onProgress(`${requests} of ${rounds} requests`);
-    },
+    nodeFlags,
+    onProgress: (requests) => onProgress(`${requests} of ${rounds} requests`),
   });
   return {
     passed: report.requests,

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { ERRORS } from '../../src/domain/errors.ts';
+import { splitResponses, type RawResponse } from '../../test/raw-socket.ts';
+import { Client, followList } from '../fleet/client.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { newRandom, type Random } from './random.ts';
 import { newRequest, SMUGGLED_NAME, type HostileRequest } from './requests.ts';
 
@@ -15,7 +14,8 @@ const REQUESTS_PER_CONNECTION_MAX = 5;
 /** The service must have closed every connection by then: the request timeout is 15 s. */
 const CONNECTION_MS_MAX = 40_000;
 const VIOLATIONS_MAX = 20;
-const PAGE_ANIMALS = 100;
+/** How much memory may be added after the first tenth of the requests. The store grows meanwhile. */
+const GROWTH_MIB_MAX = 48;
 
 export interface HostileReport {
   requests: number;
@@ -26,21 +26,18 @@ export interface HostileReport {
   violations: string[];
 }
 
-export interface RawResponse {
-  status: number;
-  head: string;
-  body: string;
-}
-
 /** Sends malformed requests, several per connection, and checks every response. */
 export async function drillHostileHttp(options: {
   requests: number;
   seed: number;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[];
   onProgress?: (requests: number) => void;
 }): Promise<HostileReport> {
   const key = newSecret('production', randomBytes);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
-  const service = await ServiceProcess.start(['--data', data, '--log', 'silent'], key);
+  await using data = await temporaryFolder();
+  const flags = ['--data', data.path, '--log', 'silent'];
+  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
   const report: HostileReport = {
     requests: 0,
     responses: 0,
@@ -65,20 +62,25 @@ export async function drillHostileHttp(options: {
       }
       options.onProgress?.(report.requests);
       if (report.memoryMib[0] === 0 && report.requests > options.requests / 10) {
-        report.memoryMib[0] = memoryMibOf(service.pid);
+        report.memoryMib[0] = service.memoryMib();
       }
     }
   };
   try {
     await Promise.all(Array.from({ length: CONNECTIONS }, client));
-    report.memoryMib[1] = memoryMibOf(service.pid);
+    report.memoryMib[1] = service.memoryMib();
     report.created = acknowledged.size;
+    report.violations.push(...findGrowth(report.memoryMib));
     report.violations.push(...(await compareStored(service.baseUrl, key, acknowledged)));
   } finally {
     report.violations.push(...(await service.stop()));
-    await rm(data, { recursive: true, force: true });
   }
   return report;
+}
+
+function findGrowth([early, last]: readonly [number, number]): string[] {
+  const isFlat = last <= early + GROWTH_MIB_MAX;
+  return isFlat ? [] : [`the memory grew from ${early} to ${last} MiB`];
 }
 
 interface Attack {
@@ -99,7 +101,9 @@ export async function attack(port: number, seed: number, key: string): Promise<A
   if (received === undefined) {
     return { requests: count, responses: [], violations: ['the connection stayed open'] };
   }
-  const { responses, rest } = parseResponses(received);
+  const { responses: all, rest } = splitResponses(received);
+  // 100 Continue comes before the response of the same request.
+  const responses = all.filter(({ status }) => status >= 200);
   const violations = findViolations(requests, responses);
   if (rest !== '') violations.push(`bytes that are no response: ${JSON.stringify(rest)}`);
   return { requests: count, responses, violations };
@@ -125,26 +129,6 @@ function exchange(port: number, bytes: Buffer, random: Random): Promise<string |
     socket.setNoDelay(true);
     socket.write(bytes.subarray(0, at), () => socket.end(bytes.subarray(at)));
   });
-}
-
-/** The complete responses, and the bytes after them. */
-export function parseResponses(received: string): { responses: RawResponse[]; rest: string } {
-  const responses: RawResponse[] = [];
-  let rest = received;
-  for (;;) {
-    const headEnd = rest.indexOf('\r\n\r\n');
-    if (headEnd === -1) return { responses, rest };
-    const head = rest.slice(0, headEnd);
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
-    if (Number.isNaN(status)) return { responses, rest };
-    const hasBody = status >= 200 && status !== 204 && status !== 304;
-    const bodyEnd =
-      headEnd + 4 + (hasBody ? Number(/^content-length: (\d+)$/im.exec(head)?.[1]) : 0);
-    if (!(rest.length >= bodyEnd)) return { responses, rest };
-    // 100 Continue comes before the response of the same request.
-    if (status >= 200) responses.push({ status, head, body: rest.slice(headEnd + 4, bodyEnd) });
-    rest = rest.slice(bodyEnd);
-  }
 }
 
 export function findViolations(
@@ -198,27 +182,20 @@ async function compareStored(
   acknowledged: ReadonlySet<string>,
 ): Promise<string[]> {
   const violations: string[] = [];
+  const client = new Client(key);
   let stored = 0;
-  let next: string | undefined = `${baseUrl}/pets?limit=${PAGE_ANIMALS}`;
-  while (next !== undefined) {
-    const response = await fetch(next, { headers: { Authorization: `Bearer ${key}` } });
-    const pets = (await response.json()) as { id: number; name: string }[];
-    stored += pets.length;
-    for (const { id, name } of pets) {
+  for await (const page of followList((target) => client.get(baseUrl + target))) {
+    stored += page.length;
+    for (const { id, name } of page) {
       if (!acknowledged.has(String(id))) violations.push(`${id} (${name}) was not acknowledged`);
       if (name === SMUGGLED_NAME) violations.push(`${id} was created by a hidden request`);
     }
-    next = /<([^>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
   }
+  client.close();
   if (stored < acknowledged.size) violations.push(`${acknowledged.size - stored} animals are lost`);
   return violations.slice(0, VIOLATIONS_MAX);
 }
 
 function idOf(body: string): string {
   return /^\{"id":(\d+)/.exec(body)?.[1] ?? body;
-}
-
-function memoryMibOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);
 }
