@@ -1,13 +1,12 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync, linkSync, rmSync } from 'node:fs';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import { unfinishedCopy } from '../schema.ts';
 import type { Verification } from '../verify.ts';
-import { openAsIs } from './connection.ts';
-import { createFile } from './connection.ts';
+import { createFile, openAsIs } from './connection.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
+import { syncFile, syncName } from './sync.ts';
 import { nameDamaged, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
@@ -31,7 +30,7 @@ export async function backUpStore(
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists(target) : error;
   }
-  syncFolder(target);
+  syncName(target);
   return verification;
 }
 
@@ -101,16 +100,8 @@ function finishCopy(
   if (verification.problems.length > 0) {
     throw new StoreUnusable(`${original} is damaged: ${verification.problems.join('; ')}.`);
   }
-  const descriptor = openSync(copy, 'r+');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+  syncFile(copy);
   return verification;
-}
-
-export function syncFolder(file: string): void {
-  const descriptor = openSync(dirname(resolve(file)), 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }
 
 function exists(target: string): StoreUnusable {

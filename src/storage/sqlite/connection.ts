@@ -15,6 +15,7 @@ import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { FileReplaced, isTemporary } from './errors.ts';
 import { migrate, refuseForeign } from './schema.ts';
+import { syncName } from './sync.ts';
 
 /** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -159,6 +160,8 @@ function createFolder(folder: string): void {
   createFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
+    // SQLite syncs the folder of its files, but not the folders above it.
+    syncName(folder);
   } catch (error) {
     // Another process may have created it meanwhile.
     if (!existsSync(folder)) throw error;

@@ -3,11 +3,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
-import { copyStore, syncFolder, temporaryFile } from './backup.ts';
+import { copyStore, temporaryFile } from './backup.ts';
 import { freeName, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
 import { beginTransaction } from './statements.ts';
+import { syncName } from './sync.ts';
 import { LAST_ID, openToRead, rowsOf } from './verify.ts';
 
 /** How far new ids are above those of the backup if the former file cannot be read. */
@@ -103,7 +104,9 @@ function replace(file: string, restored: string): string | undefined {
   for (const suffix of ['-wal', '-shm']) {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${setAside}${suffix}`);
   }
+  // No loss of power may leave the former log beside the new file: SQLite would apply it.
+  syncName(file);
   renameSync(restored, file);
-  syncFolder(file);
+  syncName(file);
   return isThere ? setAside : undefined;
 }

@@ -11,6 +11,7 @@ import {
 } from './connection.ts';
 import { isCorrupt, isStoreError } from './errors.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
+import { syncFile } from './sync.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
@@ -66,6 +67,9 @@ function open() {
   const prepared = prepareWrites(connection);
   // Preparing has read the schema: from now on the connection has its log open too.
   requireInPlace(opened);
+  // A process that was killed during a sync may have left commits that only the memory of the system has.
+  // A repeated create is acknowledged without a commit of its own, so they must be on the disk before.
+  if (opened.log !== undefined) syncFile(`${opened.realFile}-wal`);
   return { database: connection, writes: prepared };
 }
 
