@@ -17,4 +17,5 @@ export const DRILLS: DrillList = {
   'rolling-load': () => import('./rolling/load-drill.ts'),
   'rolling-start': () => import('./rolling/start-drill.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
+  'power-cut': () => import('./power-cut/drill.ts'),
 };

@@ -1,0 +1,146 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+const SOURCE = fileURLToPath(new URL('recorder.c', import.meta.url));
+/** The time that a sync takes. It decides how many creates share a commit. */
+const SYNC_US = 1_000;
+/** Without an event for this long, every process waits for a sync or for a request. */
+const QUIET_MS = 100;
+
+/** As `recorder.c` numbers them. */
+const KINDS = [
+  'create',
+  'mkdir',
+  'write',
+  'truncate',
+  'sync begin',
+  'sync end',
+  'unlink',
+  'rename',
+  'link',
+  'output',
+] as const;
+const HEAD_BYTES = 40;
+
+/** One event of one process. The order of the events is the same for all processes. */
+export interface RecordedEvent {
+  kind: (typeof KINDS)[number];
+  pid: number;
+  /** The inode number of the file, or 0 for a folder. */
+  file: number;
+  /** Of a write; the size of a truncation; the number of a sync within its process. */
+  offset: number;
+  fd: number;
+  /** Relative to the recorded folder. `path2` is the new name of a rename or a link. */
+  path: string;
+  path2: string;
+  data: Buffer;
+}
+
+/** Why nothing can be recorded on this machine. */
+export function findMissingTool(): string | undefined {
+  if (process.platform !== 'linux') return 'the recorder works only on Linux';
+  for (const tool of ['cc', 'flock']) {
+    if (spawnSync(tool, ['--version']).error !== undefined) return `${tool} is not installed`;
+  }
+  return undefined;
+}
+
+/** Runs commands of the service, and records what they do with the files below `root`. */
+export class Recorder {
+  /** The recorded folder. It exists before the first event. */
+  readonly root: string;
+  readonly #log: string;
+  readonly #lock: string;
+  /** While this file exists, every sync waits. */
+  readonly #hold: string;
+  readonly #env: Record<string, string>;
+  readonly #nodeFlags: readonly string[];
+
+  /** Compiles the library into `folder`. */
+  constructor(folder: string, root: string, nodeFlags: readonly string[]) {
+    const library = join(folder, 'recorder.so');
+    const compiled = spawnSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, SOURCE, '-ldl']);
+    if (compiled.status !== 0) throw new Error(`recorder.c: ${String(compiled.stderr)}`);
+    this.root = root;
+    this.#log = join(folder, 'events.log');
+    this.#lock = join(folder, 'events.lock');
+    this.#hold = join(folder, 'hold-syncs');
+    this.#nodeFlags = nodeFlags;
+    this.#env = {
+      LD_PRELOAD: library,
+      RECORD_ROOT: root,
+      RECORD_LOG: this.#log,
+      RECORD_LOCK: this.#lock,
+      RECORD_HOLD: this.#hold,
+      RECORD_SYNC_US: String(SYNC_US),
+    };
+  }
+
+  /** Starts `petstore` with these arguments. */
+  start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+    const child = spawn(process.execPath, [...this.#nodeFlags, MAIN, ...args], {
+      env: { ...this.#env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const killChild = () => void child.kill('SIGKILL');
+    process.once('exit', killChild);
+    child.once('exit', () => process.off('exit', killChild));
+    return child;
+  }
+
+  /** Runs `petstore` with these arguments until it ends. */
+  async run(...args: string[]): Promise<{ pid: number; stdout: string }> {
+    const child = this.start(args);
+    let [stdout, stderr] = ['', ''];
+    child.stdout?.on('data', (chunk: Buffer) => (stdout += String(chunk)));
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += String(chunk)));
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code !== 0) throw new Error(`petstore ${args.join(' ')}: ${stderr}`);
+    return { pid: child.pid ?? 0, stdout };
+  }
+
+  /**
+   * Kills a process during a sync, and between two events, so that the log has exactly what happened. Something
+   * must be writing.
+   */
+  async killDuringSync(child: ChildProcess): Promise<void> {
+    writeFileSync(this.#hold, '');
+    for (let before = -1; before !== statSync(this.#log).size;) {
+      before = statSync(this.#log).size;
+      await sleep(QUIET_MS);
+    }
+    const ended = once(child, 'exit');
+    const killer = spawn('flock', [this.#lock, 'kill', '-9', String(child.pid)]);
+    await Promise.all([ended, once(killer, 'exit')]);
+    rmSync(this.#hold);
+  }
+
+  read(): RecordedEvent[] {
+    const log = readFileSync(this.#log);
+    const events: RecordedEvent[] = [];
+    let at = 0;
+    const take = (bytes: number) => log.subarray(at, (at += bytes));
+    while (at < log.length) {
+      const head = take(HEAD_BYTES);
+      const kind = KINDS[head.readUInt32LE(0) - 1];
+      if (kind === undefined) throw new Error('the log of events cannot be read');
+      events.push({
+        kind,
+        pid: head.readUInt32LE(4),
+        file: Number(head.readBigUInt64LE(8)),
+        offset: Number(head.readBigInt64LE(16)),
+        fd: head.readUInt32LE(24),
+        path: take(head.readUInt32LE(28)).toString(),
+        path2: take(head.readUInt32LE(32)).toString(),
+        data: take(head.readUInt32LE(36)),
+      });
+    }
+    return events;
+  }
+}
