@@ -18,4 +18,5 @@ export const DRILLS: DrillList = {
   'rolling-start': () => import('./rolling/start-drill.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
   'power-cut': () => import('./power-cut/drill.ts'),
+  linearizability: () => import('./linearizability/drill.ts'),
 };

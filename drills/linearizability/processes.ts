@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PostgresServer } from '../../test/postgres-server.ts';
+import { ServiceProcess } from '../fleet/service-process.ts';
+import type { Random } from '../hostile-http/random.ts';
+
+export type StoreName = 'SQLite' | 'PostgreSQL';
+export type Fault =
+  | 'none'
+  | 'a connection of a client is cut'
+  | 'a process is killed'
+  | 'the connections to PostgreSQL are cut'
+  | 'PostgreSQL is restarted';
+
+const PROCESSES: Record<StoreName, number> = { SQLite: 2, PostgreSQL: 3 };
+
+/** Each fault as often as it is here. */
+const FAULTS: Record<StoreName, readonly Fault[]> = {
+  SQLite: [
+    ...Array<Fault>(5).fill('none'),
+    ...Array<Fault>(3).fill('a connection of a client is cut'),
+    ...Array<Fault>(2).fill('a process is killed'),
+  ],
+  PostgreSQL: [
+    ...Array<Fault>(9).fill('none'),
+    ...Array<Fault>(5).fill('a connection of a client is cut'),
+    ...Array<Fault>(3).fill('a process is killed'),
+    ...Array<Fault>(2).fill('the connections to PostgreSQL are cut'),
+    'PostgreSQL is restarted',
+  ],
+};
+
+/** Several processes of the service on one store. */
+export class Processes {
+  readonly store: StoreName;
+  readonly #folder: string;
+  readonly #database: PostgresServer | undefined;
+  readonly #start: () => Promise<ServiceProcess>;
+  #services: ServiceProcess[] = [];
+
+  private constructor(parts: {
+    store: StoreName;
+    folder: string;
+    database: PostgresServer | undefined;
+    start: () => Promise<ServiceProcess>;
+  }) {
+    this.store = parts.store;
+    this.#folder = parts.folder;
+    this.#database = parts.database;
+    this.#start = parts.start;
+  }
+
+  /** `main` is the program to run instead of the service. */
+  static async open(store: StoreName, key: string, main?: string): Promise<Processes> {
+    const folder = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+    const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
+    const flags = ['--data', folder, '--log', 'silent'];
+    if (database !== undefined) flags.push('--database', database.url());
+    const start = () => ServiceProcess.start(flags, key, main);
+    const processes = new Processes({ store, folder, database, start });
+    processes.#services = await Promise.all(Array.from({ length: PROCESSES[store] }, start));
+    return processes;
+  }
+
+  pickUrl(random: Random): string {
+    return random.pick(this.#services).baseUrl;
+  }
+
+  pickFault(random: Random): Fault {
+    return random.pick(FAULTS[this.store]);
+  }
+
+  /** Resolves when everything runs again. */
+  async cause(fault: Fault, random: Random): Promise<void> {
+    if (fault === 'a process is killed') {
+      const index = random.integer(this.#services.length);
+      this.#services[index]?.signal('SIGKILL');
+      this.#services[index] = await this.#start();
+    } else if (fault === 'the connections to PostgreSQL are cut') {
+      await this.#database?.endSessions();
+    } else if (fault === 'PostgreSQL is restarted') {
+      await this.#database?.stop(random.pick(['fast', 'immediate']));
+      await this.#database?.start();
+    }
+  }
+
+  /** Returns the violations of the processes, which must all still run. */
+  async close(): Promise<string[]> {
+    const ends = await Promise.all(this.#services.map((service) => service.stop()));
+    await this.#database?.close();
+    await rm(this.#folder, { recursive: true, force: true });
+    return ends.flat();
+  }
+}

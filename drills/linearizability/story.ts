@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newCursor } from '../../src/domain/page.ts';
+import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
+import type { Random } from '../hostile-http/random.ts';
+import type { CreateRecord, Observation, ReadRecord, SeenPet } from './checker.ts';
+import { HistoryClient, type Response } from './client.ts';
+import type { Fault, Processes } from './processes.ts';
+
+const CLIENTS = 6;
+const OPERATIONS_PER_CLIENT = 6;
+const CUT_AFTER_MS_MAX = 6;
+const FAULT_AFTER_MS_MAX = 15;
+const RETRY_MS = 50;
+const RETRIES_MAX = 600;
+
+export interface Story {
+  creates: CreateRecord[];
+  reads: ReadRecord[];
+  /** Responses other than those of the interface's success, such as 503, and connections without a response. */
+  failures: number;
+  violations: string[];
+}
+
+export interface StoryOptions {
+  processes: Processes;
+  random: Random;
+  key: string;
+  /** Begins the names of the animals, so that no two stories share one. */
+  name: string;
+  /** The highest id before the story. All of its lists begin after it. */
+  afterId: number;
+  fault: Fault;
+}
+
+type List = Omit<Extract<Observation, { kind: 'list' }>, 'pets' | 'hasNext'>;
+
+/** Some clients create and read at the same time, through all processes, while a fault happens. */
+export async function tellStory(options: StoryOptions): Promise<Story> {
+  const { processes, random, fault } = options;
+  const teller = new Teller(options);
+  const clients = Array.from({ length: CLIENTS }, () => teller.runClient());
+  if (fault !== 'none') {
+    await sleep(random.integer(FAULT_AFTER_MS_MAX));
+    await processes.cause(fault, random);
+  }
+  await Promise.all(clients);
+  await teller.readAll();
+  return teller.story;
+}
+
+class Teller {
+  readonly story: Story = { creates: [], reads: [], failures: 0, violations: [] };
+  readonly #options: StoryOptions;
+  readonly #authorization: { Authorization: string };
+  /** By target: what a client can revalidate with `If-None-Match`. */
+  readonly #known = new Map<string, Pick<Response, 'etag' | 'body' | 'link'>>();
+  /** The pages that `rel="next"` links lead to. */
+  readonly #nextPages: { target: string; list: List }[] = [];
+  #highestId: number;
+
+  constructor(options: StoryOptions) {
+    this.#options = options;
+    this.#highestId = options.afterId;
+    this.#authorization = { Authorization: `Bearer ${options.key}` };
+  }
+
+  async runClient(): Promise<void> {
+    const { random } = this.#options;
+    const client = new HistoryClient();
+    for (let count = 0; count < OPERATIONS_PER_CLIENT; count += 1) {
+      const choice = random.integer(20);
+      if (choice < 9) await this.#create(client);
+      else if (choice < 12) await this.#get(client);
+      else await this.#list(client);
+    }
+    client.close();
+  }
+
+  /** The last read of a story shows which of the creates without a response have happened. */
+  async readAll(): Promise<void> {
+    const client = new HistoryClient();
+    const list: List = {
+      kind: 'list',
+      afterId: this.#options.afterId,
+      status: undefined,
+      limit: 100,
+    };
+    for (let tries = 0; ; tries += 1) {
+      if (await this.#read(client, this.#targetOf(list), (response) => pageOf(list, response)))
+        break;
+      if (tries === RETRIES_MAX) throw new Error('the service did not recover within 30 s');
+      await sleep(RETRY_MS);
+    }
+    client.close();
+  }
+
+  async #create(client: HistoryClient): Promise<void> {
+    const { random, name: prefix, processes } = this.#options;
+    const name = `${prefix}-${this.story.creates.length}`;
+    const status = random.pick(PET_STATUSES);
+    const isClaimed = random.isOneIn(3);
+    const record: CreateRecord = {
+      name,
+      status,
+      startMs: performance.now(),
+      endMs: Number.POSITIVE_INFINITY,
+      pet: undefined,
+    };
+    this.story.creates.push(record);
+    // Only a create with an Idempotency-Key can be repeated. One of two gives up after a lost response.
+    const triesMax = isClaimed && random.isOneIn(2) ? RETRIES_MAX : 1;
+    for (let tries = 0; tries < triesMax; tries += 1) {
+      const response = await client.send({
+        method: 'POST',
+        url: `${processes.pickUrl(random)}/pets`,
+        headers: { ...this.#authorization, ...(isClaimed ? { 'Idempotency-Key': name } : {}) },
+        body: JSON.stringify({ name, categoryId: 1, status }),
+        cutAfterMs: tries === 0 ? this.#pickCut() : undefined,
+      });
+      if (response?.status === 201) {
+        record.pet = JSON.parse(response.body) as SeenPet;
+        record.endMs = response.endMs;
+        this.#highestId = Math.max(this.#highestId, record.pet.id);
+        return;
+      }
+      this.#countFailure(response, 'a create');
+      if (triesMax > 1) await sleep(RETRY_MS);
+    }
+  }
+
+  async #list(client: HistoryClient): Promise<void> {
+    const { random, afterId } = this.#options;
+    if (random.isOneIn(4) && this.#nextPages.length > 0) {
+      const { target, list } = random.pick(this.#nextPages);
+      await this.#read(client, target, (response) => pageOf(list, response));
+      return;
+    }
+    // Few different pages, so that most are cached.
+    const list: List = {
+      kind: 'list',
+      afterId,
+      status: random.isOneIn(2) ? undefined : random.pick(['available', 'sold']),
+      limit: random.pick([2, 100, 100]),
+    };
+    await this.#read(client, this.#targetOf(list), (response) => pageOf(list, response));
+  }
+
+  #targetOf({ afterId, status, limit }: List): string {
+    const filter = status === undefined ? '' : `&status=${status}`;
+    const cursor =
+      afterId === 0 ? '' : `&cursor=${newCursor(BigInt(afterId), status as PetStatus | undefined)}`;
+    return `/pets?limit=${limit}${filter}${cursor}`;
+  }
+
+  async #get(client: HistoryClient): Promise<void> {
+    const { random, afterId } = this.#options;
+    // Up to the id that the next create may get.
+    const id = afterId + 1 + random.integer(this.#highestId - afterId + 2);
+    await this.#read(client, `/pets/${id}`, ({ status, body }) => ({
+      kind: 'get',
+      id,
+      pet: status === 404 ? undefined : (JSON.parse(body) as SeenPet),
+    }));
+  }
+
+  /** Returns whether there was a response that says what the catalogue holds. */
+  async #read(
+    client: HistoryClient,
+    target: string,
+    observe: (response: Response) => Observation,
+  ): Promise<boolean> {
+    const { random, processes } = this.#options;
+    const known = random.isOneIn(2) ? this.#known.get(target) : undefined;
+    const response = await client.send({
+      method: 'GET',
+      url: processes.pickUrl(random) + target,
+      headers: { ...this.#authorization, ...(known && { 'If-None-Match': known.etag }) },
+      cutAfterMs: this.#pickCut(),
+    });
+    const isNotFound = response?.status === 404 && !target.includes('?');
+    const isUnchanged = response?.status === 304 && known !== undefined;
+    if (response === undefined || !(response.status === 200 || isNotFound || isUnchanged)) {
+      this.#countFailure(response, `GET ${target}`);
+      return false;
+    }
+    const { startMs, endMs } = response;
+    const whole = isUnchanged ? { ...response, ...known } : response;
+    if (response.status === 200) this.#known.set(target, response);
+    const observed = observe(whole);
+    this.story.reads.push({ request: `GET ${target}`, startMs, endMs, observed });
+    if (observed.kind === 'list') this.#noteNextPage(whole.link, observed);
+    return true;
+  }
+
+  #noteNextPage(link: string, { pets, ...list }: Extract<Observation, { kind: 'list' }>): void {
+    const target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+    const afterId = pets.at(-1)?.id;
+    if (target === undefined || afterId === undefined) return;
+    const { kind, status, limit } = list;
+    this.#nextPages.push({ target, list: { kind, afterId, status, limit } });
+  }
+
+  #pickCut(): number | undefined {
+    const { random, fault } = this.#options;
+    const isCut = fault === 'a connection of a client is cut' && random.isOneIn(4);
+    return isCut ? random.integer(CUT_AFTER_MS_MAX) : undefined;
+  }
+
+  /** A lost response and 503 are no violation: a fault may cause them. Any other response is one. */
+  #countFailure(response: Response | undefined, request: string): void {
+    this.story.failures += 1;
+    if (response === undefined || response.status === 503) return;
+    this.story.violations.push(`${request} returned ${response.status} ${response.body}`);
+  }
+}
+
+function pageOf(list: List, { body, link }: Response): Observation {
+  return {
+    ...list,
+    pets: JSON.parse(body) as SeenPet[],
+    hasNext: link.includes('rel="next"'),
+  };
+}
