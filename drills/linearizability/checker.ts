@@ -110,6 +110,11 @@ function findCommits(
   violations: string[],
 ): Commit[] {
   const byName = new Map(creates.map((create) => [create.name, create]));
+  for (const { name, pet } of creates) {
+    if (pet !== undefined && pet.name !== name) {
+      violations.push(`the create of ${name} returned ${pet.name}`);
+    }
+  }
   const seen = [
     ...creates.flatMap(({ pet }) => (pet === undefined ? [] : [pet])),
     ...reads.flatMap(({ observed }) => petsOf(observed)),
