@@ -6,6 +6,8 @@ export const DRILLS: DrillList = {
   'catalogue-older': () => import('./catalogue/older-drill.ts'),
   crash: () => import('./crash/drill.ts'),
   fleet: () => import('./fleet/drill.ts'),
+export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> = {
+  contract: () => import('./contract/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
   'postgres-commits': () => import('./postgres/commits-drill.ts'),

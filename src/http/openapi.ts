@@ -27,7 +27,7 @@ const GENERAL_ERRORS: readonly ErrorCode[] = [
   'http_version_not_supported',
 ];
 
-const HEADERS_OF_ALL = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
+const HEADERS_OF_ALL = ['Preference-Applied', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
 const HEADERS_OF_DEPRECATED = ['Deprecation', 'Sunset', 'Link'];
 
 const HEADERS_OF_ERROR: Partial<Record<number, readonly string[]>> = {
@@ -154,7 +154,7 @@ function failure(codes: readonly ErrorCode[], headers: readonly string[]): objec
   }));
   return {
     description: errors.map(({ code, message }) => `\`${code}\`: ${message}`).join(' '),
-    headers: headerReferences(headers),
+    headers: headerReferences(['Cache-Control', ...headers]),
     content: {
       'application/json': {
         schema: jsonSchema(ErrorBody),

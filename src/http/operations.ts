@@ -103,7 +103,7 @@ export const operations: readonly Operation[] = [
       200: {
         description: 'A page of animals.',
         schema: Pets,
-        headers: ['Link', 'ETag', 'Cache-Control', 'Preference-Applied'],
+        headers: ['Link', 'ETag', 'Cache-Control'],
       },
       304: {
         description: 'The page has not changed: `If-None-Match` has its current ETag.',
@@ -142,7 +142,7 @@ export const operations: readonly Operation[] = [
       201: {
         description: 'The animal was added.',
         schema: Pet,
-        headers: ['Location', 'Idempotency-Replayed', 'Cache-Control', 'Preference-Applied'],
+        headers: ['Location', 'Idempotency-Replayed', 'Cache-Control'],
       },
     },
     errors: [
@@ -181,7 +181,7 @@ export const operations: readonly Operation[] = [
       200: {
         description: 'The animal.',
         schema: Pet,
-        headers: ['ETag', 'Cache-Control', 'Preference-Applied'],
+        headers: ['ETag', 'Cache-Control'],
       },
       304: {
         description: 'The animal has not changed: `If-None-Match` has its current ETag.',

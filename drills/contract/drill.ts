@@ -1,0 +1,24 @@
+import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { ALTERATIONS, openAlteringProxy } from './altered-responses.ts';
+import { drillContract } from './contract.ts';
+
+export const drill: Drill = {
+  purpose:
+    'Sequences of requests, made from the OpenAPI document, valid and invalid: every response has the declared status, headers and schema, and what was created is found.',
+  unit: 'cases',
+  rounds: 100_000,
+  quickRounds: 1_000,
+  run: drillContract,
+  control: { brokenBy: 'a proxy that alters responses', run: runControl },
+};
+
+/** Each alteration must be found. */
+async function runControl(options: DrillOptions): Promise<DrillReport> {
+  const violations: string[] = [];
+  for (const [name, alter] of Object.entries(ALTERATIONS)) {
+    const open = (baseUrl: string) => openAlteringProxy(baseUrl, alter);
+    const report = await drillContract({ ...options, isShort: true, alter: open });
+    violations.push(...report.violations.map((violation) => `${name}: ${violation}`));
+  }
+  return { passed: 0, violations, figures: { alterations: Object.keys(ALTERATIONS).length } };
+}

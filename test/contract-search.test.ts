@@ -1,0 +1,32 @@
+// A short run of drills/contract.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALTERATIONS, openAlteringProxy } from '../drills/contract/altered-responses.ts';
+import { drillContract } from '../drills/contract/contract.ts';
+
+const CASES = 200;
+const SEED = 14;
+
+test('requests made from the OpenAPI document get what it declares, and what was created is found', async () => {
+  const report = await drillContract({ rounds: CASES, seed: SEED, isShort: true, onProgress() {} });
+  assert.deepEqual(report.violations, []);
+  assert.equal(report.passed, CASES);
+});
+
+const NOTHING = { 'nothing is altered': () => undefined };
+
+for (const [name, alter] of Object.entries({ ...NOTHING, ...ALTERATIONS })) {
+  const isFound = !(name in NOTHING);
+  test(`the search behind a proxy, ${name}: it ${isFound ? 'fails' : 'passes'}`, async () => {
+    const { violations } = await drillContract({
+      rounds: isFound ? CASES : CASES / 4,
+      seed: SEED,
+      isShort: true,
+      onProgress() {},
+      alter: (baseUrl) => openAlteringProxy(baseUrl, alter),
+    });
+    assert.equal(violations.length, isFound ? 1 : 0, violations.join());
+    if (isFound) assert.match(violations.join(), /; seed \d+, case after \d+ shrinks \[/);
+  });
+}
