@@ -8,6 +8,7 @@ export const DRILLS: DrillList = {
   fleet: () => import('./fleet/drill.ts'),
 export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> = {
   contract: () => import('./contract/drill.ts'),
+  backup: () => import('./backup/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
   'postgres-commits': () => import('./postgres/commits-drill.ts'),
