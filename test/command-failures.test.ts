@@ -3,20 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { canMount, mountSmallDisk } from './small-disk.ts';
 import { run, temporaryFolder, type Finished } from './test-process.ts';
 
 function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
@@ -85,32 +76,6 @@ test('a command on a locked store prints one line and ends with exit code 1', as
     assert.doesNotMatch(result.stderr, /--data must/);
   }
 });
-
-/** Mounts a disk of this size in a new folder. `unmount` removes both. */
-function mountSmallDisk(kibibytes: number): { disk: string; unmount: () => void } {
-  const disk = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
-  try {
-    const options = ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', disk];
-    execFileSync('mount', options, { stdio: 'ignore' });
-  } catch (error) {
-    rmdirSync(disk);
-    throw error;
-  }
-  const unmount = () => {
-    execFileSync('umount', ['--lazy', disk]);
-    rmdirSync(disk);
-  };
-  return { disk, unmount };
-}
-
-function canMount(): boolean {
-  try {
-    mountSmallDisk(8).unmount();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const withSmallDisk = { skip: canMount() ? false : 'needs the right to mount a small disk' };
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 /** A command that takes longer is killed, and its exit code is then null. */
 const RUN_MS_MAX = 60_000;
-const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
 export interface Finished {
   code: number | null;

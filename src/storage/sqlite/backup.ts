@@ -1,16 +1,19 @@
 import { existsSync, linkSync, rmSync } from 'node:fs';
 import { backup, type DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import { unfinishedCopy } from '../schema.ts';
 import type { Verification } from '../verify.ts';
 import { createFile, openAsIs } from './connection.ts';
+import { isTemporary } from './errors.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 import { syncFile, syncName } from './sync.ts';
 import { nameDamaged, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
 const STEP_PAGES = 100;
+
 /** Copies the store into a new file while other processes read and write, and checks the copy. */
 export async function backUpStore(
   file: string,
@@ -55,7 +58,9 @@ export async function copyStore(
     await copyDatabase(database, target, options.onProgress);
     return finishCopy(target, file, options.change);
   } catch (error) {
-    throw nameDamaged(file, error);
+    if (!isTemporary(error)) throw nameDamaged(file, error);
+    const failed = `${file} cannot be copied to ${target}.`;
+    throw new Refusal('unavailable', failed, { cause: error });
   }
 }
 

@@ -1,6 +1,8 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   mkdirSync,
   openSync,
@@ -28,6 +30,8 @@ const OTHERS_BITS = 0o077;
 
 /** Opens one connection to a store. Its rows are arrays, and its integers are exact. */
 export function openConnection(file: string): DatabaseSync {
+  // SQLite would open a read-only file for reading, and not write to it even after its mode was corrected.
+  accessSync(file, constants.W_OK);
   const database = openAsIs(file);
   try {
     // Readers never wait for the writer, and the writer never waits for readers.
