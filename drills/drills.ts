@@ -9,6 +9,7 @@ export const DRILLS: DrillList = {
 export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> = {
   contract: () => import('./contract/drill.ts'),
   backup: () => import('./backup/drill.ts'),
+  'disk-full': () => import('./disk-full/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
   'postgres-commits': () => import('./postgres/commits-drill.ts'),

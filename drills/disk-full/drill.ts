@@ -1,0 +1,37 @@
+import { canMount } from '../../test/small-disk.ts';
+import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { newRandom } from '../hostile-http/random.ts';
+import { drillDiskFull } from './disk-full.ts';
+
+export const drill: Drill = {
+  purpose:
+    'The disk is full and freed again under load: no create is acknowledged that is not stored, every read gets 200, and creates work again within 5 s without a restart.',
+  unit: 'cycles',
+  rounds: 10,
+  quickRounds: 2,
+  findMissing: () => (canMount() ? undefined : 'only root can mount a small disk'),
+  run: (options) => run(options, (status) => status === 201),
+  control: {
+    brokenBy: 'a client that counts 503 as acknowledged',
+    run: (options) => run(options, (status) => status === 201 || status === 503),
+  },
+};
+
+async function run(
+  { rounds, seed, onProgress }: DrillOptions,
+  isAcknowledged: (status: number) => boolean,
+): Promise<DrillReport> {
+  const random = newRandom(seed);
+  const report = await drillDiskFull({ rounds, random, isAcknowledged, onProgress });
+  return {
+    passed: report.recoveredMs.length,
+    violations: report.violations,
+    figures: {
+      'creates acknowledged': report.acknowledged,
+      'creates refused with 503': report.refused,
+      'reads, all 200': report.reads,
+      'slowest read (ms)': Math.round(report.slowestReadMs),
+      'slowest recovery (ms)': Math.round(Math.max(...report.recoveredMs)),
+    },
+  };
+}
