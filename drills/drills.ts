@@ -23,4 +23,5 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   'stale-reads': () => import('./stale-reads/drill.ts'),
   'power-cut': () => import('./power-cut/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
+  upgrade: () => import('./upgrade/drill.ts'),
 };
