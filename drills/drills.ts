@@ -24,4 +24,6 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   'power-cut': () => import('./power-cut/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
+  proxies: () => import('./parts/proxies.ts'),
+  'proxy-idle': () => import('./parts/proxy-idle.ts'),
 };

@@ -19,6 +19,7 @@ import {
   type TestService,
 } from './test-service.ts';
 import { assertError } from './contract/errors.ts';
+import { Http2Client } from '../drills/parts/proxy-client.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';
 const CLOSE_MS_MAX = 30_000;
@@ -45,7 +46,7 @@ function proxySuite(kind: ProxyProgram): void {
   before(async () => {
     service = await startTestService(sqliteStorage);
     relay = await Relay.open(Number(new URL(service.baseUrl).port));
-    proxy = await Proxy.configure(kind, relay.port);
+    proxy = await Proxy.configure(kind, [relay.port]);
     await proxy.start();
     agent = new Agent({ keepAlive: true, maxSockets: 1, ca: proxy.certificate });
   });
@@ -93,6 +94,18 @@ function proxySuite(kind: ProxyProgram): void {
     );
   });
 
+  test('a client that uses HTTP/2 gets its responses over one connection', async (t) => {
+    const client = new Http2Client(proxy);
+    t.after(() => client.close());
+    const headers = { authorization: `Bearer ${service.key}` };
+    const sent = Array.from({ length: 20 }, (_, index) =>
+      index % 2 === 0 ? client.send('POST', headers, REX) : client.send('GET', headers),
+    );
+    const expected = sent.map((_, index) => (index % 2 === 0 ? 201 : 200));
+    assert.deepEqual(await Promise.all(sent), expected);
+    assert.equal(client.sessions, 1);
+  });
+
   test('errors of the service are passed on unchanged', async () => {
     assertError(await post('{}'), 'missing_field');
     assertError(await post('x'.repeat(100_000)), 'body_too_large', /65536/);
@@ -137,7 +150,7 @@ function proxySuite(kind: ProxyProgram): void {
 
   test('the proxy closes an idle connection before the service does', async (t) => {
     const idleSetting = kind.idleSetting.replace(/\d+s/, '1s');
-    const impatient = await Proxy.configure(kind, relay.port, { idleSetting });
+    const impatient = await Proxy.configure(kind, [relay.port], { idleSetting });
     t.after(() => impatient.close());
     await impatient.start();
     const { status } = await impatient.send('/v1/pets', undefined, {

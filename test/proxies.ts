@@ -19,7 +19,7 @@ const PATH = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
 interface LocalValues {
   folder: string;
   port: number;
-  upstreamPort: number;
+  upstreamPorts: readonly number[];
   certificate: string;
   key: string;
   /** The certificate and the key in one file. */
@@ -50,8 +50,11 @@ const nginx: ProxyProgram = {
   versionFlag: '-v',
   idleSetting: 'keepalive_timeout 60s',
   closesOnLostPost: false,
-  replacements: ({ port, upstreamPort, certificate, key }) => [
-    ['127.0.0.1:8080', `127.0.0.1:${upstreamPort}`],
+  replacements: ({ port, upstreamPorts, certificate, key }) => [
+    [
+      'server 127.0.0.1:8080 max_fails=0;',
+      upstreamPorts.map((upstream) => `server 127.0.0.1:${upstream} max_fails=0;`).join(' '),
+    ],
     ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
     ['/etc/ssl/petstore/pets.example.crt', certificate],
     ['/etc/ssl/petstore/pets.example.key', key],
@@ -79,8 +82,8 @@ const caddy: ProxyProgram = {
   versionFlag: 'version',
   idleSetting: 'keepalive 60s',
   closesOnLostPost: false,
-  replacements: ({ port, upstreamPort, certificate, key }) => [
-    ['127.0.0.1:8080', `127.0.0.1:${upstreamPort}`],
+  replacements: ({ port, upstreamPorts, certificate, key }) => [
+    ['127.0.0.1:8080', upstreamPorts.map((upstream) => `127.0.0.1:${upstream}`).join(' ')],
     ['\npets.example {', `\nhttps://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`],
   ],
   // Caddy would also listen on port 80 and on its own admin port.
@@ -89,6 +92,9 @@ const caddy: ProxyProgram = {
   runFlags: (config) => ['run', '--adapter', 'caddyfile', '--config', config],
 };
 
+/** The line of the configuration that names the service. */
+const SERVER_LINE = '    server one 127.0.0.1:8080 check inter 1s fall 2 rise 1';
+
 const haproxy: ProxyProgram = {
   name: 'HAProxy',
   file: 'haproxy.cfg',
@@ -96,8 +102,15 @@ const haproxy: ProxyProgram = {
   versionFlag: '-v',
   idleSetting: 'timeout http-keep-alive 60s',
   closesOnLostPost: true,
-  replacements: ({ port, upstreamPort, both }) => [
-    ['127.0.0.1:8080', `127.0.0.1:${upstreamPort}`],
+  replacements: ({ port, upstreamPorts, both }) => [
+    [
+      SERVER_LINE,
+      upstreamPorts
+        .map((upstream, index) =>
+          SERVER_LINE.replace('one', `s${index}`).replace('8080', String(upstream)),
+        )
+        .join('\n'),
+    ],
     ['bind :443', `bind 127.0.0.1:${port}`],
     ['/etc/ssl/petstore/pets.example.pem', both],
     // Only root may become another user.
@@ -120,7 +133,7 @@ export interface ThroughProxy {
   agent?: Agent | false;
 }
 
-/** A proxy in front of a port of this machine, configured by its file in contrib/. */
+/** A proxy in front of ports of this machine, configured by its file in contrib/. */
 export class Proxy {
   readonly url: string;
   /** The certificate that a client must trust. */
@@ -146,7 +159,7 @@ export class Proxy {
 
   static async configure(
     kind: ProxyProgram,
-    upstreamPort: number,
+    upstreamPorts: readonly number[],
     { idleSetting = kind.idleSetting } = {},
   ): Promise<Proxy> {
     const folder = mkdtempSync(join(tmpdir(), 'petstore-proxy-'));
@@ -159,7 +172,7 @@ export class Proxy {
     const values = {
       folder,
       port: await freePort(),
-      upstreamPort,
+      upstreamPorts,
       certificate: file('certificate.crt', certificate),
       key: file('certificate.key', key),
       both: file('certificate.pem', certificate + key),
