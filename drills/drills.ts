@@ -26,4 +26,5 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   upgrade: () => import('./upgrade/drill.ts'),
   proxies: () => import('./parts/proxies.ts'),
   'proxy-idle': () => import('./parts/proxy-idle.ts'),
+  pgbouncer: () => import('./parts/pgbouncer.ts'),
 };

@@ -24,11 +24,12 @@ const PROGRAM = FOLDERS.map((folder) => join(folder, 'pgbouncer')).find((file) =
 export const PGBOUNCER_MISSING = PROGRAM === undefined && 'pgbouncer is not installed';
 
 export interface PgBouncer {
+  port: number;
   url(database?: string): string;
   close(): Promise<void>;
 }
 
-/** Starts PgBouncer with these lines of pgbouncer.ini, on a free port. */
+/** Starts PgBouncer with these lines of pgbouncer.ini, on a free port unless they name one. */
 export async function startPgBouncer(
   server: PostgresServer,
   settings: Record<string, string>,
@@ -38,7 +39,7 @@ export async function startPgBouncer(
   // PgBouncer refuses to run as root, and its user must be able to read the folder.
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
   await chmod(folder, 0o755);
-  const port = await freePort();
+  const port = Number(settings['listen_port'] ?? (await freePort()));
   const users = join(folder, 'users');
   const lines = {
     listen_addr: '127.0.0.1',
@@ -63,6 +64,7 @@ export async function startPgBouncer(
   const ended = once(child, 'exit');
   await untilListening(port);
   return {
+    port,
     url: (database) => server.url(database).replace(`:${server.port}/`, `:${port}/`),
     async close() {
       process.off('exit', end);
