@@ -27,4 +27,5 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   proxies: () => import('./parts/proxies.ts'),
   'proxy-idle': () => import('./parts/proxy-idle.ts'),
   pgbouncer: () => import('./parts/pgbouncer.ts'),
+  'postgres-15': () => import('./parts/postgres-15.ts'),
 };

