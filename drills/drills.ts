@@ -28,4 +28,5 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   'proxy-idle': () => import('./parts/proxy-idle.ts'),
   pgbouncer: () => import('./parts/pgbouncer.ts'),
   'postgres-15': () => import('./parts/postgres-15.ts'),
+  slowhttptest: () => import('./parts/slowhttptest.ts'),
 };
