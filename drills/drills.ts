@@ -29,4 +29,5 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   pgbouncer: () => import('./parts/pgbouncer.ts'),
   'postgres-15': () => import('./parts/postgres-15.ts'),
   slowhttptest: () => import('./parts/slowhttptest.ts'),
+  patroni: () => import('./parts/patroni.ts'),
 };
