@@ -23,7 +23,8 @@ export interface Config {
   readonly isAdminPortGiven: boolean;
   readonly rateLimit: { requests: number; windowSeconds: number } | undefined;
   readonly corsOrigins: readonly string[];
-  readonly workers: number;
+  readonly workers: number | 'auto';
+  readonly drainDelaySeconds: number;
   readonly logLevel: LogLevel;
   readonly bootstrapKey: string | undefined;
 }
@@ -111,11 +112,20 @@ export const SETTINGS = {
   },
   workers: {
     variable: 'PETSTORE_WORKERS',
-    value: 'N',
+    value: 'N|auto',
     default: '1',
-    description: 'the number of worker processes',
-    valueOrUndefined: (text: string) => integerOrUndefined(text, 1, 256),
-    right: 'an integer from 1 to 256',
+    description: 'the number of worker processes; auto is one per available core',
+    valueOrUndefined: (text: string) => (text === 'auto' ? text : integerOrUndefined(text, 1, 256)),
+    right: 'an integer from 1 to 256, or auto',
+  },
+  'drain-delay': {
+    variable: 'PETSTORE_DRAIN_DELAY',
+    value: 'SECONDS',
+    default: '0',
+    description:
+      'the seconds after SIGTERM in which requests are still accepted, while /readyz is 503',
+    valueOrUndefined: (text: string) => integerOrUndefined(text, 0, 300),
+    right: 'an integer from 0 to 300, in seconds',
   },
   log: {
     variable: 'PETSTORE_LOG',
@@ -143,6 +153,7 @@ export function loadConfig(flags: Flags, variables: Variables): Config {
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: given['cors-origins'] ?? [],
     workers: given.workers,
+    drainDelaySeconds: given['drain-delay'],
     logLevel: given.log,
     bootstrapKey: bootstrapKey(variables, env),
   });

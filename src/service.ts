@@ -38,6 +38,8 @@ export interface Service {
   /** The first key, if this start has created it in an empty store. */
   firstKey: string | undefined;
   metrics: Metrics;
+  /** From now on `/readyz` is 503. Requests are still accepted. */
+  setNotReady(): void;
   /** Accepts no more connections. Existing ones stay open until the service is closed. */
   stopListening(): void;
   close(): Promise<void>;
@@ -90,15 +92,17 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   opened.defer(() => server.close(DRAIN_GRACE_MS));
 
   isServing = true;
-  opened.defer(() => {
+  const setNotReady = () => {
     isServing = false;
-  });
+  };
+  opened.defer(setNotReady);
   const everything = opened.move();
   return {
     baseUrl: baseUrlOf(config, server.port),
     adminUrl: admin?.url,
     firstKey,
     metrics,
+    setNotReady,
     stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
   };

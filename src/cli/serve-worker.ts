@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { startService, type Runtime } from '../service.ts';
-import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
+import { GO, NOT_READY, STOP, type WorkerMessage } from './worker-messages.ts';
 
 /** The longest a worker waits for the others to close before it drains: one of them may hang. */
 const DRAIN_DELAY_MS_MAX = 1_000;
@@ -21,6 +21,7 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
     );
     const { startReports } = await import('../ops/exposition.ts');
     const reports = startReports(service.metrics);
+    primary.onNotReady = () => service.setNotReady();
     primary.tell({ ready: { baseUrl: service.baseUrl } });
     await primary.stopped;
     await takeAccepted(primary);
@@ -37,6 +38,7 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
 
 /** The messages between this worker and the primary. */
 class Primary {
+  onNotReady: (() => void) | undefined;
   readonly #stop = Promise.withResolvers<void>();
   #go = Promise.withResolvers<void>();
 
@@ -44,6 +46,7 @@ class Primary {
     process.on('message', (message) => {
       if (message === STOP) this.#stop.resolve();
       if (message === GO) this.#go.resolve();
+      if (message === NOT_READY) this.onNotReady?.();
     });
   }
 

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
@@ -7,6 +8,7 @@ import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../listeners.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
+import { availableCores } from './available-cores.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { welcome } from './welcome.ts';
@@ -22,9 +24,9 @@ export const serve = defineCommand({
   purpose: 'Run the service',
   options: SETTINGS,
   notes: `The first start on an empty store creates an API key and prints it once. PETSTORE_BOOTSTRAP_KEY
-supplies that key instead. SIGTERM or Ctrl-C stops the service when its requests are done; a
-second one, after a second or more, stops it at once. With --workers, SIGHUP replaces the
-workers one by one.`,
+supplies that key instead. SIGTERM or Ctrl-C stops the service when its requests are done, after
+the --drain-delay; a second one, after a second or more, stops it at once. With --workers, SIGHUP
+replaces the workers one by one.`,
   examples: ['serve', 'serve --env staging --workers 2'],
   action: runService,
 });
@@ -45,9 +47,10 @@ async function runService({
     isWorker: cluster.isWorker,
   };
   if (cluster.isWorker) return serveAsWorker(config, runtime);
-  return config.workers === 1
+  const workers = config.workers === 'auto' ? availableCores() : config.workers;
+  return workers === 1
     ? serveAlone(config, runtime, io)
-    : serveAsPrimary(config, runtime, io);
+    : serveAsPrimary({ ...config, workers }, runtime, io);
 }
 
 /** Logs the warnings of Node.js, which otherwise prints them as plain text among the JSON lines of the log. */
@@ -79,6 +82,8 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
     log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
     await aborted(stop);
     log.info({ signal: stop.reason as unknown }, 'stopping');
+    service.setNotReady();
+    await sleep(config.drainDelaySeconds * 1000);
     await service.close();
   } catch (error) {
     if (error !== stop.reason) throw error;
@@ -88,7 +93,11 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
 }
 
 /** Owns the listener and the workers. It serves only the admin port itself. */
-async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise<number> {
+async function serveAsPrimary(
+  config: Config & { workers: number },
+  runtime: Runtime,
+  io: Io,
+): Promise<number> {
   const { log } = runtime;
   cluster.setupPrimary(workerSettings(process.argv));
   const pool = new WorkerPool(config.workers, log);
@@ -107,7 +116,7 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
   const exposition = new WorkersExposition(METRIC_SERIES);
   const admin = await openAdmin(config, runtime, {
     expose: async () => exposition,
-    isReady: async () => pool.readyCount > 0,
+    isReady: async () => pool.isReady,
   });
   try {
     const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
@@ -117,6 +126,10 @@ async function serveAsPrimary(config: Config, runtime: Runtime, io: Io): Promise
       await aborted(stop);
     }
     log.info({ signal: stop.reason as unknown }, 'stopping');
+    if (baseUrl !== undefined) {
+      pool.setNotReady();
+      await sleep(config.drainDelaySeconds * 1000);
+    }
   } catch (error) {
     await pool.stop();
     // A signal to the process group may also end a worker that does not ignore it yet.

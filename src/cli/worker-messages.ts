@@ -13,3 +13,5 @@ export type WorkerMessage =
 export const GO = 'go';
 /** Sent by the primary to a worker that must close and drain. */
 export const STOP = 'stop';
+/** Sent by the primary to a worker that must respond to `/readyz` with 503 from now on. */
+export const NOT_READY = 'not-ready';

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '../ops/log.ts';
-import { GO, STOP, type WorkerMessage } from './worker-messages.ts';
+import { GO, NOT_READY, STOP, type WorkerMessage } from './worker-messages.ts';
 
 /** The delay before a crashed worker is replaced. It doubles with every crash in a row, up to the maximum. */
 const BACK_OFF_MIN_MS = 100;
@@ -46,6 +46,7 @@ export class WorkerPool {
   #isStarted = false;
   #deathsInARow = 0;
   #backOff: NodeJS.Timeout | undefined;
+  #isLeaving = false;
   #stopping: Promise<void> | undefined;
 
   constructor(size: number, log: Log) {
@@ -53,7 +54,12 @@ export class WorkerPool {
     this.#log = log;
   }
 
-  get readyCount(): number {
+  /** Whether `/readyz` is 200. */
+  get isReady(): boolean {
+    return !this.#isLeaving && this.#readyCount > 0;
+  }
+
+  get #readyCount(): number {
     return this.#in('ready').length;
   }
 
@@ -68,6 +74,12 @@ export class WorkerPool {
     if (this.#old.length > 0) return;
     for (const member of this.#members) member.isOld = true;
     this.#adjust();
+  }
+
+  /** From now on, every worker responds to `/readyz` with 503, also one that starts later. */
+  setNotReady(): void {
+    this.#isLeaving = true;
+    for (const member of this.#in('ready')) tell(member, NOT_READY);
   }
 
   stop(): Promise<void> {
@@ -99,7 +111,7 @@ export class WorkerPool {
     const missing = Math.max(this.#wanted - serving.length, extra);
     if (this.#backOff === undefined) for (let count = 0; count < missing; count += 1) this.#fork();
     const next = old.find(({ state }) => state === 'ready');
-    if (isReplacing && next !== undefined && this.readyCount > this.#wanted) stop(next);
+    if (isReplacing && next !== undefined && this.#readyCount > this.#wanted) stop(next);
   }
 
   /**
@@ -139,8 +151,9 @@ export class WorkerPool {
   #onMessage(member: Member, message: WorkerMessage): void {
     if ('ready' in message && member.state === 'listening') {
       member.state = 'ready';
+      if (this.#isLeaving) tell(member, NOT_READY);
       this.#wanted = this.#size;
-      if (this.readyCount < this.#size) return;
+      if (this.#readyCount < this.#size) return;
       this.#isStarted = true;
       this.#start.resolve(message.ready.baseUrl);
     } else if ('ask' in message) {
