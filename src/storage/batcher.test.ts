@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
@@ -33,7 +33,10 @@ function newBatcher(options: Partial<BatcherOptions<number, number>> = {}) {
 }
 
 /** A batcher whose batches stay in flight until `release` is called. */
-function newHeldBatcher(options: Partial<BatcherOptions<number, number>> = {}) {
+function newHeldBatcher({
+  beforeResolving,
+  ...options
+}: Partial<BatcherOptions<number, number>> & { beforeResolving?: () => void } = {}) {
   const held = Promise.withResolvers<void>();
   const sent: number[] = [];
   let inFlight = 0;
@@ -44,6 +47,7 @@ function newHeldBatcher(options: Partial<BatcherOptions<number, number>> = {}) {
       inFlightMax = Math.max(inFlight, inFlightMax);
       sent.push(batch.length);
       await held.promise;
+      beforeResolving?.();
       inFlight -= 1;
       for (const { item, resolve } of batch) resolve(item * 2);
       return [];
@@ -122,6 +126,58 @@ describe('Batcher', () => {
     await assert.rejects(batcher.add(7), /^Refusal: Too many numbers are waiting; try again/);
     release();
     assert.equal((await Promise.all([inFlight, ...waiting])).length, 101);
+  });
+
+  describe('with items that take time', () => {
+    const WAITING = 1_000;
+    /** How many of `WAITING` items are refused while the last of these batches is in flight. */
+    async function refusedAfter(t: TestContext, ...batches: [items: number, tookMs: number][]) {
+      let nowMs = 0;
+      t.mock.method(performance, 'now', () => nowMs);
+      const { batcher, sent, release } = newHeldBatcher({
+        waitingMax: WAITING,
+        batchMax: WAITING,
+        beforeResolving: () => (nowMs += batches[sent.length - 1]?.[1] ?? 0),
+      });
+      release();
+      for (const [items] of batches) {
+        await Promise.all(numbers(items).map((item) => batcher.add(item)));
+        // The batcher measures the batch after its items are resolved.
+        await sleep(0);
+      }
+      const codes = await Promise.all(numbers(WAITING).map((item) => codeOf(batcher.add(item))));
+      return codes.filter((code) => code === 'overloaded').length;
+    }
+
+    test('items are refused as overloaded if those before them would take over 50 ms', async (t) => {
+      assert.equal(await refusedAfter(t, [1, 2], [101, 103], [50, 52]), WAITING - 50);
+      assert.equal(await refusedAfter(t, [1, 2], [101, 12.11], [101, 12.11]), WAITING - 500);
+    });
+
+    test('32 may wait, however slow they are', async (t) => {
+      assert.equal(await refusedAfter(t, [1, 2], [100, 3_000], [32, 900]), WAITING - 32);
+    });
+
+    test('none is refused where only the commit is slow', async (t) => {
+      assert.equal(await refusedAfter(t, [1, 200], [100, 203], [1_000, 210], [500, 205]), 0);
+    });
+
+    test('none is refused after one slow batch among fast ones', async (t) => {
+      assert.equal(await refusedAfter(t, [1, 1], [100, 2], [100, 500]), 0);
+      assert.equal(await refusedAfter(t, [1, 1], [100, 500], [500, 2]), 0);
+      assert.equal(await refusedAfter(t, [1, 500]), 0);
+    });
+
+    test('none is refused any more after a batch of few items', async (t) => {
+      assert.equal(await refusedAfter(t, [1, 1], [100, 100], [50, 50], [4, 5]), 0);
+    });
+
+    test('a commit that becomes slower is taken for congestion for a few batches only', async (t) => {
+      const slower = (count: number) => numbers(count).map((): [number, number] => [32, 100]);
+      assert.equal(await refusedAfter(t, [1, 2], ...slower(2)), WAITING - 32);
+      const refused = await refusedAfter(t, [1, 2], ...slower(24));
+      assert.ok(refused < WAITING - 100, `${refused} refused`);
+    });
   });
 
   test('a faulty item fails alone, wherever it is in the batch', async () => {

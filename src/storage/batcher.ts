@@ -4,6 +4,12 @@ import { Refusal } from '../domain/errors.ts';
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
 const ATTEMPTS_MAX = 5;
+/** An item is refused if those that wait before it would take longer than this, beyond a batch of few items. */
+const WAITING_MS_MAX = 50;
+/** So many items may wait in any case. A batch with no more of them shows what every batch takes. */
+const BURST_ITEMS = 32;
+/** A batch of so few items shows that there is no congestion. */
+const FEW_ITEMS = 4;
 /** A timer that is later than this shows that this process was slow, and not what it waits for. */
 const LATE_MS = 50;
 
@@ -30,7 +36,7 @@ export interface Pending<Item, Result> {
 export interface BatcherOptions<Item, Result> {
   /** What the items are, for the message of the refusal: "writes". */
   what: string;
-  /** How many items may wait. More are refused as `overloaded` at once. */
+  /** How many items may wait if they are fast. More are refused as `overloaded` at once. */
   waitingMax: number;
   batchMax: number;
   /** Every item is settled within this time. */
@@ -54,6 +60,9 @@ export interface BatcherOptions<Item, Result> {
  * Sends items in batches, one batch in flight at a time. Items that arrive meanwhile share the next batch,
  * so that the number of commits does not grow with the number of callers.
  *
+ * Where each item takes time, and not only the commit, fewer items may wait: a client gets a refusal at once
+ * instead of a late success. Where only the commit is slow, refusing items would make nothing faster.
+ *
  * No timer is needed for items that wait: they are in the order of their deadlines, and the batch before
  * them is settled by its own, earlier one.
  */
@@ -63,16 +72,22 @@ export class Batcher<Item, Result> {
   #running: Promise<void> | undefined;
   #delayMs = 0;
   #isClosed = false;
+  #waitingMax: number;
+  /** What a batch of few items takes, such as a commit. Unknown before the first one, so nothing is refused. */
+  #batchMs = Number.MAX_VALUE;
+  /** What each item of the last batch took beyond that. */
+  #itemMs = 0;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
+    this.#waitingMax = options.waitingMax;
   }
 
   /** Not async: one more promise per create is measurable. */
   add(item: Item): Promise<Result> {
-    const { what, waitingMax, timeoutMs, refusal } = this.#options;
+    const { what, timeoutMs, refusal } = this.#options;
     if (this.#isClosed) return Promise.reject(refusal(new Error('the store is closed')));
-    if (this.#waiting.length >= waitingMax) {
+    if (this.#waiting.length >= this.#waitingMax) {
       const message = `Too many ${what} are waiting; try again shortly.`;
       return Promise.reject(new Refusal('overloaded', message));
     }
@@ -99,9 +114,22 @@ export class Batcher<Item, Result> {
       const batch = this.#waiting.splice(0, this.#options.batchMax);
       const sentAtMs = performance.now();
       await this.#settle(batch);
-      this.#delayMs = batchDelay(batch.length, performance.now() - sentAtMs);
+      const tookMs = performance.now() - sentAtMs;
+      this.#delayMs = batchDelay(batch.length, tookMs);
+      this.#limitWaiting(batch.length, tookMs);
     }
     this.#running = undefined;
+  }
+
+  /** Two batches in a row must have been slow: a disk that was slow once is not congested. */
+  #limitWaiting(items: number, tookMs: number): void {
+    const extraMs = tookMs - this.#batchMs;
+    // It falls at once and rises slowly, also to a disk that has become slower.
+    if (items <= BURST_ITEMS) this.#batchMs = Math.min(tookMs, this.#batchMs + extraMs / 8);
+    const before = this.#itemMs;
+    this.#itemMs = items <= FEW_ITEMS ? 0 : Math.max(0, extraMs) / items;
+    const affordable = WAITING_MS_MAX / Math.min(before, this.#itemMs);
+    this.#waitingMax = Math.min(this.#options.waitingMax, Math.max(BURST_ITEMS, affordable));
   }
 
   /** Settles every item of the batch; never throws. */
