@@ -30,4 +30,5 @@ export const DRILLS: Readonly<Record<string, () => Promise<{ drill: Drill }>>> =
   'postgres-15': () => import('./parts/postgres-15.ts'),
   slowhttptest: () => import('./parts/slowhttptest.ts'),
   patroni: () => import('./parts/patroni.ts'),
+  overload: () => import('./overload/drill.ts'),
 };
