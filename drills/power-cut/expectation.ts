@@ -1,4 +1,4 @@
-import { parseResponses } from '../hostile-http/hostile-http.ts';
+import { splitResponses } from '../../test/raw-socket.ts';
 import type { RecordedEvent } from './recording.ts';
 import type { SentChange, Workload } from './workload.ts';
 
@@ -38,7 +38,7 @@ export function findAcknowledgements(
     const text = data.toString('latin1');
     if (text.includes(' is ready at ')) ready = Math.min(ready, event);
     const connection = `${pid} ${fd}`;
-    const { responses, rest } = parseResponses((unread.get(connection) ?? '') + text);
+    const { responses, rest } = splitResponses((unread.get(connection) ?? '') + text);
     unread.set(connection, rest.startsWith('HTTP/') ? rest : '');
     for (const { status, body } of responses) {
       if (status !== 201) continue;

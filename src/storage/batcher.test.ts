@@ -173,9 +173,8 @@ describe('Batcher', () => {
     });
 
     test('a commit that becomes slower is taken for congestion for a few batches only', async (t) => {
-      const slower = (count: number) => numbers(count).map((): [number, number] => [32, 100]);
-      assert.equal(await refusedAfter(t, [1, 2], ...slower(2)), WAITING - 32);
-      const refused = await refusedAfter(t, [1, 2], ...slower(24));
+      assert.equal(await refusedAfter(t, [1, 2], ...slowBatches(2)), WAITING - 32);
+      const refused = await refusedAfter(t, [1, 2], ...slowBatches(24));
       assert.ok(refused < WAITING - 100, `${refused} refused`);
     });
   });
@@ -287,4 +286,8 @@ describe('Batcher', () => {
 function resolveAll(batch: Parameters<BatcherOptions<number, number>['send']>[0]) {
   for (const { item, resolve } of batch) resolve(item * 2);
   return batch.slice(0, 0);
+}
+
+function slowBatches(count: number): [items: number, ms: number][] {
+  return Array.from({ length: count }, () => [32, 100]);
 }
