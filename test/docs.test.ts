@@ -88,6 +88,29 @@ for (const document of documents) {
   });
 }
 
+/** The anchors of a document, as GitHub makes them from its headings. */
+function anchorsOf(document: string): string[] {
+  const headings = read(document).matchAll(/^#{1,6} (.+)$/gm);
+  return [...headings].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test('every link to a section of a document has a target, in alert rules too', () => {
+  for (const file of [...documents, ...globSync('contrib/**/*.yml', { cwd: root })]) {
+    for (const [, path = '', anchor = ''] of read(file).matchAll(
+      /(?:\]\(|runbook: )(?!https?:)([^)#\s]*\.md)?#([^)\s]+)/g,
+    )) {
+      const folder = file.endsWith('.md') ? dirname(file) : '.';
+      const target = path === '' ? file : join(folder, path);
+      assert.ok(anchorsOf(target).includes(anchor), `${file}: ${path}#${anchor}`);
+    }
+  }
+});
+
 test('every command that a document names exists', async () => {
   const { commands } = await loadAll(COMMANDS);
   for (const document of documents) {
