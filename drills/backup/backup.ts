@@ -1,11 +1,13 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { run } from '../../test/test-process.ts';
+import { MAIN } from '../../test/test-process.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
 import { SteadyCreates } from './steady-creates.ts';
 
@@ -15,6 +17,7 @@ const CREATES_PER_SECOND_MIN = 900;
 const SLOWDOWN_MAX = 2;
 /** How long the load runs before the backup begins. */
 const LOAD_MS = 1_000;
+const COMMAND_MS_MAX = 600_000;
 
 export interface BackupOptions {
   rounds: number;
@@ -163,9 +166,10 @@ function storeFile(data: string): string {
   return join(data, 'production', 'petstore.sqlite');
 }
 
+/** Runs a command of this version. It rejects with what the command printed if its exit code is not 0. */
 async function command(args: string[]): Promise<void> {
-  const { code, stderr } = await run(args);
-  if (code !== 0) throw new Error(`petstore ${args[0]} ended with ${code}: ${stderr.trim()}`);
+  const options = { env: {}, timeout: COMMAND_MS_MAX };
+  await promisify(execFile)(process.execPath, [MAIN, ...args], options);
 }
 
 async function timeMs(work: () => Promise<void>): Promise<number> {

@@ -1,4 +1,5 @@
 import { canMount } from '../../test/small-disk.ts';
+import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../hostile-http/random.ts';
 import { drillDiskFull } from './disk-full.ts';
@@ -10,19 +11,18 @@ export const drill: Drill = {
   rounds: 10,
   quickRounds: 2,
   findMissing: () => (canMount() ? undefined : 'only root can mount a small disk'),
-  run: (options) => run(options, (status) => status === 201),
+  run: (options) => run(options),
   control: {
-    brokenBy: 'a client that counts 503 as acknowledged',
-    run: (options) => run(options, (status) => status === 201 || status === 503),
+    brokenBy: 'one create in twenty is acknowledged and not stored',
+    run: (options) => run(options, brokenBy('forgets-creates')),
   },
 };
 
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
-  isAcknowledged: (status: number) => boolean,
+  nodeFlags?: readonly string[],
 ): Promise<DrillReport> {
-  const random = newRandom(seed);
-  const report = await drillDiskFull({ rounds, random, isAcknowledged, onProgress });
+  const report = await drillDiskFull({ rounds, random: newRandom(seed), nodeFlags, onProgress });
   return {
     passed: report.recoveredMs.length,
     violations: report.violations,
