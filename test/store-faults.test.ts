@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore } from '../src/storage/sqlite/store.ts';
@@ -72,7 +73,7 @@ test(
     const file = join(data, 'production', 'petstore.sqlite');
     assert.deepEqual(await statuses(service), [201, 200]);
     for (const mode of [0o400, 0o000]) {
-      copyFileSync(file, `${file}.new`);
+      copyStore(file, `${file}.new`);
       chmodSync(`${file}.new`, mode);
       renameSync(`${file}.new`, file);
       await until(service, [503, 503]);
@@ -87,6 +88,13 @@ test(
     await until(service, [201, 200]);
   },
 );
+
+/** With what is still in the log, unlike a copy of the file. */
+function copyStore(file: string, target: string): void {
+  const database = new DatabaseSync(file);
+  database.prepare('VACUUM INTO ?').run(target);
+  database.close();
+}
 
 async function newStore(t: TestContext): Promise<string> {
   const data = temporaryFolder(t);
@@ -140,7 +148,8 @@ test(
   withLimit,
   async (t) => {
     const data = await newStore(t);
-    const limited = ['prlimit', '--fsize=8192', ...node] as const;
+    // Less than the store, and more than its shared memory.
+    const limited = ['prlimit', '--fsize=40960', ...node] as const;
     const file = join(data, 'b.sqlite');
     const { code, stderr } = await run(['backup', file, '--data', data], { command: limited });
     assert.match(stderr, /^petstore: [^\n]+ cannot be copied to [^\n]+\(disk I\/O error\)\.\n$/);

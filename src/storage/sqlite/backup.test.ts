@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -156,13 +165,18 @@ describe('restore', () => {
     assert.equal(verifySqlite(file).animals, 6);
   });
 
-  test('a truncated, a foreign and a missing backup are refused, and the store stays as it is', async () => {
+  test('an empty, a truncated, a foreign and a missing backup are refused, and the store stays as it is', async () => {
     await createPets(20_000);
     await backUpStore(file, target, ignore);
     truncateSync(target, statSync(target).size / 2);
     await assert.rejects(restore(), /backup\.sqlite is damaged/);
+    truncateSync(target);
+    await assert.rejects(restore(), /backup\.sqlite is empty/);
     rmSync(target);
     await assert.rejects(restore(), /there is no file .*backup\.sqlite/);
+    mkdirSync(target);
+    await assert.rejects(restore(), /there is no file .*backup\.sqlite/);
+    rmdirSync(target);
     const foreign = new DatabaseSync(target);
     foreign.exec('CREATE TABLE other (x)');
     foreign.close();
@@ -173,15 +187,20 @@ describe('restore', () => {
     assert.deepEqual(readdirSync(folder).toSorted(), ['backup.sqlite', 'petstore.sqlite']);
   });
 
-  test('a damaged store is replaced, and its file is kept', async () => {
-    await createPets(20_000);
-    await backUpStore(file, target, ignore);
-    writeFileSync(file, Buffer.alloc(100_000, 7));
-    const { isPastKnown, setAside } = await restore();
-    assert.equal(isPastKnown, false);
-    assert.equal(statSync(setAside ?? '').size, 100_000);
-    assert.equal(await nextId(), 1_020_001n);
-  });
+  for (const [state, bytes] of [
+    ['damaged', 100_000],
+    ['empty', 0],
+  ] as const) {
+    test(`a store that is ${state} is replaced, and its file is kept`, async () => {
+      await createPets(20_000);
+      await backUpStore(file, target, ignore);
+      writeFileSync(file, Buffer.alloc(bytes, 7));
+      const { isPastKnown, setAside } = await restore();
+      assert.equal(isPastKnown, false);
+      assert.equal(statSync(setAside ?? '').size, bytes);
+      assert.equal(await nextId(), 1_020_001n);
+    });
+  }
 });
 
 test('verify names each rule that a catalogue breaks', async () => {
@@ -198,4 +217,6 @@ test('verify names a file that SQLite cannot read', async () => {
   await createPets(1_000);
   truncateSync(file, 40_000);
   assert.throws(() => verifySqlite(file), /petstore\.sqlite is damaged: restore another backup/);
+  truncateSync(file);
+  assert.throws(() => verifySqlite(file), /petstore\.sqlite is empty/);
 });

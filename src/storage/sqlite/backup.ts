@@ -9,7 +9,7 @@ import { createFile, openAsIs } from './connection.ts';
 import { isTemporary } from './errors.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';
 import { syncFile, syncName } from './sync.ts';
-import { nameDamaged, openToRead, verify, type OpenStore } from './verify.ts';
+import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
 const STEP_PAGES = 100;
@@ -58,7 +58,7 @@ export async function copyStore(
     await copyDatabase(database, target, options.onProgress);
     return finishCopy(target, file, options.change);
   } catch (error) {
-    if (!isTemporary(error)) throw nameDamaged(file, error);
+    if (!isTemporary(error)) throw nameFile(file, error);
     const failed = `${file} cannot be copied to ${target}.`;
     throw new Refusal('unavailable', failed, { cause: error });
   }

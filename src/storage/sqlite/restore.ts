@@ -1,5 +1,6 @@
 import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
@@ -7,6 +8,7 @@ import { copyStore, temporaryFile } from './backup.ts';
 import { freeName, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
+import { refuseEmpty } from './schema.ts';
 import { beginTransaction } from './statements.ts';
 import { syncName } from './sync.ts';
 import { LAST_ID, openToRead, rowsOf } from './verify.ts';
@@ -76,6 +78,7 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
     // This fails while any other connection is open, and removes the log otherwise.
     database.exec('PRAGMA journal_mode = DELETE');
     database.exec('BEGIN EXCLUSIVE');
+    refuseEmpty(database, file);
     const [row] = rowsOf<[bigint]>(database, `SELECT ${LAST_ID}`);
     const revocations = rowsOf<[bigint, string]>(
       database,
@@ -91,7 +94,9 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
         { cause: error },
       );
     }
-    if (!isCorrupt(error)) throw error;
+    if (!isCorrupt(error) && !(error instanceof StoreUnusable)) {
+      throw new Refusal('unavailable', `${file} cannot be replaced.`, { cause: error });
+    }
     return { past: undefined, [Symbol.dispose]: () => undefined };
   }
 }

@@ -43,6 +43,12 @@ function isForeign(database: DatabaseSync): boolean {
   return pragma(database, 'user_version') !== 0n || anyTable !== undefined;
 }
 
+/** Refuses a database without a catalogue. SQLite opens an empty file as an empty database. */
+export function refuseEmpty(database: DatabaseSync, file: string): void {
+  if (pragma(database, 'application_id') === APPLICATION_ID) return;
+  throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
+}
+
 /** Brings the schema up to date. Of several processes that start at once, one migrates. */
 export function migrate(database: DatabaseSync, file: string): void {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));

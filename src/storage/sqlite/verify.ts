@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { catalogueRules, problemLine, type Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
-import { isCorrupt } from './errors.ts';
-import { refuseForeign } from './schema.ts';
+import { isCorrupt, isTemporary } from './errors.ts';
+import { refuseEmpty, refuseForeign } from './schema.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
@@ -16,7 +16,7 @@ export function verifySqlite(file: string): Verification {
   try {
     return verify(source.database);
   } catch (error) {
-    throw nameDamaged(file, error);
+    throw nameFile(file, error);
   }
 }
 
@@ -27,9 +27,16 @@ export interface OpenStore {
 
 /** Opens a store of any version, without changing it. */
 export function openToRead(file: string): Disposable & OpenStore {
-  if (!existsSync(file)) throw new StoreUnusable(`there is no file ${file}.`);
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (!isFile) throw new StoreUnusable(`there is no file ${file}.`);
   refuseForeign(file);
   const database = openAsIs(file);
+  try {
+    refuseEmpty(database, file);
+  } catch (error) {
+    database.close();
+    throw nameFile(file, error);
+  }
   return { file, database, [Symbol.dispose]: () => database.close() };
 }
 
@@ -52,10 +59,12 @@ export function rowsOf<Row>(database: DatabaseSync, sql: string): Row[] {
   return database.prepare(sql).all() as unknown as Row[];
 }
 
-/** SQLite does not say which file is damaged. */
-export function nameDamaged(file: string, error: unknown): unknown {
-  if (!isCorrupt(error)) return error;
-  return new Refusal('unavailable', `${file} is damaged: restore another backup.`, {
-    cause: error,
-  });
+/** SQLite does not say which file has failed. */
+export function nameFile(file: string, error: unknown): unknown {
+  const failed = isCorrupt(error)
+    ? `${file} is damaged: restore another backup.`
+    : isTemporary(error)
+      ? `${file} cannot be read.`
+      : undefined;
+  return failed === undefined ? error : new Refusal('unavailable', failed, { cause: error });
 }
