@@ -41,7 +41,7 @@ For PostgreSQL use pg_restore.`,
       if (setAside !== undefined) io.stderr.write(`The former store is ${setAside}.\n`);
       if (!isPastKnown) {
         io.stderr.write(
-          'The former store could not be read: revoke again the keys that were revoked after the backup.\n',
+          'No former store could be read: keys that were revoked after the backup are valid again; revoke them.\n',
         );
       }
       return 0;
