@@ -36,6 +36,7 @@ export interface BackupReport {
   /** Animals of the load that were acknowledged before a backup began, over all rounds. */
   acknowledgedBefore: number;
   acknowledged: number;
+  slowestCreateMs: number;
   cleanRounds: number;
   violations: string[];
 }
@@ -59,6 +60,7 @@ export async function drillBackup(options: BackupOptions): Promise<BackupReport>
     rates: [],
     acknowledgedBefore: 0,
     acknowledged: 0,
+    slowestCreateMs: 0,
     cleanRounds: 0,
     violations: [],
   };
@@ -77,6 +79,7 @@ export async function drillBackup(options: BackupOptions): Promise<BackupReport>
     }
     await load.close();
     report.acknowledged = load.acknowledged.size;
+    report.slowestCreateMs = load.slowestMs;
     report.violations.push(...load.failures, ...(await service.stop()), ...slownessOf(report));
     return report;
   } finally {

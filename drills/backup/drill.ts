@@ -38,6 +38,7 @@ async function run(options: BackupOptions): Promise<DrillReport> {
       'times as long': (loadedMs / idleMs).toFixed(2),
       'creates per second during the backup, median': Math.round(median(report.rates)),
       'creates acknowledged': report.acknowledged,
+      'slowest create (ms)': Math.round(report.slowestCreateMs),
       'of these before a backup, checked in it, over all rounds': report.acknowledgedBefore,
     },
   };

@@ -9,6 +9,7 @@ export class SteadyCreates {
   /** The id and name of every animal that was acknowledged. */
   readonly acknowledged = new Map<number, string>();
   readonly failures: string[] = [];
+  slowestMs = 0;
   readonly #baseUrl: string;
   readonly #clients: Client[];
   readonly #perSecond: number;
@@ -52,8 +53,10 @@ export class SteadyCreates {
   async #create(): Promise<void> {
     const name = `steady-${(this.#sent += 1)}`;
     const client = this.#clients[this.#sent % CONNECTIONS];
+    const sentMs = performance.now();
     try {
       const response = await client?.create(this.#baseUrl, name, { isClaimed: false });
+      this.slowestMs = Math.max(this.slowestMs, performance.now() - sentMs);
       if (response?.status !== 201) throw new Error(`status ${response?.status}`);
       this.acknowledged.set((JSON.parse(response.body) as { id: number }).id, name);
     } catch (error) {
