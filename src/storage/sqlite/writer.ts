@@ -18,7 +18,7 @@ export type Write = {
   [Name in keyof Writes]: { name: Name; with: Parameters<Writes[Name]> };
 }[keyof Writes];
 
-/** The results of a batch in its order; or why it failed, with nothing stored. */
+/** The results of a batch in its order; or why it failed. Nothing is stored unless it is an error of the store. */
 export type Reply =
   { results: unknown[] } | { error: string; isStoreError: boolean; isCorrupt: boolean };
 
@@ -89,10 +89,12 @@ function emptyLog(): void {
 }
 
 function applyBatch(batch: Write[]): Reply {
+  let mayBeStored = false;
   try {
     using transaction = beginTransaction(database);
     const results = batch.map(apply);
     requireDatabaseInPlace(opened);
+    mayBeStored = true;
     transaction.commit();
     // Only what the next start will find may be acknowledged.
     requireInPlace(opened);
@@ -100,7 +102,8 @@ function applyBatch(batch: Write[]): Reply {
   } catch (error) {
     return {
       error: error instanceof Error ? error.message : String(error),
-      isStoreError: isStoreError(error),
+      // Only a batch of which nothing is stored may be sent again in parts.
+      isStoreError: mayBeStored || isStoreError(error),
       isCorrupt: isCorrupt(error),
     };
   }
