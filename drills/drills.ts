@@ -30,4 +30,5 @@ export const DRILLS: DrillList = {
   slowhttptest: () => import('./parts/slowhttptest.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
+  simulation: () => import('./simulation/drill.ts'),
 };

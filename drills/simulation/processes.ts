@@ -1,0 +1,101 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Store } from '../../src/domain/store.ts';
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
+import { closeDatabases } from './database.ts';
+import type { Row } from './model.ts';
+import { SimulatedService, type ServiceParts } from './service.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** Every response must be there within this time, and every part opened or closed. */
+export const PATIENCE_MS = 60_000;
+const STARTS_MAX = 5;
+const SELECT_ALL = 'SELECT id, name, category_id AS categoryId, status FROM pets ORDER BY id';
+
+export type Outcome<Value> = { value: Value } | { error: unknown };
+
+/** The processes that have the file open: the service, and one that runs commands. */
+export class Processes {
+  readonly #parts: ServiceParts;
+  readonly #time: VirtualTime;
+  #service: SimulatedService | undefined;
+  #commandStore: Store | undefined;
+  #observer: StatementSync | undefined;
+
+  constructor(parts: ServiceParts, time: VirtualTime, emptyStore: Buffer) {
+    this.#parts = parts;
+    this.#time = time;
+    writeFileSync(parts.file, emptyStore);
+  }
+
+  get service(): SimulatedService {
+    if (this.#service === undefined) throw new Error('the service does not run');
+    return this.#service;
+  }
+
+  async start(): Promise<void> {
+    let lastError: unknown;
+    // A fault may end a start. Whoever runs the service then starts it again.
+    for (let starts = 0; starts < STARTS_MAX; starts += 1) {
+      const opened = await this.#outcomeOf(() => SimulatedService.open(this.#parts));
+      if ('value' in opened) {
+        this.#service = opened.value;
+        return;
+      }
+      lastError = opened.error;
+      this.end();
+    }
+    throw new Error('the service does not start', { cause: lastError });
+  }
+
+  async restart(): Promise<void> {
+    for (const part of [this.#service, this.#commandStore]) {
+      if (part !== undefined) await this.#outcomeOf(() => part.close());
+    }
+    this.end();
+    await this.start();
+  }
+
+  /** Ends all processes at once. What they were going to do is forgotten. */
+  end(): void {
+    this.#service = undefined;
+    this.#commandStore = undefined;
+    this.#observer = undefined;
+    this.#time.clear();
+    closeDatabases();
+  }
+
+  remove(): void {
+    this.end();
+    for (const suffix of ['', '-wal', '-shm']) {
+      rmSync(`${this.#parts.file}${suffix}`, { force: true });
+    }
+  }
+
+  command<Value>(work: (store: Store) => Promise<Value>): Promise<Outcome<Value>> {
+    const store = (this.#commandStore ??= openSqliteStore(this.#parts.file));
+    return this.#outcomeOf(() => work(store));
+  }
+
+  /** What the file has, read without the store. */
+  observe(): Row[] {
+    const { file } = this.#parts;
+    this.#observer ??= new DatabaseSync(file, { readBigInts: true }).prepare(SELECT_ALL);
+    // Not all(), which the faults are for.
+    return [...this.#observer.iterate()] as unknown as Row[];
+  }
+
+  async #outcomeOf<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {
+    const settled: { outcome?: Outcome<Value> } = {};
+    void (async () => {
+      try {
+        settled.outcome = { value: await work() };
+      } catch (error) {
+        settled.outcome = { error };
+      }
+    })();
+    await this.#time.runUntil(() => settled.outcome !== undefined, PATIENCE_MS);
+    if (settled.outcome === undefined) throw new Error('something neither succeeded nor failed');
+    return settled.outcome;
+  }
+}

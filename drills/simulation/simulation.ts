@@ -1,0 +1,92 @@
+// Performs stories in this process, which has no real timers afterwards. `drill.ts` starts it with the seeds as
+// its arguments, and reads its report from standard output.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newRandom, type Random } from '../hostile-http/random.ts';
+import { installDatabase, simulated } from './database.ts';
+import { newStory, shrink, tell, type Step } from './story.ts';
+import { VirtualTime } from './virtual-time.ts';
+import { installThreads } from './writer-thread.ts';
+
+const DELAY_MS_MAX = 4;
+
+/** What a process is asked to do, as JSON in its first argument. */
+export interface Job {
+  firstSeed: number;
+  seeds: number;
+  steps: number;
+  /** Performed instead of the story of each seed. */
+  story?: Step[];
+  defect?: 'late claims' | 'ignored version' | undefined;
+}
+
+/** Written as one line of JSON whenever some seeds are done. */
+export interface JobReport {
+  seeds: number;
+  steps: number;
+  /** The shortest story of the first seed that failed, line by line. */
+  failure: string[] | undefined;
+}
+
+const {
+  firstSeed,
+  seeds,
+  steps,
+  story: given,
+  defect,
+} = JSON.parse(process.argv[2] ?? '{}') as Job;
+const SEEDS_PER_LINE = 20;
+
+let random: Random = newRandom(firstSeed);
+const time = new VirtualTime();
+time.install();
+installDatabase();
+await installThreads({ time, nextDelayMs: () => 1 + random.integer(DELAY_MS_MAX) });
+// Loaded only now, with the simulated timers, threads and databases.
+const { World } = await import('./world.ts');
+const { openSqliteStore } = await import('../../src/storage/sqlite/store.ts');
+
+const folder = mkdtempSync(join(tmpdir(), 'petstore-simulation-'));
+try {
+  const surroundings = {
+    time,
+    folder,
+    emptyStore: await newEmptyStore(),
+    setRandom: (used: Random) => (random = used),
+    ignoresVersion: defect === 'ignored version',
+  };
+  simulated.hasLateClaims = defect === 'late claims';
+  const perform = (seed: number, story: readonly Step[]) =>
+    new World(surroundings, seed).perform(story);
+  for (let done = 0; done < seeds; done += 1) {
+    const seed = firstSeed + done;
+    const story = given ?? newStory(newRandom(seed), steps);
+    const violations = await perform(seed, story);
+    if (violations.length > 0) {
+      const shortest = await shrink(story, async (part) => (await perform(seed, part)).length > 0);
+      const [violation] = await perform(seed, shortest);
+      report(done + 1, [`seed ${seed}: ${violation}`, ...tell(shortest)]);
+      break;
+    }
+    if ((done + 1) % SEEDS_PER_LINE === 0 || done + 1 === seeds) report(done + 1, undefined);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function report(done: number, failure: string[] | undefined): void {
+  const line: JobReport = { seeds: done, steps: done * steps, failure };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Creating the schema takes longer than a story: it is done once. */
+async function newEmptyStore(): Promise<Buffer> {
+  const file = join(folder, 'empty.sqlite');
+  const store = openSqliteStore(file);
+  let isClosed = false;
+  void store.close().then(() => (isClosed = true));
+  await time.runUntil(() => isClosed, 60_000);
+  return readFileSync(file);
+}
