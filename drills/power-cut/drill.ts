@@ -1,3 +1,4 @@
+import '../../test/memory-folder.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillPowerCut, type PowerCutOptions, type PowerCutReport } from './power-cut.ts';
 import { findMissingTool } from './recording.ts';

@@ -1,3 +1,4 @@
+import '../../test/memory-folder.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { runJobs } from './jobs.ts';
 
