@@ -27,8 +27,8 @@ export const DRILLS: DrillList = {
   'rolling-kill': () => import('./rolling/kill-drill.ts'),
   'rolling-load': () => import('./rolling/load-drill.ts'),
   'rolling-start': () => import('./rolling/start-drill.ts'),
+  simulation: () => import('./simulation/drill.ts'),
   slowhttptest: () => import('./parts/slowhttptest.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
-  simulation: () => import('./simulation/drill.ts'),
 };
