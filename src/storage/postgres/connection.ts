@@ -39,6 +39,8 @@ export type Connection = Pick<ClientConnection, 'query' | 'isUsable' | 'close' |
 // configuration does not change what the session itself has set.
 //
 // - client_min_messages: the warning that a commit did not reach the standby must arrive here.
+// - jit: compiling the statement of a batch takes seconds, many times as long as running it. The packages of
+//   Debian and the official container image compile by default. Not every compatible database has the setting.
 // - synchronous_commit: a create is acknowledged when its commit is on the disk, and on the standby.
 // - search_path: the one schema that holds the catalogue, so that a schema that comes before it on the
 //   search_path, such as one named like the role, cannot replace its tables. A new catalogue is created
@@ -47,6 +49,7 @@ const PREPARE_SESSION = `
   SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET default_transaction_isolation = 'read committed';
   SET client_min_messages = warning;
+  SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
   SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);
   WITH catalogue AS MATERIALIZED (

@@ -48,6 +48,16 @@ test('every session waits for its commits: synchronous_commit is on, or remote_a
   }
 });
 
+test('no session compiles its statements: jit is off also where it is configured', async () => {
+  const database = await server.createDatabase();
+  await server.query(`ALTER DATABASE ${database} SET jit = on`);
+  const connection = await openTo(database);
+  const text = `SELECT setting, source FROM pg_settings WHERE name = 'jit'`;
+  const rows = await connection.query({ name: '', text }, [], deadlineIn(4_000));
+  assert.deepEqual(rows, [['off', 'session']]);
+  await connection.close();
+});
+
 test('a create whose wait for the standby is cancelled is refused, also where warnings are not reported', async (context) => {
   const { database } = await openFresh(context);
   await server.query(`ALTER DATABASE ${database} SET client_min_messages = error`);
