@@ -28,6 +28,7 @@ export const DRILLS: DrillList = {
   'rolling-load': () => import('./rolling/load-drill.ts'),
   'rolling-start': () => import('./rolling/start-drill.ts'),
   simulation: () => import('./simulation/drill.ts'),
+  prometheus: () => import('./parts/prometheus.ts'),
   slowhttptest: () => import('./parts/slowhttptest.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
