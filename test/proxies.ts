@@ -131,6 +131,7 @@ export interface ThroughProxy {
   method?: string;
   headers?: Record<string, string>;
   agent?: Agent | false;
+  signal?: AbortSignal;
 }
 
 /** A proxy in front of ports of this machine, configured by its file in contrib/. */

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const REPOSITORY = dirname(dirname(import.meta.dirname));
 const INSTALLED = '/usr/lib/postgresql/15';
@@ -71,19 +71,15 @@ async function runTestFile(file: string, folder: string): Promise<string> {
 
 /** Uses the same programs, but the server refuses to write. */
 async function runControl(options: DrillOptions): Promise<DrillReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
-  await chmod(folder, 0o755);
-  await mkdir(join(folder, 'bin'));
+  await using folder = await temporaryFolder();
+  await chmod(folder.path, 0o755);
+  await mkdir(join(folder.path, 'bin'));
   const scripts = {
     initdb: `exec ${INSTALLED}/bin/initdb "$@"`,
     postgres: `exec ${INSTALLED}/bin/postgres "$@" -c default_transaction_read_only=on`,
   };
   for (const [name, line] of Object.entries(scripts)) {
-    await writeFile(join(folder, 'bin', name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    await writeFile(join(folder.path, 'bin', name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   }
-  try {
-    return await runTests(folder, options);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return await runTests(folder.path, options);
 }

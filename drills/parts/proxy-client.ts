@@ -21,7 +21,8 @@ export function newHttp1Client(proxy: Proxy): ProxyClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: proxy.certificate });
   return {
     async send(method, headers, body) {
-      const { status } = await proxy.send('/v1/pets', body, { agent, method, headers });
+      const signal = AbortSignal.timeout(RESPONSE_MS_MAX);
+      const { status } = await proxy.send('/v1/pets', body, { agent, method, headers, signal });
       return status;
     },
     close: () => agent.destroy(),

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { isInstalled, Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../../test/proxies.ts';
 import { Relay } from '../../test/relay.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { Http2Client, newHttp1Client, type ProxyClient } from './proxy-client.ts';
 
 /** The silences of the rounds, in seconds: one less than the proxies allow, and a second more each. */
@@ -45,16 +43,15 @@ async function run(
   idleSettingOf: (kind: ProxyProgram) => string,
 ): Promise<DrillReport> {
   onProgress(`waits for ${SILENCE_SECONDS_MIN + rounds} s`);
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using folder = await temporaryFolder();
   const key = newSecret('production', randomBytes);
-  const service = await ServiceProcess.start(['--data', data], key);
+  const service = await ServiceProcess.start(['--data', folder.path], key);
   const port = Number(new URL(service.baseUrl).port);
   const kinds = PROXY_PROGRAMS.filter((kind) => isInstalled(kind));
   const cases = kinds.map((kind) => ({ kind, idleSetting: idleSettingOf(kind), port, key }));
   const silences = Array.from({ length: rounds }, (_, index) => SILENCE_SECONDS_MIN + index);
   const reports = await Promise.all(cases.map((each) => runCase(each, silences)));
   const stopped = await service.stop();
-  await rm(data, { recursive: true, force: true });
   return {
     passed: reports.reduce((sum, { passed }) => sum + passed, 0),
     violations: [...reports.flatMap(({ violations }) => violations), ...stopped],

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { Proxy, type ProxyProgram } from '../../test/proxies.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { ProxyLoad } from './proxy-load.ts';
 
 const RESTARTS_MIN = 4;
 const POLL_MS = 20;
 const PAUSE_MS = 500;
+/** As in contrib/Caddyfile: within this time Caddy and HAProxy find out that a service is about to stop. */
+const DRAIN_DELAY_SECONDS = '3';
 const REPLACED = 'all workers were replaced';
 
 export interface RestartsOptions {
@@ -32,9 +32,9 @@ export async function drillRollingRestarts(
   kind: ProxyProgram,
   options: RestartsOptions,
 ): Promise<RestartsReport> {
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using folder = await temporaryFolder();
   const key = newSecret('production', randomBytes);
-  const service = await ServiceProcess.start(['--workers', '2', '--data', data], key);
+  const service = await ServiceProcess.start(['--workers', '2', '--data', folder.path], key);
   const restarts = () => service.countLogLines(REPLACED);
   try {
     return await underLoad(kind, [service], {
@@ -49,7 +49,6 @@ export async function drillRollingRestarts(
     });
   } finally {
     await service.stop();
-    await rm(data, { recursive: true, force: true });
   }
 }
 
@@ -60,8 +59,8 @@ export async function drillPlainRestarts(
 ): Promise<RestartsReport> {
   const postgres = await PostgresServer.start();
   const key = newSecret('production', randomBytes);
-  const start = (flags: string[] = []) =>
-    ServiceProcess.start(['--database', postgres.url(), ...flags], key);
+  const fixed = ['--database', postgres.url(), '--drain-delay', DRAIN_DELAY_SECONDS];
+  const start = (flags: string[] = []) => ServiceProcess.start([...fixed, ...flags], key);
   const services: ServiceProcess[] = [];
   while (services.length < options.instances) services.push(await start());
   let restarts = 0;

@@ -2,15 +2,13 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../fleet/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { SteadyClient } from './steady-client.ts';
 
 const PROGRAM = 'slowhttptest';
@@ -78,15 +76,14 @@ export const drill: Drill = {
 };
 
 async function run(options: DrillOptions): Promise<DrillReport> {
-  const data = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+  await using folder = await temporaryFolder();
   const key = newSecret('production', randomBytes);
-  const service = await ServiceProcess.start(['--data', data], key);
+  const service = await ServiceProcess.start(['--data', folder.path], key);
   const reports: DrillReport[] = [];
   for (const attack of ATTACKS) {
     reports.push(await underAttack(service.baseUrl, key, attack, options));
   }
   const stopped = await service.stop();
-  await rm(data, { recursive: true, force: true });
   return {
     passed: reports.reduce((sum, { passed }) => sum + passed, 0),
     violations: [...reports.flatMap(({ violations }) => violations), ...stopped],
