@@ -5,7 +5,7 @@ import type { NewPet, Pet } from '../../src/domain/pet.ts';
 import type { Creation } from '../../src/domain/store.ts';
 import type { Catalogue, Target } from './target.ts';
 
-/** Every call must end within this time, whatever happens to the database. */
+/** Every call must end within this time, whatever happens to the database, unless a drill sets another. */
 const CALL_MS_MAX = 5_000;
 const PAUSE_AFTER_REFUSAL_MS = 20;
 const PAGE_ANIMALS = 1_000;
@@ -25,6 +25,7 @@ export interface LoadReport {
 export class Load {
   readonly #catalogue: Catalogue;
   readonly #apiKeyId: string;
+  readonly #callMsMax: number;
   readonly #violations: string[] = [];
   /** The acknowledged id of each animal, by name. */
   readonly #acknowledged = new Map<string, bigint>();
@@ -35,7 +36,8 @@ export class Load {
   #isStopping = false;
   #clients: Promise<void>[] = [];
 
-  constructor({ catalogue, apiKeyId }: Target) {
+  constructor({ catalogue, apiKeyId }: Target, callMsMax = CALL_MS_MAX) {
+    this.#callMsMax = callMsMax;
     this.#catalogue = catalogue;
     this.#apiKeyId = apiKeyId;
   }
@@ -144,7 +146,7 @@ export class Load {
     } finally {
       const tookMs = performance.now() - began;
       this.#slowestCallMs = Math.max(this.#slowestCallMs, tookMs);
-      if (tookMs > CALL_MS_MAX) {
+      if (tookMs > this.#callMsMax) {
         this.#violations.push(`a call took ${Math.round(tookMs)} ms`);
       }
     }
