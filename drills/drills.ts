@@ -8,6 +8,7 @@ export const DRILLS: DrillList = {
   contract: () => import('./contract/drill.ts'),
   crash: () => import('./crash/drill.ts'),
   'disk-full': () => import('./disk-full/drill.ts'),
+  endurance: () => import('./endurance/drill.ts'),
   fleet: () => import('./fleet/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
@@ -30,6 +31,7 @@ export const DRILLS: DrillList = {
   simulation: () => import('./simulation/drill.ts'),
   prometheus: () => import('./parts/prometheus.ts'),
   slowhttptest: () => import('./parts/slowhttptest.ts'),
+  'slow-clients': () => import('./slow-clients/drill.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
 };

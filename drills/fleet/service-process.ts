@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -66,6 +66,11 @@ export class ServiceProcess {
   memoryMib(): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
     return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);
+  }
+
+  /** How many files and sockets the process has open. */
+  openFiles(): number {
+    return readdirSync(`/proc/${this.pid}/fd`).length;
   }
 
   /** How many lines of its log contain this text. */

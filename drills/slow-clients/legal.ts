@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '../fleet/client.ts';
+
+const CLIENTS = 8;
+/** The pause of each client between two requests. */
+const PAUSE_MS = 10;
+const CREATE_EVERY = 4;
+
+/** Clients that behave, and how long they wait for their responses. */
+export class LegalClients {
+  readonly violations: string[] = [];
+  #latenciesMs: number[] = [];
+  #isOver = false;
+  readonly #ended: Promise<unknown>;
+  created = 0;
+  requests = 0;
+
+  constructor(baseUrl: string, key: string) {
+    this.#ended = Promise.all(Array.from({ length: CLIENTS }, () => this.#send(baseUrl, key)));
+  }
+
+  static readonly count = CLIENTS;
+
+  /** The 99th percentile of the responses since the last call. */
+  takeP99Ms(): number {
+    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
+    this.#latenciesMs = [];
+    return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#ended;
+  }
+
+  async #send(baseUrl: string, key: string): Promise<void> {
+    const client = new Client(key);
+    while (!this.#isOver) {
+      await sleep(PAUSE_MS);
+      const number = (this.requests += 1);
+      const isCreate = number % CREATE_EVERY === 0;
+      const sentMs = performance.now();
+      try {
+        const { status } = isCreate
+          ? await client.create(baseUrl, `animal-${number}`, { isClaimed: false })
+          : await client.get(`${baseUrl}/pets?limit=${(number % 100) + 1}`);
+        if (status !== (isCreate ? 201 : 200))
+          this.violations.push(`a legal request got ${status}`);
+        else if (isCreate) this.created += 1;
+      } catch (error) {
+        this.violations.push(`a legal request failed: ${String(error)}`);
+      }
+      this.#latenciesMs.push(performance.now() - sentMs);
+    }
+    client.close();
+  }
+}
