@@ -4,16 +4,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
 
-const COMMIT_EVERY = 10;
-/** The first writes create the key of the drill. */
-const FIRST_COMMITS = 5;
+const COMMIT_EVERY = 50;
 
 const exec = Reflect.get(DatabaseSync.prototype, 'exec');
 let commits = 0;
 function execLate(this: DatabaseSync, sql: string): void {
   if (sql === 'COMMIT') {
     commits += 1;
-    if (commits > FIRST_COMMITS && commits % COMMIT_EVERY !== 0) return;
+    // The first write creates the key of the drill.
+    if (commits % COMMIT_EVERY !== 1) return;
   }
   if (sql === 'ROLLBACK' || (sql.startsWith('BEGIN') && this.isTransaction)) return;
   exec.call(this, sql);

@@ -1,10 +1,10 @@
-// Breaks the service slowly: each request leaves a little memory behind, and one in a thousand an open file.
+// Breaks the service slowly: each request leaves a little memory behind, and one in a hundred an open file.
 
 import { openSync } from 'node:fs';
 import { intercept } from './intercept.ts';
 
 const LEAK_BYTES = 4 * 1024;
-const FILE_EVERY = 1_000;
+const FILE_EVERY = 100;
 
 const leaked: Buffer[] = [];
 intercept((event) => {

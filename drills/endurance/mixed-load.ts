@@ -23,15 +23,24 @@ export class MixedLoad {
   readonly #key: string;
   readonly #random: Random;
   readonly #count: number;
+  readonly #onDone: (done: number) => void;
   #begun = 0;
   done = 0;
   created = 0;
 
-  constructor(baseUrl: string, key: string, random: Random, count: number) {
+  /** `onDone` is called after each response. */
+  constructor(
+    baseUrl: string,
+    key: string,
+    random: Random,
+    count: number,
+    onDone: (done: number) => void,
+  ) {
     this.#port = Number(new URL(baseUrl).port);
     this.#key = key;
     this.#random = random;
     this.#count = count;
+    this.#onDone = onDone;
   }
 
   /** Resolves when all requests have their responses. */
@@ -78,6 +87,7 @@ export class MixedLoad {
     for (const { status, body } of responses) {
       const request = sent.shift();
       this.done += 1;
+      this.#onDone(this.done);
       if (request?.status !== status) {
         this.violations.push(`${request?.text.split('\r\n')[0]} got ${status} ${body}`);
       } else if (request.isCreate) this.created += 1;

@@ -11,6 +11,7 @@ export class LegalClients {
   readonly violations: string[] = [];
   #latenciesMs: number[] = [];
   #isOver = false;
+  #connected = 0;
   readonly #ended: Promise<unknown>;
   created = 0;
   requests = 0;
@@ -19,7 +20,10 @@ export class LegalClients {
     this.#ended = Promise.all(Array.from({ length: CLIENTS }, () => this.#send(baseUrl, key)));
   }
 
-  static readonly count = CLIENTS;
+  /** Resolves when each client has its connection. */
+  async untilConnected(): Promise<void> {
+    while (this.#connected < CLIENTS) await sleep(PAUSE_MS);
+  }
 
   /** The 99th percentile of the responses since the last call. */
   takeP99Ms(): number {
@@ -35,7 +39,7 @@ export class LegalClients {
 
   async #send(baseUrl: string, key: string): Promise<void> {
     const client = new Client(key);
-    while (!this.#isOver) {
+    for (let isFirst = true; !this.#isOver; isFirst = false) {
       await sleep(PAUSE_MS);
       const number = (this.requests += 1);
       const isCreate = number % CREATE_EVERY === 0;
@@ -51,6 +55,7 @@ export class LegalClients {
         this.violations.push(`a legal request failed: ${String(error)}`);
       }
       this.#latenciesMs.push(performance.now() - sentMs);
+      if (isFirst) this.#connected += 1;
     }
     client.close();
   }
