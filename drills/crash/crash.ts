@@ -15,6 +15,7 @@ import { Creates } from './creates.ts';
 const LOAD_MS_MAX = 250;
 const LOAD_AFTER_MS = 150;
 const STEP_MS_MAX = 30_000;
+const STARTS_MAX = 10;
 const POLL_MS = 5;
 /** The promise is 2 seconds on a quiet machine. Beyond this, no machine is an excuse. */
 const READY_MS_MAX = 15_000;
@@ -41,7 +42,7 @@ export interface CrashOptions {
   server?: PostgresServer;
   /** These break the service on purpose. */
   nodeFlags?: readonly string[] | undefined;
-  onProgress?: (round: number, victim: Victim) => void;
+  onProgress?: (round: number, victim: Victim, report: CrashReport) => void;
 }
 
 export interface CrashReport {
@@ -50,6 +51,8 @@ export interface CrashReport {
   /** Creates without a response because of a kill. All of them were repeated. */
   repeated: number;
   readyMs: number[];
+  /** Starts that failed because PostgreSQL gave no response in time. */
+  refusedStarts: number;
   violations: string[];
 }
 
@@ -84,13 +87,20 @@ class CrashDrill {
     this.#folder = folder;
     this.#random = newRandom(options.seed);
     const { violations } = this.#creates;
-    this.report = { rounds: {}, acknowledged: 0, repeated: 0, readyMs: [], violations };
+    this.report = {
+      rounds: {},
+      acknowledged: 0,
+      repeated: 0,
+      readyMs: [],
+      refusedStarts: 0,
+      violations,
+    };
   }
 
   async runRound(round: number): Promise<void> {
     const { victims } = this.#options;
     const victim = victims[round % victims.length] ?? 'process';
-    this.#options.onProgress?.(round, victim);
+    this.#options.onProgress?.(round, victim, this.report);
     const creates = this.#creates;
     const before = creates.violations.length;
     const known = creates.acknowledged.size;
@@ -136,11 +146,19 @@ class CrashDrill {
     const { server, nodeFlags } = this.#options;
     const flags = ['--data', this.#folder, '--workers', String(workers), '--log', 'silent'];
     if (server !== undefined) flags.push('--database', server.url());
-    const startedMs = performance.now();
-    this.service = await ServiceProcess.start(flags, this.#key, undefined, nodeFlags);
-    this.#workers = workers;
-    this.#recordReady(performance.now() - startedMs);
-    return this.service;
+    for (let attempt = 1; ; attempt += 1) {
+      const startedMs = performance.now();
+      try {
+        this.service = await ServiceProcess.start(flags, this.#key, undefined, nodeFlags);
+        this.#workers = workers;
+        this.#recordReady(performance.now() - startedMs);
+        return this.service;
+      } catch (error) {
+        // On a busy machine PostgreSQL may not respond in time. A supervisor starts the service again.
+        if (!String(error).includes('no response in time') || attempt === STARTS_MAX) throw error;
+        this.report.refusedStarts += 1;
+      }
+    }
   }
 
   #recordReady(tookMs: number): void {

@@ -21,7 +21,6 @@ export class Creates {
   #count = 0;
   #lastId = 0n;
   repeated = 0;
-  replayed = 0;
 
   constructor(key: string) {
     this.#key = key;

@@ -46,7 +46,10 @@ async function run(
   const report = await drillCrash({
     ...variant,
     seed,
-    onProgress: (round, victim) => onProgress(`round ${round} of ${variant.rounds}: ${victim}`),
+    onProgress: (round, victim, { acknowledged, violations }) =>
+      onProgress(
+        `round ${round} of ${variant.rounds}: ${victim}; ${acknowledged} acknowledged, ${violations.length} violations`,
+      ),
   });
   const readyMs = report.readyMs.toSorted((a, b) => a - b);
   return {
@@ -58,6 +61,7 @@ async function run(
         .join(' '),
       'creates acknowledged': report.acknowledged,
       'creates without a response, repeated': report.repeated,
+      'starts without a database': report.refusedStarts,
       'ready after the start (ms, median and slowest)': `${readyMs[readyMs.length >> 1]} ${readyMs.at(-1)}`,
     },
   };

@@ -80,17 +80,10 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
     await sleep(measuredMs);
     report.beforeMs = legal.takeP99Ms();
     report.memoryMib[0] = service.memoryMib();
+    const scene = { key, measuredMs, service, legal, report };
     for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
       options.onProgress?.(`${attack}, ${count} clients`);
-      report.attacks[attack] = await run({
-        attack,
-        count,
-        key,
-        measuredMs,
-        service,
-        legal,
-        report,
-      });
+      report.attacks[attack] = await run(attack, count, scene);
     }
     await sleep(measuredMs);
     report.memoryMib[1] = service.memoryMib();
@@ -107,23 +100,19 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
   return report;
 }
 
-async function run({
-  attack,
-  count,
-  key,
-  measuredMs,
-  service,
-  legal,
-  report,
-}: {
-  attack: Attack;
-  count: number;
+interface Scene {
   key: string;
   measuredMs: number;
   service: ServiceProcess;
   legal: LegalClients;
   report: SlowClientsReport;
-}): Promise<AttackReport> {
+}
+
+async function run(
+  attack: Attack,
+  count: number,
+  { key, measuredMs, service, legal, report }: Scene,
+): Promise<AttackReport> {
   const { violations, beforeMs } = report;
   const filesBefore = service.openFiles();
   const { port } = new URL(service.baseUrl);
