@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../src/cli/commands.ts';
 import { loadAll } from '../src/cli/execute.ts';
+import { DRILLS } from '../drills/drills.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/domain/errors.ts';
 
@@ -61,6 +62,16 @@ test('docs/decisions.md has D1 to D32 once each, and the tests that they name ex
     for (const title of named.split('", "')) {
       const isTitle = ["'", '`'].some((quote) => titles.includes(`(${quote}${title}${quote}`));
       assert.ok(isTitle, `D${number} names a test that does not exist: ${title}`);
+    }
+  }
+});
+
+test('every drill that a document names exists', () => {
+  for (const document of documents) {
+    for (const [, names = ''] of read(document).matchAll(/npm run drill ([a-z][a-z0-9 -]*)`/g)) {
+      for (const name of names.replace(/ -- .*/, '').trim().split(' ')) {
+        assert.ok(Object.hasOwn(DRILLS, name), `${document} names the drill ${name}`);
+      }
     }
   }
 });
