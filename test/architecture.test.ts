@@ -7,7 +7,7 @@ import { relative } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, type ClientResponse } from '../drills/fleet/client.ts';
+import { Client, type ClientResponse } from '../drills/client.ts';
 import { sqliteStorage, startTestService } from './test-service.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));

@@ -69,7 +69,10 @@ test('docs/decisions.md has D1 to D32 once each, and the tests that they name ex
 test('every drill that a document names exists', () => {
   for (const document of documents) {
     for (const [, names = ''] of read(document).matchAll(/npm run drill ([a-z][a-z0-9 -]*)`/g)) {
-      for (const name of names.replace(/ -- .*/, '').trim().split(' ')) {
+      for (const name of names
+        .replace(/ -- .*/, '')
+        .trim()
+        .split(' ')) {
         assert.ok(Object.hasOwn(DRILLS, name), `${document} names the drill ${name}`);
       }
     }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { MAIN } from '../../test/test-process.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { SteadyCreates } from './steady-creates.ts';
 
 const CREATES_PER_SECOND = 1_000;

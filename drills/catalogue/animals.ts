@@ -1,5 +1,5 @@
 import type { PetStatus } from '../../src/domain/pet.ts';
-import type { Random } from '../hostile-http/random.ts';
+import type { Random } from '../random.ts';
 
 export interface Animal {
   id: number;

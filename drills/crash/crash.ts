@@ -6,8 +6,8 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
 import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
 import type { PostgresServer } from '../../test/postgres-server.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
-import { newRandom, type Random } from '../hostile-http/random.ts';
+import { ServiceProcess } from '../service-process.ts';
+import { newRandom, type Random } from '../random.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Creates } from './creates.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCursor } from '../../src/domain/page.ts';
-import { Client, followList, type WirePet } from '../fleet/client.ts';
-import type { Random } from '../hostile-http/random.ts';
+import { Client, followList, type WirePet } from '../client.ts';
+import type { Random } from '../random.ts';
 
 const WRITERS = 32;
 const PAUSE_MS = 10;

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { mountSmallDisk } from '../../test/small-disk.ts';
 import { run } from '../../test/test-process.ts';
-import { Client } from '../fleet/client.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
-import type { Random } from '../hostile-http/random.ts';
+import { Client } from '../client.ts';
+import { ServiceProcess } from '../service-process.ts';
+import type { Random } from '../random.ts';
 
 const DISK_KIBIBYTES = 64 * 1024;
 const CREATORS = 4;

@@ -1,7 +1,7 @@
 import { canMount } from '../../test/small-disk.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { newRandom } from '../random.ts';
 import { drillDiskFull } from './disk-full.ts';
 
 export const drill: Drill = {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { ServiceProcess } from '../service-process.ts';
+import { newRandom } from '../random.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { MixedLoad } from './mixed-load.ts';
 

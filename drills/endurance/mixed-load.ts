@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { splitResponses } from '../../test/raw-socket.ts';
-import type { Random } from '../hostile-http/random.ts';
+import type { Random } from '../random.ts';
 
 const CONNECTIONS = 8;
 const PIPELINED = 8;

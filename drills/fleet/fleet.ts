@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { Client, type WirePet } from './client.ts';
+import { Client, type WirePet } from '../client.ts';
 import { Reader } from './reader.ts';
-import { ServiceProcess } from './service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 
 const CLIENTS = 16;
 /** Every third create carries an Idempotency-Key, because another statement stores those. */

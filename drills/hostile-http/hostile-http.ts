@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { ERRORS } from '../../src/domain/errors.ts';
 import { splitResponses, type RawResponse } from '../../test/raw-socket.ts';
-import { Client, followList } from '../fleet/client.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { Client, followList } from '../client.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { newRandom, type Random } from './random.ts';
+import { newRandom, type Random } from '../random.ts';
 import { newRequest, SMUGGLED_NAME, type HostileRequest } from './requests.ts';
 
 const CONNECTIONS = 16;

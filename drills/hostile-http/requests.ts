@@ -1,6 +1,7 @@
 // Requests that no client library sends: malformed by rule, and good ones with random changes.
 
-import { mutate, type Random } from './random.ts';
+import type { Random } from '../random.ts';
+import { mutate } from './mutate.ts';
 
 /** One request as bytes, and what is known about it. */
 export interface HostileRequest {

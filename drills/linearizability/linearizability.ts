@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newSecret } from '../../src/domain/api-key.ts';
 import type { DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { newRandom } from '../random.ts';
 import { findViolations, type CreateRecord } from './checker.ts';
 import { Processes, type Fault, type StoreName } from './processes.ts';
 import { tellStory } from './story.ts';

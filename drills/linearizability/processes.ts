@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgresServer } from '../../test/postgres-server.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
-import type { Random } from '../hostile-http/random.ts';
+import { ServiceProcess } from '../service-process.ts';
+import type { Random } from '../random.ts';
 
 export type StoreName = 'SQLite' | 'PostgreSQL';
 export type Fault =

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import type { Random } from '../hostile-http/random.ts';
+import type { Random } from '../random.ts';
 import type { CreateRecord, Observation, ReadRecord, SeenPet } from './checker.ts';
 import { HistoryClient, type Response } from './client.ts';
 import type { Fault, Processes } from './processes.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installTools, toolsFolder } from '../../test/tools.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { newRandom } from '../random.ts';
 
 /** One change of one place in the source. */
 export interface Mutant {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom, type Random } from '../hostile-http/random.ts';
+import { newRandom, type Random } from '../random.ts';
 import { Load } from '../postgres/load.ts';
 import { openHttpTarget } from '../postgres/target.ts';
 import { findMissingProgram, PatroniCluster, type Node } from './patroni-cluster.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PGBOUNCER_MISSING, startPgBouncer, type PgBouncer } from '../../test/pgbouncer.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { newRandom } from '../random.ts';
 import { Load } from '../postgres/load.ts';
 import { openHttpTarget, type OpenTarget, type Target } from '../postgres/target.ts';
 

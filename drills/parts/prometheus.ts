@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { freePort } from '../../test/postgres-server.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { SteadyClient } from './steady-client.ts';
 

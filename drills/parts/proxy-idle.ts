@@ -4,7 +4,7 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import { isInstalled, Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../../test/proxies.ts';
 import { Relay } from '../../test/relay.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Http2Client, newHttp1Client, type ProxyClient } from './proxy-client.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { Proxy, type ProxyProgram } from '../../test/proxies.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ProxyLoad } from './proxy-load.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../fleet/client.ts';
+import { Client } from '../client.ts';
 
 const PAUSE_MS = 100;
 

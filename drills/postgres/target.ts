@@ -5,7 +5,7 @@ import { newCursor } from '../../src/domain/page.ts';
 import type { Pet } from '../../src/domain/pet.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const LIMIT_MAX = 100;

@@ -1,4 +1,4 @@
-import type { Random } from '../hostile-http/random.ts';
+import type { Random } from '../random.ts';
 
 /** A disk writes a sector completely or not at all. */
 const SECTOR_BYTES = 512;

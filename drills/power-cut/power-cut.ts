@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { newRandom, type Random } from '../hostile-http/random.ts';
+import { newRandom, type Random } from '../random.ts';
 import { checkAfterCut } from './check.ts';
 import { findAcknowledgements, type Acknowledgements } from './expectation.ts';
 import { FileSystem } from './file-system.ts';

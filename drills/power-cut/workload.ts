@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../fleet/client.ts';
-import type { Random } from '../hostile-http/random.ts';
+import { Client } from '../client.ts';
+import type { Random } from '../random.ts';
 import type { Recorder } from './recording.ts';
 
 const WRITERS = 16;

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { freePort } from '../../test/postgres-server.ts';
-import { Client } from '../fleet/client.ts';
+import { Client } from '../client.ts';
 import { Reader } from '../fleet/reader.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));

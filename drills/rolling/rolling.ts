@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { Client } from '../fleet/client.ts';
+import { Client } from '../client.ts';
 import { Reader } from '../fleet/reader.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const CONNECTIONS = 32;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { Client } from '../fleet/client.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { Client } from '../client.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { FILE_FAULTS, type FileFault, type Paths } from './faults.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
-import { Client, type WirePet } from '../fleet/client.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
+import { Client, type WirePet } from '../client.ts';
+import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Connections that read the same page continuously, so that it is cached. */

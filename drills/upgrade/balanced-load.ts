@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../fleet/client.ts';
-import type { Random } from '../hostile-http/random.ts';
+import { Client } from '../client.ts';
+import type { Random } from '../random.ts';
 
 const CREATORS = 6;
 const READERS = 4;

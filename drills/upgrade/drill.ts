@@ -1,6 +1,6 @@
 import { isInHistory, VERSION_1_0_0 } from '../catalogue/older-version.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { newRandom } from '../random.ts';
 import { drain, drillUpgrade, kill, type UpgradeOptions } from './upgrade.ts';
 
 export const drill: Drill = {

@@ -4,9 +4,9 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { run } from '../../test/test-process.ts';
 import { checkOut, VERSION_1_0_0 } from '../catalogue/older-version.ts';
-import { Client } from '../fleet/client.ts';
-import { ServiceProcess } from '../fleet/service-process.ts';
-import type { Random } from '../hostile-http/random.ts';
+import { Client } from '../client.ts';
+import { ServiceProcess } from '../service-process.ts';
+import type { Random } from '../random.ts';
 import { BalancedLoad, type Created } from './balanced-load.ts';
 
 const PROCESSES = 2;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
 
 /** `petstore serve` in its own process, on a free port. */
