@@ -20,7 +20,9 @@ export interface Config {
   readonly dataFolder: string;
   readonly databaseUrl: string | undefined;
   readonly adminPort: number | undefined;
-  readonly isAdminPortGiven: boolean;
+  readonly adminHost: string;
+  /** Whether the address of the admin port was chosen, so that it must be used. */
+  readonly isAdminGiven: boolean;
   readonly rateLimit: { requests: number; windowSeconds: number } | undefined;
   readonly corsOrigins: readonly string[];
   readonly workers: number | 'auto';
@@ -36,6 +38,12 @@ const PORT = {
   valueOrUndefined: (text: string) => integerOrUndefined(text, 0, 65_535),
   right: 'an integer from 0 to 65535 (0 is any free port)',
 };
+const ADDRESS = {
+  value: 'ADDRESS',
+  default: '127.0.0.1',
+  valueOrUndefined: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+  right: 'an address of this machine, such as 127.0.0.1 or 0.0.0.0',
+};
 export const DEFAULT_PORT = { production: 8080, staging: 8090 } as const;
 const DEFAULT_ADMIN_PORT = { production: 9464, staging: 9474 } as const;
 
@@ -48,11 +56,8 @@ export const SETTINGS = {
   },
   host: {
     variable: 'PETSTORE_HOST',
-    value: 'ADDRESS',
-    default: '127.0.0.1',
     description: 'the address to listen on',
-    valueOrUndefined: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
-    right: 'an address of this machine, such as 127.0.0.1 or 0.0.0.0',
+    ...ADDRESS,
   },
   port: {
     variable: 'PETSTORE_PORT',
@@ -90,9 +95,14 @@ export const SETTINGS = {
     variable: 'PETSTORE_ADMIN_PORT',
     value: 'PORT|off',
     defaultText: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
-    description: 'the port of /metrics, /livez and /readyz, on the loopback address',
+    description: 'the port of the monitor, /metrics, /livez and /readyz',
     valueOrUndefined: (text: string) => (text === 'off' ? text : PORT.valueOrUndefined(text)),
     right: `${PORT.right}, or off`,
+  },
+  'admin-host': {
+    variable: 'PETSTORE_ADMIN_HOST',
+    description: 'the address of the admin port; everyone who can reach it can read the metrics',
+    ...ADDRESS,
   },
   'rate-limit': {
     variable: 'PETSTORE_RATE_LIMIT',
@@ -140,7 +150,7 @@ export type SettingName = keyof typeof SETTINGS;
 
 export function loadConfig(flags: Flags, variables: Variables): Config {
   const given = readSettings(SETTINGS, flags, variables);
-  const { env, 'admin-port': adminPort, 'rate-limit': rateLimit } = given;
+  const { env, 'admin-port': adminPort, 'admin-host': adminHost, 'rate-limit': rateLimit } = given;
   return Object.freeze({
     environment: env,
     host: given.host,
@@ -149,7 +159,8 @@ export function loadConfig(flags: Flags, variables: Variables): Config {
     dataFolder: `${given.data}/${env}`,
     databaseUrl: given.database,
     adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[env]),
-    isAdminPortGiven: adminPort !== undefined,
+    adminHost,
+    isAdminGiven: adminPort !== undefined || adminHost !== ADDRESS.default,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: given['cors-origins'] ?? [],
     workers: given.workers,

@@ -1,47 +1,58 @@
+import { isIP } from 'node:net';
 import { SETTINGS, type Config, type SettingName } from './config.ts';
+import type { Clock } from './domain/clock.ts';
+import { Refusal } from './domain/errors.ts';
+import type { Figure } from './domain/metrics.ts';
 import { UsageError } from './setting.ts';
 import { errorResponse } from './http/error-response.ts';
 import { jsonResponse, requestIdOf } from './http/message.ts';
 import type { HttpRequest, HttpResponse, Page } from './http/message.ts';
 import { parseTarget, respondWithPage } from './http/router.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
+import { openMonitor } from './monitor/monitor.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 
+/** For a client on the same machine. */
 const LOOPBACK = '127.0.0.1';
 const ADMIN_GRACE_MS = 500;
-/** Another Host shows DNS rebinding: a web page bound its own name to 127.0.0.1 to read the admin pages. */
-const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d*)?$/i;
+const LOOPBACK_NAME = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
 export interface Admin {
   url: string;
   close(): Promise<void>;
 }
 
+export interface AdminParts {
+  figures: () => Figure[] | Promise<Figure[]>;
+  expose: () => Promise<Exposition>;
+  isReady: () => Promise<boolean>;
+}
+
 /**
- * Opens the admin port, on the loopback address only. Returns undefined if the setting is off, or if the
- * default port is in use, so that a second service on the same machine starts without another flag.
+ * Opens the admin port. Returns undefined if the setting is off, or if the default port is in use, so that a
+ * second service on the same machine starts without another flag.
  */
 export async function openAdmin(
-  { adminPort, isAdminPortGiven }: Config,
-  { newRequestId, log }: { newRequestId: () => string; log: Log },
-  { expose, isReady }: { expose: () => Promise<Exposition>; isReady: () => Promise<boolean> },
+  config: Config,
+  { clock, newRequestId, log }: { clock: Clock; newRequestId: () => string; log: Log },
+  { figures, expose, isReady }: AdminParts,
 ): Promise<Admin | undefined> {
+  const { adminPort, adminHost, isAdminGiven } = config;
   if (adminPort === undefined) return undefined;
   const metricsPage: Page = async () => {
     const found = await expose();
     return { status: 200, headers: ['Content-Type', found.contentType], body: await found.text() };
   };
-  const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady)]);
+  const monitor = openMonitor({ ...config, figures, clock });
+  const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady), ...monitor.pages]);
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
-    const { host } = request.headers;
-    if (host !== undefined && !LOOPBACK_HOST.test(host)) {
-      return errorResponse('malformed_request', 'The Host must be 127.0.0.1, [::1] or localhost.');
-    }
+    requireKnownHost(request.headers['host'], adminHost);
     return respondWithPage(pages, request, parseTarget(request.target).path);
   };
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const { headers, ...response } = await respond(request).catch((fault: unknown) => {
+      if (fault instanceof Refusal) return errorResponse(fault.code, fault.message);
       log.error({ err: fault }, 'the admin page failed');
       return errorResponse('internal_error', 'The service failed; its log has the cause.');
     });
@@ -49,15 +60,43 @@ export async function openAdmin(
     return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
   };
   const createHandler = () => ({ handle });
-  const parts = { createHandler, host: LOOPBACK, port: adminPort, newRequestId };
+  const parts = { createHandler, host: adminHost, port: adminPort, newRequestId };
   try {
-    const server = await listen('admin-port', parts);
-    const url = `http://${LOOPBACK}:${server.port}`;
-    return { url, close: () => server.close(ADMIN_GRACE_MS) };
+    const server = await listen('admin-', parts);
+    monitor.start();
+    if (!LOOPBACK_NAME.test(adminHost)) {
+      log.warn(
+        { adminHost, adminPort: server.port },
+        'everyone who can reach the admin port can read the metrics: protect it with a firewall',
+      );
+    }
+    const close = async () => {
+      monitor.close();
+      await server.close(ADMIN_GRACE_MS);
+    };
+    return { url: localUrl(adminHost, server.port), close };
   } catch (error) {
-    if (isAdminPortGiven || !(error instanceof UsageError)) throw error;
+    if (isAdminGiven || !(error instanceof UsageError)) throw error;
     return undefined;
   }
+}
+
+/**
+ * Another Host shows DNS rebinding: a web page has bound its own name to this address to read the admin pages.
+ * An address is no such name, so where others may connect, each address is accepted.
+ */
+function requireKnownHost(host: string | undefined, adminHost: string): void {
+  const name = host
+    ?.replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
+  if (name === undefined || LOOPBACK_NAME.test(name) || name === adminHost.toLowerCase()) return;
+  const isLoopback = LOOPBACK_NAME.test(adminHost);
+  if (!isLoopback && isIP(name) !== 0) return;
+  const known = isLoopback
+    ? '127.0.0.1, [::1] or localhost'
+    : `an IP address, localhost or ${adminHost}`;
+  throw new Refusal('malformed_request', `The Host must be ${known}.`);
 }
 
 /** `/livez` says whether the process runs, `/readyz` whether it can serve requests. */
@@ -79,17 +118,19 @@ export function localUrl(host: string, port: number): string {
 
 const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;
 
-/** Listens, or throws a UsageError that names the wrong setting. */
-export async function listen(name: SettingName, parts: ServerParts): Promise<HttpServer> {
+/** Listens, or throws a UsageError that names the wrong setting, which begins with the prefix. */
+export async function listen(prefix: '' | 'admin-', parts: ServerParts): Promise<HttpServer> {
   try {
     return await openServer(parts);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const { host, port } = parts;
-    const noAddress = `${host} is not an address of this machine: ${flag('host')} must be one`;
+    const hostFlag = flag(`${prefix}host`);
+    const portFlag = flag(`${prefix}port`);
+    const noAddress = `${host} is not an address of this machine: ${hostFlag} must be one`;
     const messages: Record<string, string> = {
-      EADDRINUSE: `port ${port} of ${host} is already in use: ${flag(name)} must be a free port`,
-      EACCES: `this user may not listen on port ${port}: ${flag(name)} must be another port`,
+      EADDRINUSE: `port ${port} of ${host} is already in use: ${portFlag} must be a free port`,
+      EACCES: `this user may not listen on port ${port}: ${portFlag} must be another port`,
       EADDRNOTAVAIL: noAddress,
       ENOTFOUND: noAddress,
     };

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
 import { consolePages } from './console/pages.ts';
 import { docsPages, type DocumentedService } from './docs/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
+import { Metrics, type Figure, type Measured } from './domain/metrics.ts';
 import type { Store } from './domain/store.ts';
 import { App } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
@@ -16,8 +18,8 @@ import { createRateLimit } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
+import { processFigures } from './ops/process-figures.ts';
 import { healthPages, listen, localUrl, openAdmin } from './listeners.ts';
-import { Metrics } from './ops/metrics.ts';
 
 /** What the service needs from its process. Tests pass their own. */
 export interface Runtime {
@@ -37,7 +39,7 @@ export interface Service {
   adminUrl: string | undefined;
   /** The first key, if this start has created it in an empty store. */
   firstKey: string | undefined;
-  metrics: Metrics;
+  figures: () => Figure[];
   /** From now on `/readyz` is 503. Requests are still accepted. */
   setNotReady(): void;
   /** Accepts no more connections. Existing ones stay open until the service is closed. */
@@ -70,9 +72,11 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const metrics = new Metrics(METRIC_SERIES);
   let isServing = false;
   const isReady = async () => isServing && isReachable(store);
+  const measured: Measured[] = [processFigures(manifest.version), metrics];
+  const figures = () => measured.flatMap((part) => part.figures());
   let exposition: Promise<Exposition> | undefined;
-  const expose = () => (exposition ??= loadExposition(metrics));
-  const admin = await openAdmin(config, runtime, { expose, isReady });
+  const expose = () => (exposition ??= loadExposition(figures));
+  const admin = await openAdmin(config, runtime, { figures, expose, isReady });
   opened.defer(async () => admin?.close());
 
   const store = await openConfiguredStore(config, runtime.log);
@@ -81,10 +85,14 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
+  const cache = new ResponseCache(store);
+  measured.push(store, keys, cache);
 
   await runtime.beforeListening?.();
-  const server = await listen('port', {
-    createHandler: (port) => newApp(config, runtime, { port, store, keys, metrics, isReady }),
+  const server = await listen('', {
+    createHandler: (port) =>
+      newApp(config, runtime, { port, store, keys, cache, metrics, isReady }),
+    onRefusal: (code) => metrics.error(code),
     host: config.host,
     port: config.port,
     newRequestId: runtime.newRequestId,
@@ -101,7 +109,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     baseUrl: baseUrlOf(config, server.port),
     adminUrl: admin?.url,
     firstKey,
-    metrics,
+    figures,
     setNotReady,
     stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
@@ -112,6 +120,7 @@ interface OpenParts {
   port: number;
   store: Store;
   keys: KeyRing;
+  cache: ResponseCache;
   metrics: Metrics;
   isReady: () => Promise<boolean>;
 }
@@ -127,7 +136,6 @@ function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: Open
     countRequest: rateLimit && createRateLimit(rateLimit, runtime),
     cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
     pages: publicPages({ ...config, baseUrl }, parts.isReady),
-    cache: new ResponseCache(parts.store),
     baseUrl,
   });
 }
@@ -145,9 +153,9 @@ function publicPages(service: DocumentedService, isReady: () => Promise<boolean>
 }
 
 /** Loaded by the first request for /metrics, because many services never get one. */
-async function loadExposition(metrics: Metrics): Promise<Exposition> {
+async function loadExposition(figures: () => Figure[]): Promise<Exposition> {
   const { openExposition } = await import('./ops/exposition.ts');
-  return openExposition(metrics);
+  return openExposition(figures);
 }
 
 async function addFirstKey(

@@ -84,6 +84,16 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     'Pass the value in as a parameter: src/console/ may import only http, the domain and Node.js.',
   ],
   [
+    /^src\/monitor\/page\//,
+    /^src\/monitor\/page\//,
+    'Move the code into src/monitor/page/: the script of the monitor may import only this folder.',
+  ],
+  [
+    /^src\/monitor\//,
+    /^src\/(monitor|domain)\/|^src\/http\/message\.ts$|^src\/console\/assets\.ts$|^src\/docs\/html\.ts$/,
+    'Pass the value in as a parameter: src/monitor/ may import only the domain and what pages are made of.',
+  ],
+  [
     /^src\/docs\/page\//,
     /^src\/(docs|console)\/page\//,
     'Move the code into src/docs/page/ or src/console/page/: the scripts of the documents may import only these.',

@@ -20,7 +20,7 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
       { ...runtime, beforeListening: () => primary.ask('listen') },
     );
     const { startReports } = await import('../ops/exposition.ts');
-    const reports = startReports(service.metrics);
+    const reports = startReports(service.figures);
     primary.onNotReady = () => service.setNotReady();
     primary.tell({ ready: { baseUrl: service.baseUrl } });
     await primary.stopped;

@@ -7,6 +7,7 @@ import { openSharedRateLimits } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../listeners.ts';
 import { openLog, type Log } from '../ops/log.ts';
+import { Metrics } from '../domain/metrics.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
 import { availableCores } from './available-cores.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
@@ -113,8 +114,9 @@ async function serveAsPrimary(
   const firstKey = await makeFirstKey(config, runtime);
   const { WorkersExposition } = await import('../ops/exposition.ts');
   openSharedRateLimits(config.rateLimit, runtime.clock);
-  const exposition = new WorkersExposition(METRIC_SERIES);
+  const exposition = new WorkersExposition(new Metrics(METRIC_SERIES).figures());
   const admin = await openAdmin(config, runtime, {
+    figures: () => exposition.figures(),
     expose: async () => exposition,
     isReady: async () => pool.isReady,
   });

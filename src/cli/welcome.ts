@@ -15,7 +15,12 @@ export function welcome(
     ['API', baseUrl],
     ['Console', `${site}/`],
     ['Docs', `${site}/docs`],
-    ['Metrics', adminUrl === undefined ? noMetrics(config) : `${adminUrl}/metrics`],
+    ...(adminUrl === undefined
+      ? [['Metrics', noMetrics(config)]]
+      : [
+          ['Monitor', `${adminUrl}/`],
+          ['Metrics', `${adminUrl}/metrics`],
+        ]),
     ['Store', config.databaseUrl === undefined ? storeFile(config) : 'PostgreSQL'],
   ];
   const lines = [

@@ -1,4 +1,5 @@
 import type { ApiKey } from './api-key.ts';
+import type { Measured } from './metrics.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 
@@ -14,7 +15,7 @@ import type { NewPet, Pet, PetStatus } from './pet.ts';
  * - Errors are Refusals: `unavailable` if the database cannot be reached or written, `overloaded` if the
  *   queue is full. After either, a create with a claim can be retried.
  */
-export interface Store {
+export interface Store extends Measured {
   /**
    * Stores one animal. A claim is stored in the same transaction, and a second create with the same claim
    * stores nothing.

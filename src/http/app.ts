@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import { RequestLog, SLOW_REQUEST_MS, type Log } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Metrics } from '../domain/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
@@ -132,9 +132,10 @@ export class App implements Handler {
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
     const { clock, metrics, cors, log } = this.#parts;
     const { request, requestId, startedMs, operation } = context;
-    const { status, headers, body, encoding } = response;
+    const { status, headers, body, encoding, code } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
+    if (code !== undefined) metrics.error(code);
     // Logging every request would cost a third of the throughput.
     if (status >= 500 || durationMs >= SLOW_REQUEST_MS || log.isLevelEnabled('debug')) {
       this.#requestLog.add(context, { status, durationMs, error });

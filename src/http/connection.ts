@@ -132,8 +132,8 @@ export class Connection {
     });
   }
 
-  /** Refuses bytes that are not HTTP, after the responses that are still due, and closes. */
-  refuse(refusal: Refusal, requestId: string): void {
+  /** Refuses bytes that are not HTTP, after the responses that are due, and closes. False: the handler refuses. */
+  refuse(refusal: Refusal, requestId: string): boolean {
     const wasFinal = this.#isFinal;
     this.#isFinal = true;
     if (this.#newest !== undefined && !this.#newest.req.complete) {
@@ -141,12 +141,14 @@ export class Connection {
       this.#newest.shouldKeepAlive = false;
       if (this.#newest.headersSent) this.#closeAfterLinger();
       else failBody(this.#newest.req, refusal);
-    } else if (!wasFinal) {
-      this.#inOrder(() => {
-        if (this.#socket.writable) this.#socket.write(rawErrorResponse(refusal, requestId));
-        this.#closeAfterLinger();
-      });
+      return false;
     }
+    if (wasFinal) return false;
+    this.#inOrder(() => {
+      if (this.#socket.writable) this.#socket.write(rawErrorResponse(refusal, requestId));
+      this.#closeAfterLinger();
+    });
+    return true;
   }
 
   /** Sends a response. Limits the time and the memory of a client that does not read it. */

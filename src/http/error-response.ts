@@ -25,12 +25,8 @@ export function errorResponse(
 ): HttpResponse {
   const status = ERRORS[code].status;
   const body: ErrorBody = { code, message, status };
-  return jsonResponse(status, JSON.stringify(body), [
-    'Cache-Control',
-    'no-store',
-    ...(HEADERS_OF_CODE[code] ?? []),
-    ...headers,
-  ]);
+  const all = ['Cache-Control', 'no-store', ...(HEADERS_OF_CODE[code] ?? []), ...headers];
+  return { ...jsonResponse(status, JSON.stringify(body), all), code };
 }
 
 /** The same as text, for bytes that never became a request. The connection is closed after it. */

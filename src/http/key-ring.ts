@@ -1,6 +1,7 @@
 import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
+import { newFigure, type Figure, type Measured } from '../domain/metrics.ts';
 import type { Store } from '../domain/store.ts';
 
 /** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
@@ -36,7 +37,7 @@ interface LookUp {
  * An unknown key may have been made a moment ago by another process, so it is looked up: once between two
  * refreshes, and only while the limits above allow it. Otherwise it waits for the next refresh.
  */
-export class KeyRing {
+export class KeyRing implements Measured {
   readonly #store: KeyStore;
   readonly #clock: Clock;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -66,6 +67,15 @@ export class KeyRing {
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#recordUse().catch(() => undefined);
+  }
+
+  figures(): Figure[] {
+    const ageSeconds = (this.#clock.elapsedMs() - this.#freshAtMs) / 1000;
+    const help = 'Time since the API keys were last read. After 5 seconds none is accepted.';
+    return [
+      newFigure('gauge', 'petstore_api_keys', 'API keys in memory.', this.#keys.size, 'max'),
+      newFigure('gauge', 'petstore_api_keys_age_seconds', help, ageSeconds, 'max'),
+    ];
   }
 
   /** Returns a known key at once, and any other after a look-up. */

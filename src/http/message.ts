@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../domain/errors.ts';
+
 /**
  * The used part of node:http. An import statement would also load its WebSocket client, which costs 13 MiB
  * and 50 ms at every start.
@@ -17,6 +19,8 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   status: number;
+  /** The code of an error. */
+  code?: ErrorCode;
   /** Name, value, name, value, …: node:http does not copy headers in this form. */
   headers: readonly string[];
   body: string | Uint8Array;

@@ -6,7 +6,7 @@ import { petJson } from '../domain/json.ts';
 import { LIMIT_DEFAULT, newCursor, parsePageRequest, type PageRequest } from '../domain/page.ts';
 import { newPet, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Metrics } from '../domain/metrics.ts';
 import type { RequestContext } from './app.ts';
 import { readJsonBody } from './body.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';

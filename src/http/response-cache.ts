@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { newFigure, type Figure, type Measured } from '../domain/metrics.ts';
 import type { Store } from '../domain/store.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
@@ -50,13 +51,15 @@ export function respondConditionally(
  * A page requested only once is not cached: a walk through the catalogue requests every page once, and would
  * fill the memory with pages that nobody requests again.
  */
-export class ResponseCache {
+export class ResponseCache implements Measured {
   readonly #store: Pick<Store, 'version'>;
   readonly #responses = new Map<string, Representation>();
   readonly #requested = new Set<string>();
   #version: number | undefined;
   #nextVersion: Promise<number | undefined> | undefined;
   #length = 0;
+  #hits = 0;
+  #misses = 0;
 
   constructor(store: Pick<Store, 'version'>) {
     this.#store = store;
@@ -68,7 +71,11 @@ export class ResponseCache {
     if (version !== this.#version) this.#clear(version);
     if (key.length > KEY_LENGTH_MAX) return make();
     const cached = this.#responses.get(key);
-    if (cached !== undefined) return cached;
+    if (cached !== undefined) {
+      this.#hits += 1;
+      return cached;
+    }
+    this.#misses += 1;
 
     const isRequestedAgain = this.#requested.has(key);
     if (!isRequestedAgain && this.#requested.size >= REQUESTED_KEYS_MAX) this.#requested.clear();
@@ -81,6 +88,19 @@ export class ResponseCache {
       this.#length += made.response.body.length + HEAD_LENGTH;
     }
     return made;
+  }
+
+  /** Both stay 0 on a store without a version, where nothing is cached. */
+  figures(): Figure[] {
+    return [
+      newFigure('counter', 'petstore_cache_hits_total', 'Responses from the cache.', this.#hits),
+      newFigure(
+        'counter',
+        'petstore_cache_misses_total',
+        'Responses that were made.',
+        this.#misses,
+      ),
+    ];
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Refusal } from '../domain/errors.ts';
+import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import { readBody } from './body.ts';
 import { Connections } from './connection.ts';
 import {
@@ -37,6 +37,8 @@ export interface ServerParts {
   host: string;
   port: number;
   newRequestId: () => string;
+  /** Called with the code of each refusal that the handler never sees. */
+  onRefusal?: (code: ErrorCode) => void;
   /** After how long without a byte in either direction a connection is closed. */
   quietMsMax?: number;
 }
@@ -137,6 +139,7 @@ export class HttpServer {
       const headers = request.headers as Record<string, string | undefined>;
       if (fault !== undefined) {
         response.shouldKeepAlive = false;
+        this.#parts.onRefusal?.(fault.code);
         const requestId = ['X-Request-Id', requestIdOf(headers, this.#parts.newRequestId)];
         connection.send(response, errorResponse(fault.code, fault.message, requestId));
         return;
@@ -155,7 +158,9 @@ export class HttpServer {
   #refuse(socket: Duplex, refusal: Refusal | undefined): void {
     const connection = this.#connections.bySocket.get(socket);
     if (refusal === undefined || connection === undefined) socket.destroy();
-    else connection.refuse(refusal, this.#parts.newRequestId());
+    else if (connection.refuse(refusal, this.#parts.newRequestId())) {
+      this.#parts.onRefusal?.(refusal.code);
+    }
   }
 }
 

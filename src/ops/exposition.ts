@@ -1,13 +1,25 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AggregatorRegistry, collectDefaultMetrics, Registry, type Metric } from 'prom-client';
-import { LATENCY_BOUNDS_MS, Metrics, type Latency, type Series } from './metrics.ts';
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import type { Figure } from '../domain/metrics.ts';
 
 /** When a worker is killed, only the counts since its last report are lost. */
 const REPORT_INTERVAL_MS = 1_000;
 /** If a worker does not respond within this time, its last report is used. */
 const REPORT_MS_MAX = 500;
 const REQUEST = 'report metrics';
+
+/** Left out of the metrics of the runtime. */
+const REMOVED_METRICS = [
+  // Gauges that are named like counters. The sums of other metrics have the same values.
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+  // The service reports its resident memory itself. The other two are address space, and most of it is not used.
+  'process_resident_memory_bytes',
+  'process_virtual_memory_bytes',
+  'process_heap_bytes',
+];
 
 /** The response of `/metrics`. */
 export interface Exposition {
@@ -16,85 +28,41 @@ export interface Exposition {
 }
 
 /** The metrics of this process. */
-export function openExposition(metrics: Metrics): Exposition {
-  const registry = openRegistry(metrics);
-  // The metrics of the runtime, such as the delay of the event loop.
-  collectDefaultMetrics({ register: registry });
-  return { contentType: registry.contentType, text: () => registry.metrics() };
-}
-
-/** The registry of the service's own metrics. Each read takes the current counts. */
-function openRegistry(metrics: Metrics): Registry {
-  const registry = new Registry();
-  // The library's classes record one observation at a time, which would cost more than the request. A
-  // registry only reads the values of a metric, so these objects implement only that.
-  const add = (name: string, type: string, help: string, values: () => Value[]) => {
-    const get = async () => ({ name, help, type, aggregator: 'sum', values: values() });
-    registry.registerMetric({ name, get } as unknown as Metric);
+export function openExposition(figures: () => Figure[]): Exposition {
+  const runtime = openRuntimeRegistry();
+  return {
+    contentType: runtime.contentType,
+    text: async () => `${await addUp([figures()]).metrics()}\n${await runtime.metrics()}`,
   };
-  add('petstore_requests_in_flight', 'gauge', 'Requests without a response so far.', () => [
-    { labels: {}, value: metrics.inFlight },
-  ]);
-  add('petstore_pets_created_total', 'counter', 'Animals added.', () => [
-    { labels: {}, value: metrics.petsCreated },
-  ]);
-  add(
-    'petstore_deprecated_calls_total',
-    'counter',
-    'Calls of deprecated operations, by the id of the API key.',
-    () =>
-      [...metrics.deprecatedCalls].map(([keyId, value]) => ({ labels: { key_id: keyId }, value })),
-  );
-  add(
-    LATENCY_NAME,
-    'histogram',
-    'Time from the head of a request to its response, by operation and status.',
-    () => metrics.latencies().flatMap(latencyValues),
-  );
+}
+
+/** The metrics of the runtime, such as the delay of the event loop. */
+function openRuntimeRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of REMOVED_METRICS) registry.removeSingleMetric(name);
   return registry;
-}
-
-const LATENCY_NAME = 'petstore_request_duration_seconds';
-
-interface Value {
-  metricName?: string;
-  labels: Record<string, string | number>;
-  value: number;
-}
-
-function latencyValues({ operation, status, count, sumMs, buckets }: Latency): Value[] {
-  const labels = { operation, status };
-  let below = 0;
-  const bucketValues = buckets.map((inBucket, index) => {
-    below += inBucket;
-    const bound = LATENCY_BOUNDS_MS[index];
-    const le = bound === undefined ? '+Inf' : String(bound / 1000);
-    return { metricName: `${LATENCY_NAME}_bucket`, labels: { ...labels, le }, value: below };
-  });
-  return [
-    ...bucketValues,
-    { metricName: `${LATENCY_NAME}_sum`, labels, value: sumMs / 1000 },
-    { metricName: `${LATENCY_NAME}_count`, labels, value: count },
-  ];
 }
 
 type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
 
+/** Adds up the metrics of several processes. */
+function addUp(processes: readonly (readonly (Figure | MetricValues)[])[]): Registry {
+  return AggregatorRegistry.aggregate(processes as MetricValues[][]);
+}
+
 interface Report {
-  metrics: MetricValues[];
+  metrics: (Figure | MetricValues)[];
   isRequested: boolean;
 }
 
-/** Runs in a worker. Reports the counters at once and every second, and all metrics on request. */
-export function startReports(metrics: Metrics): { end(): Promise<void> } {
-  const counters = openRegistry(metrics);
-  const runtime = new Registry();
-  collectDefaultMetrics({ register: runtime });
+/** Runs in a worker. Reports its figures at once and every second, and those of the runtime on request. */
+export function startReports(figures: () => Figure[]): { end(): Promise<void> } {
+  const runtime = openRuntimeRegistry();
   const report = async (isRequested: boolean) => {
     // Reading the delays of the runtime resets them, so only a scrape reads them.
-    const registries = isRequested ? [counters, runtime] : [counters];
-    const values = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
-    const message: Report = { metrics: values.flat(), isRequested };
+    const ofRuntime = isRequested ? await runtime.getMetricsAsJSON() : [];
+    const message: Report = { metrics: [...figures(), ...ofRuntime], isRequested };
     await new Promise((resolve) => process.send?.(message, undefined, undefined, resolve));
   };
   process.on('message', (message) => {
@@ -111,7 +79,7 @@ export function startReports(metrics: Metrics): { end(): Promise<void> } {
 }
 
 interface RunningWorker {
-  metrics: Map<string, MetricValues>;
+  metrics: Map<string, Figure | MetricValues>;
   requested: PromiseWithResolvers<void> | undefined;
 }
 
@@ -119,10 +87,11 @@ interface RunningWorker {
 export class WorkersExposition implements Exposition {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
   readonly #running = new Map<Worker, RunningWorker>();
-  #ended: Promise<MetricValues[]>;
+  #ended: Promise<(Figure | MetricValues)[]>;
 
-  constructor(series: readonly Series[]) {
-    this.#ended = openRegistry(new Metrics(series)).getMetricsAsJSON();
+  /** `initial` are the figures of a worker before its first request. */
+  constructor(initial: readonly Figure[]) {
+    this.#ended = Promise.resolve(initial.filter(isCounted));
     cluster.on('message', (worker, message: Partial<Report>) => {
       if (message.metrics !== undefined) this.#take(worker, message.metrics, message.isRequested);
     });
@@ -134,11 +103,20 @@ export class WorkersExposition implements Exposition {
   async text(): Promise<string> {
     const requests = [...this.#running].map(([worker, running]) => request(worker, running));
     await Promise.race([Promise.all(requests), sleep(REPORT_MS_MAX, undefined, { ref: false })]);
-    const reports = [...this.#running.values()].map(({ metrics }) => [...metrics.values()]);
-    return AggregatorRegistry.aggregate([await this.#ended, ...reports]).metrics();
+    return (await this.#sum()).metrics();
   }
 
-  #take(worker: Worker, metrics: MetricValues[], isRequested = false): void {
+  /** The figures of the last reports. */
+  async figures(): Promise<Figure[]> {
+    return (await (await this.#sum()).getMetricsAsJSON()) as (Figure | MetricValues)[] as Figure[];
+  }
+
+  async #sum(): Promise<Registry> {
+    const reports = [...this.#running.values()].map(({ metrics }) => [...metrics.values()]);
+    return addUp([await this.#ended, ...reports]);
+  }
+
+  #take(worker: Worker, metrics: Report['metrics'], isRequested = false): void {
     const running = this.#running.getOrInsertComputed(worker, () => ({
       metrics: new Map(),
       requested: undefined,
@@ -154,13 +132,14 @@ export class WorkersExposition implements Exposition {
     if (running === undefined) return;
     this.#running.delete(worker);
     running.requested?.resolve();
-    const counters = [...running.metrics.values()].filter(({ type }) =>
-      ['counter', 'histogram'].includes(String(type)),
-    );
-    this.#ended = this.#ended.then((ended) =>
-      AggregatorRegistry.aggregate([ended, counters]).getMetricsAsJSON(),
-    );
+    const counters = [...running.metrics.values()].filter(isCounted);
+    this.#ended = this.#ended.then((ended) => addUp([ended, counters]).getMetricsAsJSON());
   }
+}
+
+/** Whether the metric counts events, so that those of an ended process must stay. */
+function isCounted({ type }: Figure | MetricValues): boolean {
+  return ['counter', 'histogram'].includes(String(type));
 }
 
 /** Sends no second request to a worker that has not responded to the first one. */

@@ -1,5 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
+import { Histogram, newFigure, type Figure, type Measured } from '../domain/metrics.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
@@ -12,6 +13,10 @@ const BURST_ITEMS = 32;
 const FEW_ITEMS = 4;
 /** A timer that is later than this shows that this process was slow, and not what it waits for. */
 const LATE_MS = 50;
+
+/** Upper bounds of the buckets that batches are counted in. */
+const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
 /** The time by which something must be settled, on the clock of `performance.now()`. */
 export type Deadline = number;
@@ -66,8 +71,10 @@ export interface BatcherOptions<Item, Result> {
  * No timer is needed for items that wait: they are in the order of their deadlines, and the batch before
  * them is settled by its own, earlier one.
  */
-export class Batcher<Item, Result> {
+export class Batcher<Item, Result> implements Measured {
   readonly #options: BatcherOptions<Item, Result>;
+  readonly #sizes = new Histogram(SIZE_BOUNDS);
+  readonly #commitsMs = new Histogram(COMMIT_BOUNDS_MS);
   readonly #waiting: Pending<Item, Result>[] = [];
   #running: Promise<void> | undefined;
   #delayMs = 0;
@@ -81,6 +88,16 @@ export class Batcher<Item, Result> {
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
     this.#waitingMax = options.waitingMax;
+  }
+
+  figures(): Figure[] {
+    const waiting = 'Writes that wait for the next commit.';
+    const commit = 'Time from sending a batch of writes to its commit or its failure.';
+    return [
+      newFigure('gauge', 'petstore_writes_waiting', waiting, this.#waiting.length),
+      this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
+      this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
+    ];
   }
 
   /** Not async: one more promise per create is measurable. */
@@ -115,6 +132,8 @@ export class Batcher<Item, Result> {
       const sentAtMs = performance.now();
       await this.#settle(batch);
       const tookMs = performance.now() - sentAtMs;
+      this.#sizes.add(batch.length);
+      this.#commitsMs.add(tookMs);
       this.#delayMs = batchDelay(batch.length, tookMs);
       this.#limitWaiting(batch.length, tookMs);
     }

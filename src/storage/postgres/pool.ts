@@ -1,3 +1,4 @@
+import { newFigure, type Figure } from '../../domain/metrics.ts';
 import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../batcher.ts';
 import { type Connection, type Row, type Statement } from './connection.ts';
 import { faultOf, NotSent, type Fault } from './errors.ts';
@@ -60,6 +61,33 @@ export class Pool {
     } finally {
       this.#release(connection);
     }
+  }
+
+  figures(): Figure[] {
+    const { size } = this.#all;
+    const idle = this.#idle.length;
+    const byLabel = Object.entries({ used: size - idle, idle, opening: this.#opening });
+    const states = { label: 'state', byLabel };
+    return [
+      newFigure(
+        'gauge',
+        'petstore_pool_connections',
+        'Connections to PostgreSQL, by state.',
+        states,
+      ),
+      newFigure(
+        'gauge',
+        'petstore_pool_connections_max',
+        'The most connections.',
+        this.connectionsMax,
+      ),
+      newFigure(
+        'gauge',
+        'petstore_pool_waiting',
+        'Queries without a connection.',
+        this.#waiting.size,
+      ),
+    ];
   }
 
   /** Ends every connection now, also during a query: a response from a replaced server must reach no caller. */

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../domain/api-key.ts';
+import type { Figure } from '../../domain/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
@@ -184,6 +185,10 @@ class PostgresStore implements Store {
 
   async ping(): Promise<void> {
     await this.#reads.query(statements.PING, []);
+  }
+
+  figures(): Figure[] {
+    return [this.#creates, this.#reads, this.#pool].flatMap((part) => part.figures());
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { newFigure, type Figure } from '../../domain/metrics.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { unfinishedCopy } from '../schema.ts';
 import {
@@ -73,6 +75,21 @@ export class StoreFile {
   /** The writer of the open file. Its thread checks the path at every commit, so it is not checked here. */
   get writer(): WriterClient {
     return (this.#open ?? this.current()).writer;
+  }
+
+  /** While no file is open, there are no writes to count. */
+  figures(): Figure[] {
+    const bytes = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return [
+      ...(this.#open?.writer.figures() ?? []),
+      newFigure(
+        'gauge',
+        'petstore_wal_size_bytes',
+        'Size of the log beside the file.',
+        bytes,
+        'max',
+      ),
+    ];
   }
 
   /** Closes a file that is no longer at the path, and opens a good file that is there. */

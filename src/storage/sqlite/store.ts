@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
+import type { Figure } from '../../domain/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
@@ -116,6 +117,10 @@ class SqliteStore implements Store {
       throw unavailable('cannot be written', new Error('the disk hangs'));
     }
     this.#read('version');
+  }
+
+  figures(): Figure[] {
+    return this.#file.figures();
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import type { Figure } from '../../domain/metrics.ts';
 import { startThread } from '../../installation.ts';
 import { atDeadline, Batcher, deadlineIn, type Pending } from '../batcher.ts';
 import type { FileIdentity } from './connection.ts';
@@ -81,6 +82,10 @@ export class WriterClient {
   ): Promise<ReturnType<Writes[Name]>> {
     const write = { name, with: values } as Write;
     return this.#batcher.add(write) as Promise<ReturnType<Writes[Name]>>;
+  }
+
+  figures(): Figure[] {
+    return this.#batcher.figures();
   }
 
   /** Commits what was accepted, then ends the thread; does not wait for a disk that hangs. */

@@ -1,0 +1,156 @@
+// What the parts of the service count about themselves.
+
+import { ERROR_CODES, type ErrorCode } from './errors.ts';
+
+/** A part of the service that reports about itself. */
+export interface Measured {
+  figures(): Figure[];
+}
+
+/** One metric with its current values, as `/metrics` shows it. */
+export interface Figure {
+  name: string;
+  help: string;
+  type: 'counter' | 'gauge' | 'histogram';
+  /** How the values of several workers become one. */
+  aggregator: 'sum' | 'max';
+  values: FigureValue[];
+}
+
+export interface FigureValue {
+  /** The name of this value where it differs from that of the metric, as in a histogram. */
+  metricName?: string;
+  labels: Record<string, string | number>;
+  value: number;
+}
+
+/** A figure with one value, or with one for each value of a label. */
+export function newFigure(
+  type: 'counter' | 'gauge',
+  name: string,
+  help: string,
+  values: number | { label: string; byLabel: Iterable<readonly [string, number]> },
+  aggregator: Figure['aggregator'] = 'sum',
+): Figure {
+  if (typeof values === 'number') {
+    return { name, help, type, aggregator, values: [{ labels: {}, value: values }] };
+  }
+  const { label, byLabel } = values;
+  const labelled = [...byLabel].map(([of, value]) => ({ labels: { [label]: of }, value }));
+  return { name, help, type, aggregator, values: labelled };
+}
+
+/** Counts values in buckets. Counting is a few additions on plain numbers, because every request pays for it. */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** The last bucket is for the values above all bounds. */
+  readonly #buckets: number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#buckets = bounds.map(() => 0).concat(0);
+  }
+
+  add(value: number): void {
+    this.#sum += value;
+    let bucket = 0;
+    while (value > (this.#bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+    this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1;
+  }
+
+  figure(name: string, help: string, perUnit = 1): Figure {
+    return { name, help, type: 'histogram', aggregator: 'sum', values: this.values(name, perUnit) };
+  }
+
+  /** The values of a figure. `perUnit` of the added values are one in the unit of the figure. */
+  values(name: string, perUnit = 1, labels: FigureValue['labels'] = {}): FigureValue[] {
+    let count = 0;
+    const buckets = this.#buckets.map((inBucket, index) => {
+      count += inBucket;
+      const bound = this.#bounds[index];
+      const le = bound === undefined ? '+Inf' : String(bound / perUnit);
+      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
+    });
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: this.#sum / perUnit },
+      { metricName: `${name}_count`, labels, value: count },
+    ];
+  }
+}
+
+/** Upper bounds of the latency buckets. */
+const LATENCY_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
+
+export type Series = readonly [operation: string, status: number];
+
+/** Counts requests. exposition.ts converts the counts to the format of Prometheus when `/metrics` is requested. */
+export class Metrics implements Measured {
+  readonly #latencies = new Map<string, Map<number, Histogram>>();
+  readonly #deprecatedCalls = new Map<string, number>();
+  readonly #errors = new Map<ErrorCode, number>(ERROR_CODES.map((code) => [code, 0]));
+  inFlight = 0;
+  petsCreated = 0;
+
+  /** The given series and every error code exist from the start, with the value 0. */
+  constructor(series: readonly Series[]) {
+    for (const [operation, status] of series) this.#latency(operation, status);
+  }
+
+  requestStarted(): void {
+    this.inFlight += 1;
+  }
+
+  requestEnded(operation: string, status: number, durationMs: number): void {
+    this.inFlight -= 1;
+    this.#latency(operation, status).add(durationMs);
+  }
+
+  error(code: ErrorCode): void {
+    this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1);
+  }
+
+  deprecatedCall(keyId: string): void {
+    this.#deprecatedCalls.set(keyId, (this.#deprecatedCalls.get(keyId) ?? 0) + 1);
+  }
+
+  figures(): Figure[] {
+    const duration = 'petstore_request_duration_seconds';
+    return [
+      {
+        name: duration,
+        help: 'Time from the head of a request to its response, by operation and status.',
+        type: 'histogram',
+        aggregator: 'sum',
+        values: [...this.#latencies].flatMap(([operation, byStatus]) =>
+          [...byStatus].flatMap(([status, latency]) =>
+            latency.values(duration, 1000, { operation, status }),
+          ),
+        ),
+      },
+      newFigure(
+        'gauge',
+        'petstore_requests_in_flight',
+        'Requests without a response so far.',
+        this.inFlight,
+      ),
+      newFigure('counter', 'petstore_errors_total', 'Error responses, by code.', {
+        label: 'code',
+        byLabel: this.#errors,
+      }),
+      newFigure('counter', 'petstore_pets_created_total', 'Animals added.', this.petsCreated),
+      newFigure(
+        'counter',
+        'petstore_deprecated_calls_total',
+        'Calls of deprecated operations, by the id of the API key.',
+        { label: 'key_id', byLabel: this.#deprecatedCalls },
+      ),
+    ];
+  }
+
+  #latency(operation: string, status: number): Histogram {
+    const byStatus = this.#latencies.getOrInsertComputed(operation, () => new Map());
+    return byStatus.getOrInsertComputed(status, () => new Histogram(LATENCY_BOUNDS_MS));
+  }
+}

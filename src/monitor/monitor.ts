@@ -1,0 +1,72 @@
+import {
+  assetPage,
+  HTML_HEADERS,
+  tighten,
+  tightenStyles,
+  toJavaScript,
+} from '../console/assets.ts';
+import type { Environment } from '../domain/api-key.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Figure } from '../domain/metrics.ts';
+import type { Page } from '../http/message.ts';
+import { History, INTERVAL_MS } from './history.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+
+/** The page at the root of the admin port, for those who have no Prometheus. */
+export interface Monitor {
+  pages: [path: string, page: Page][];
+  /** Begins to take samples. */
+  start(): void;
+  close(): void;
+}
+
+export interface MonitorParts {
+  environment: Environment;
+  figures: () => Figure[] | Promise<Figure[]>;
+  clock: Clock;
+  intervalMs?: number;
+}
+
+export function openMonitor({
+  environment,
+  figures,
+  clock,
+  intervalMs = INTERVAL_MS,
+}: MonitorParts): Monitor {
+  const history = new History(figures, clock);
+  const take = () => void history.take();
+  let timer: NodeJS.Timeout | undefined;
+  const page: Page = async () => {
+    const { renderMonitor } = await import('./render.ts');
+    return {
+      status: 200,
+      headers: [
+        'Content-Type',
+        'text/html; charset=utf-8',
+        'Cache-Control',
+        'no-store',
+        ...HTML_HEADERS,
+      ],
+      body: await renderMonitor(environment, history),
+    };
+  };
+  return {
+    pages: [
+      ['/', page],
+      asset('src/monitor/page/main.ts', toJavaScript),
+      asset('src/monitor/page/monitor.css', tightenStyles),
+      asset('src/console/page/style.css', tightenStyles),
+      asset('src/console/page/icon.svg', tighten),
+    ],
+    start() {
+      take();
+      timer = setInterval(take, intervalMs).unref();
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function asset(file: string, edit: (text: string) => string): [path: string, page: Page] {
+  return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
+}
