@@ -91,6 +91,12 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
     /--admin-port is "on".*off/,
   ],
   [
+    'an admin host that cannot be an address',
+    ['serve', '--admin-host', 'a b'],
+    {},
+    /--admin-host is "a b".*127\.0\.0\.1/,
+  ],
+  [
     'a rate limit without a window',
     ['serve', '--rate-limit', '600'],
     {},
@@ -159,6 +165,16 @@ test('a host that is not an address of this machine is refused in a message that
   const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
   assert.equal(code, 2);
   assert.match(stderr, /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/);
+});
+
+test('an admin host that is not an address of this machine is refused in a message that names it', async (t) => {
+  const flags = ['--port', '0', '--admin-host', '192.0.2.1'];
+  const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /^petstore: [^\n]*192\.0\.2\.1[^\n]*--admin-host \(PETSTORE_ADMIN_HOST\)[^\n]*\n$/,
+  );
 });
 
 test('a store of another program or of a newer version is refused in one line with exit code 2', async (t) => {

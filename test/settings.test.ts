@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
+import { hostname } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import { welcome } from '../src/cli/welcome.ts';
 import { loadConfig } from '../src/config.ts';
@@ -25,14 +26,19 @@ async function startWith(t: TestContext, ...flags: string[]): Promise<TestServic
   return service;
 }
 
-async function startWithAdmin(t: TestContext): Promise<Service> {
-  const config = loadConfig({ port: '0', 'admin-port': '0', data: temporaryFolder(t) }, {});
+async function startWithAdmin(
+  t: TestContext,
+  flags: Record<string, string> = {},
+  logLines: string[] = [],
+): Promise<Service> {
+  const fixed = { port: '0', 'admin-port': '0', data: temporaryFolder(t) };
+  const config = loadConfig({ ...fixed, ...flags }, {});
   const service = await startService(config, {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: randomUUID,
     isWorker: false,
-    log: openLog('silent', process.stderr),
+    log: openLog('info', { write: (line) => logLines.push(line) }),
   });
   t.after(() => service.close());
   return service;
@@ -242,4 +248,32 @@ test('the admin port refuses a Host that is not a loopback name, against DNS reb
   for (const host of ['127.0.0.1', '127.8.9.1:80', 'localhost:9464', 'LocalHost', '[::1]:9464']) {
     assert.equal((await get(host, '/metrics')).status, 200, host);
   }
+});
+
+test('with --admin-host other machines can read the metrics: by address, by that name, and by no other', async (t) => {
+  const logLines: string[] = [];
+  const service = await startWithAdmin(t, { 'admin-host': '0.0.0.0' }, logLines);
+  assert.match(service.adminUrl ?? '', /^http:\/\/127\.0\.0\.1:\d+$/);
+  const get = (host: string) => send(`${service.adminUrl}/metrics`, { headers: { host } });
+  for (const host of ['10.0.0.5:9464', '[fd00::5]:9464', 'localhost', '0.0.0.0']) {
+    assert.equal((await get(host)).status, 200, host);
+  }
+  for (const host of ['evil.example', '10.0.0.5.evil.example:9464', '[evil]']) {
+    assertError(await get(host), 'malformed_request', /an IP address, localhost or 0\.0\.0\.0/);
+  }
+  assert.equal(logLines.filter((line) => /can read the metrics/.test(line)).length, 1);
+});
+
+test('the name in --admin-host counts as a good Host; a loopback one gets no warning', async (t) => {
+  const logLines: string[] = [];
+  const service = await startWithAdmin(t, { 'admin-host': 'LOCALHOST' }, logLines);
+  const get = (host: string) => send(`${service.adminUrl}/metrics`, { headers: { host } });
+  assert.equal((await get('localhost:9464')).status, 200);
+  assertError(await get('10.0.0.5'), 'malformed_request');
+  assert.deepEqual(logLines, []);
+  const named = await startWithAdmin(t, { 'admin-host': hostname() }, logLines);
+  const { port } = new URL(named.adminUrl ?? '');
+  const headers = { host: `${hostname().toUpperCase()}:${port}` };
+  assert.equal((await send(`${named.adminUrl}/metrics`, { headers })).status, 200);
+  assert.match(logLines.join(''), /can read the metrics/);
 });

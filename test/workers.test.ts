@@ -170,6 +170,13 @@ test('the metrics of the primary are the sum over all workers', async (t) => {
     text,
     /petstore_request_duration_seconds_count\{operation="listPets",status="200"\} 10/,
   );
+  // Every worker has the same keys and the same file: their figures are not added up.
+  assert.match(text, /^petstore_api_keys 1$/m);
+  assert.match(text, /^petstore_build_info\{version="[\d.]+",node="[\d.]+"\} 1$/m);
+  assert.match(text, /^petstore_wal_size_bytes \d+$/m);
+  const page = await send(`${admin}/`);
+  assert.match(page.text, /Node\.js \d+/);
+  assert.match(page.text, /1, read [\d.]+ s ago/);
 });
 
 test('/metrics has the last report of a worker that does not respond', async (t) => {

@@ -13,19 +13,17 @@ export function timeOf({ at }: Sample): string {
 }
 
 /** A chart with its legend. The numbers are text, so that the drawing is not needed to read them. */
-export function renderChart(
-  { title, note, lines, format }: Chart,
-  samples: readonly Sample[],
-): string {
+export function renderChart(chart: Chart, samples: readonly Sample[]): string {
+  const { title, note, lines, format, kind = '' } = chart;
   const top = niceCeiling(Math.max(...lines.map(peakOf)));
   const rows = lines.map(
     (line, index) =>
       `<tr><th scope="row"><svg class="key line${index}" viewBox="0 0 20 8" aria-hidden="true"><path d="M0 4H20"/></svg>${escapeHtml(line.name)}</th><td>${shown(line.values.at(-1), format)}</td><td>${shown(peakOf(line), format)}</td></tr>`,
   );
-  return `<section class="card chart">
+  return `<section class="card chart ${kind}">
 <h2>${title} <span class="small">${escapeHtml(note)}</span></h2>
 <div class="plot"><span class="top" aria-hidden="true">${format(top)}</span>
-${plot({ title, note, lines, format }, samples, top)}
+${plot(chart, samples, top)}
 </div>
 <p class="axis small" aria-hidden="true"><span>5 minutes ago</span><span>now</span></p>
 <table><caption class="hidden">${title}</caption><thead><tr><td></td><th scope="col">Now</th><th scope="col">Peak</th></tr></thead><tbody>${rows.join('')}</tbody></table>
@@ -34,7 +32,9 @@ ${plot({ title, note, lines, format }, samples, top)}
 
 function plot({ title, lines, format }: Chart, samples: readonly Sample[], top: number): string {
   const end = samples.at(-1)?.elapsedMs ?? 0;
-  const places = samples.map(({ elapsedMs }) => WIDTH * (1 - (end - elapsedMs) / SPAN_MS));
+  const places = samples.map(({ elapsedMs }) =>
+    Math.max(0, WIDTH * (1 - (end - elapsedMs) / SPAN_MS)),
+  );
   const paths = lines.map(
     ({ values }, index) => `<path class="line${index}" d="${pathOf(values, places, top)}"/>`,
   );

@@ -2,8 +2,9 @@ import type { Clock } from '../domain/clock.ts';
 import type { Figure, FigureValue } from '../domain/metrics.ts';
 
 export const SPAN_MS = 300_000;
-export const INTERVAL_MS = 5_000;
-const SAMPLES_MAX = SPAN_MS / INTERVAL_MS + 1;
+/** Those of five minutes, and the one before. */
+const SAMPLES_MAX = 61;
+const INTERVAL_MS = SPAN_MS / (SAMPLES_MAX - 1);
 
 /** Cumulative counts by upper bound in seconds, as Prometheus has them. */
 export type Buckets = ReadonlyMap<number, number>;
@@ -18,6 +19,8 @@ export interface Sample {
   refused: number;
   failed: number;
   errors: ReadonlyMap<string, number>;
+  cacheHits: number;
+  cacheMisses: number;
   latency: Buckets;
   commits: Buckets;
   inFlight: number;
@@ -32,10 +35,15 @@ export class History {
   readonly #read: () => Figure[] | Promise<Figure[]>;
   readonly #clock: Clock;
   readonly samples: Sample[] = [];
+  readonly intervalMs: number;
 
-  constructor(read: () => Figure[] | Promise<Figure[]>, clock: Clock) {
+  constructor(
+    read: () => Figure[] | Promise<Figure[]>,
+    { clock, intervalMs = INTERVAL_MS }: { clock: Clock; intervalMs?: number | undefined },
+  ) {
     this.#read = read;
     this.#clock = clock;
+    this.intervalMs = intervalMs;
   }
 
   async figures(): Promise<FigureReader> {
@@ -102,6 +110,8 @@ function measure(figures: FigureReader): Omit<Sample, 'at' | 'elapsedMs'> {
     refused: requests(({ status }) => Number(status) >= 400 && Number(status) < 500),
     failed: requests(({ status }) => Number(status) >= 500),
     errors: new Map(errors.map(({ labels, value }) => [String(labels['code']), value])),
+    cacheHits: figures.find('petstore_cache_hits_total') ?? 0,
+    cacheMisses: figures.find('petstore_cache_misses_total') ?? 0,
     latency: figures.buckets(DURATION, ({ operation }) => operation !== 'other'),
     commits: figures.buckets('petstore_commit_duration_seconds'),
     inFlight: figures.find('petstore_requests_in_flight') ?? 0,

@@ -9,7 +9,7 @@ import type { Environment } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Figure } from '../domain/metrics.ts';
 import type { Page } from '../http/message.ts';
-import { History, INTERVAL_MS } from './history.ts';
+import { History } from './history.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -28,13 +28,8 @@ export interface MonitorParts {
   intervalMs?: number;
 }
 
-export function openMonitor({
-  environment,
-  figures,
-  clock,
-  intervalMs = INTERVAL_MS,
-}: MonitorParts): Monitor {
-  const history = new History(figures, clock);
+export function openMonitor({ environment, figures, ...options }: MonitorParts): Monitor {
+  const history = new History(figures, options);
   const take = () => void history.take();
   let timer: NodeJS.Timeout | undefined;
   const page: Page = async () => {
@@ -61,7 +56,7 @@ export function openMonitor({
     ],
     start() {
       take();
-      timer = setInterval(take, intervalMs).unref();
+      timer = setInterval(take, history.intervalMs).unref();
     },
     close: () => clearInterval(timer),
   };

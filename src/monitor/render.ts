@@ -1,7 +1,7 @@
 import type { Environment } from '../domain/api-key.ts';
 import { escapeHtml } from '../docs/html.ts';
 import { renderChart, timeOf } from './chart.ts';
-import { INTERVAL_MS, type FigureReader, type History } from './history.ts';
+import type { FigureReader, History, Sample } from './history.ts';
 import { chartsOf, formatCount } from './series.ts';
 
 const MIB = 1024 * 1024;
@@ -10,7 +10,7 @@ const CONSOLE_ASSETS = 'assets/src/console/page';
 
 /** The whole page. Its script replaces #figures with that of a newer page. */
 export async function renderMonitor(environment: Environment, history: History): Promise<string> {
-  const { samples } = history;
+  const { samples, intervalMs } = history;
   const isStaging = environment === 'staging';
   const band = `<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>`;
   const newest = samples.at(-1);
@@ -36,9 +36,9 @@ ${isStaging ? band : ''}<header class="bar">
 </header>
 <main id="main" tabindex="-1">
 <div class="head"><h1>Last five minutes</h1><p id="state" class="small" role="status"></p></div>
-<div id="figures" data-interval="${INTERVAL_MS}">
-<p class="small">As of <time>${time} UTC</time>, sampled every ${INTERVAL_MS / 1000} seconds.</p>
-${facts(await history.figures())}
+<div id="figures" data-interval="${intervalMs}">
+<p class="small">As of <time>${time} UTC</time>, sampled every ${intervalMs / 1000} seconds.</p>
+${facts(await history.figures(), samples)}
 <div class="charts">
 ${chartsOf(samples)
   .map((chart) => renderChart(chart, samples))
@@ -52,10 +52,10 @@ ${errorTable(samples)}
 `;
 }
 
-function facts(latest: FigureReader): string {
+function facts(latest: FigureReader, samples: History['samples']): string {
   const [build] = latest.values('petstore_build_info');
-  const hits = latest.find('petstore_cache_hits_total') ?? 0;
-  const reads = hits + (latest.find('petstore_cache_misses_total') ?? 0);
+  const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
+  const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
   const keys = latest.find('petstore_api_keys');
   const keysAge = latest.find('petstore_api_keys_age_seconds') ?? 0;
   const used = latest.find('petstore_pool_connections', ({ state }) => state === 'used');
@@ -66,7 +66,6 @@ function facts(latest: FigureReader): string {
       'Version',
       build !== undefined && `${build.labels['version']}, Node.js ${build.labels['node']}`,
     ],
-    ['Animals added', formatCount(latest.find('petstore_pets_created_total') ?? 0)],
     ['API keys', keys !== undefined && `${formatCount(keys)}, read ${keysAge.toFixed(1)} s ago`],
     ['Cache hits', reads > 0 && `${formatCount((100 * hits) / reads)} %`],
     ['Connections', used !== undefined && `${used} of ${max} in use`],
@@ -79,9 +78,9 @@ function facts(latest: FigureReader): string {
 }
 
 function errorTable(samples: History['samples']): string {
-  const first = samples[0]?.errors;
-  const grown = [...(samples.at(-1)?.errors ?? [])]
-    .map(([code, count]): [string, number] => [code, count - (first?.get(code) ?? 0)])
+  const codes = [...(samples.at(-1)?.errors.keys() ?? [])];
+  const grown = codes
+    .map((code) => [code, growthOf(samples, ({ errors }) => errors.get(code) ?? 0)] as const)
     .filter(([, count]) => count > 0)
     .toSorted(([, one], [, other]) => other - one);
   const rows = grown.map(
@@ -91,4 +90,10 @@ function errorTable(samples: History['samples']): string {
   const table = `<table><thead><tr><th scope="col">Code</th><th scope="col">Responses</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
   const none = '<p class="small">No error responses in this time.</p>';
   return `<section class="card errors"><h2>Errors by code</h2>${rows.length > 0 ? table : none}</section>`;
+}
+
+/** How much a count grew in the time of the samples. */
+function growthOf(samples: History['samples'], pick: (sample: Sample) => number): number {
+  const [first, last] = [samples[0], samples.at(-1)];
+  return first === undefined || last === undefined ? 0 : Math.max(0, pick(last) - pick(first));
 }

@@ -12,6 +12,8 @@ export interface Chart {
   note: string;
   lines: readonly Line[];
   format: (value: number) => string;
+  /** Its first line counts failures. */
+  kind?: 'failures';
 }
 
 const MIB = 1024 * 1024;
@@ -37,12 +39,13 @@ function chartsOfRequests(samples: readonly Sample[]): Chart[] {
     },
     {
       title: 'Latency',
-      note: 'from the head of a request to its response',
+      note: 'time per request',
       lines: quantilesOf(samples, ({ latency }) => latency),
       format: formatMilliseconds,
     },
     {
       title: 'Errors',
+      kind: 'failures',
       note: 'responses per second',
       lines: [
         { name: '5xx', values: rate(({ failed }) => failed) },
@@ -59,7 +62,7 @@ function chartsOfResources(samples: readonly Sample[]): Chart[] {
   return [
     {
       title: 'Queue',
-      note: 'requests at one moment',
+      note: 'at each moment',
       lines: [
         { name: 'In flight', values: gauge(({ inFlight }) => inFlight) },
         { name: 'Writes waiting', values: gauge(({ writesWaiting }) => writesWaiting) },
@@ -71,14 +74,14 @@ function chartsOfResources(samples: readonly Sample[]): Chart[] {
     },
     {
       title: 'Commits',
-      note: 'time until the store confirms a batch of writes',
+      note: 'time per batch of writes',
       lines: quantilesOf(samples, ({ commits }) => commits),
       format: formatMilliseconds,
     },
     {
       title: 'Memory',
-      note: 'resident',
-      lines: [{ name: 'All processes', values: gauge(({ memoryBytes }) => memoryBytes / MIB) }],
+      note: 'resident, all processes',
+      lines: [{ name: 'Memory', values: gauge(({ memoryBytes }) => memoryBytes / MIB) }],
       format: (value) => `${formatCount(value)} MiB`,
     },
   ];
@@ -133,11 +136,12 @@ export function formatCount(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 
+/** Small numbers have one decimal. */
 function formatRate(value: number): string {
-  return value > 0 && value < 10 ? value.toFixed(1) : formatCount(value);
+  const digits = value < 10 ? 1 : 0;
+  return value.toLocaleString('en', { maximumFractionDigits: digits });
 }
 
 function formatMilliseconds(value: number): string {
-  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
-  return `${value < 10 ? value.toFixed(1) : formatCount(value)} ms`;
+  return value >= 1000 ? `${formatRate(value / 1000)} s` : `${formatRate(value)} ms`;
 }

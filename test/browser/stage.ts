@@ -69,6 +69,14 @@ export class Stage {
     return stage;
   }
 
+  /** The address of the admin port, if a flag has set it. */
+  get admin(): string {
+    return this.#service?.adminUrl ?? '';
+  }
+
+  /** What the service counts about itself. */
+  readonly figures = () => this.#service?.figures() ?? [];
+
   get data(): string {
     return join(this.#folder, this.#store);
   }

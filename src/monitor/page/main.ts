@@ -1,18 +1,24 @@
 // Replaces the figures with those of a newer page, until the reader pauses.
 
+const TIMEOUT_MS = 10_000;
+
 const figures = () => document.getElementById('figures');
 const state = document.getElementById('state');
 const pause = document.getElementById('pause');
 const intervalMs = Number(figures()?.dataset['interval']);
 let isPaused = false;
+let isUpdating = false;
 
 function update(): void {
   // The browser parses the page itself: the policy of the page allows no text to become markup.
   const request = new XMLHttpRequest();
   request.open('GET', './');
   request.responseType = 'document';
-  request.timeout = intervalMs;
+  request.timeout = TIMEOUT_MS;
+  isUpdating = true;
   request.addEventListener('loadend', () => {
+    isUpdating = false;
+    if (isPaused) return;
     const newer = request.responseXML?.getElementById('figures');
     if (newer) figures()?.replaceWith(newer);
     say(newer ? '' : 'The service does not respond. These are its last figures.');
@@ -22,7 +28,9 @@ function update(): void {
 
 /** A message is set only when it changes, because each time it is read out. */
 function say(text: string): void {
-  if (state !== null && state.textContent !== text) state.textContent = text;
+  if (state === null || state.textContent === text) return;
+  state.textContent = text;
+  state.classList.toggle('lost', text !== '' && !isPaused);
 }
 
 if (pause !== null) {
@@ -31,9 +39,9 @@ if (pause !== null) {
     isPaused = !isPaused;
     pause.textContent = isPaused ? 'Resume' : 'Pause';
     say(isPaused ? 'Paused.' : '');
-    if (!isPaused) update();
+    if (!isPaused && !isUpdating) update();
   });
 }
 setInterval(() => {
-  if (!isPaused && !document.hidden) update();
+  if (!isPaused && !isUpdating && !document.hidden) update();
 }, intervalMs);
