@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from './test-process.ts';
 
@@ -17,8 +17,15 @@ test('each file in contrib/ names the command that checks it in its first lines'
     'haproxy.cfg': 'haproxy -c -f ',
     'nginx.conf': 'nginx -t',
     'petstore.service': 'systemd-analyze verify ',
+    'prometheus/rules.test.yml': 'promtool test rules ',
+    'prometheus/rules.yml': 'promtool check rules ',
   };
-  assert.deepEqual(readdirSync(CONTRIB).toSorted(), Object.keys(commands));
+  const files = readdirSync(CONTRIB, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(CONTRIB, join(parentPath, name)));
+  // JSON has no comments. test/metrics.test.ts checks this file.
+  const other = 'grafana/dashboard.json';
+  assert.deepEqual(files.toSorted(), [...Object.keys(commands), other].toSorted());
   for (const [name, command] of Object.entries(commands)) {
     assert.ok(read(name).split('\n')[1]?.startsWith(`# Check it with: ${command}`), name);
   }

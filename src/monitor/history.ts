@@ -27,7 +27,8 @@ export interface Sample {
   writesWaiting: number;
   /** Undefined on a store whose reads never wait. */
   readsWaiting: number | undefined;
-  memoryBytes: number;
+  /** Undefined before the first report of a worker. */
+  memoryBytes: number | undefined;
 }
 
 /** The samples of the last five minutes. */
@@ -117,6 +118,6 @@ function measure(figures: FigureReader): Omit<Sample, 'at' | 'elapsedMs'> {
     inFlight: figures.find('petstore_requests_in_flight') ?? 0,
     writesWaiting: figures.find('petstore_writes_waiting') ?? 0,
     readsWaiting: figures.find('petstore_reads_waiting'),
-    memoryBytes: figures.find('process_resident_memory_bytes') ?? 0,
+    memoryBytes: figures.find('process_resident_memory_bytes'),
   };
 }

@@ -57,7 +57,7 @@ function chartsOfRequests(samples: readonly Sample[]): Chart[] {
 }
 
 function chartsOfResources(samples: readonly Sample[]): Chart[] {
-  const gauge = (pick: (sample: Sample) => number) => samples.map(pick);
+  const gauge = (pick: (sample: Sample) => number | undefined) => samples.map(pick);
   const hasReadQueue = samples.some(({ readsWaiting }) => readsWaiting !== undefined);
   return [
     {
@@ -81,7 +81,7 @@ function chartsOfResources(samples: readonly Sample[]): Chart[] {
     {
       title: 'Memory',
       note: 'resident, all processes',
-      lines: [{ name: 'Memory', values: gauge(({ memoryBytes }) => memoryBytes / MIB) }],
+      lines: [{ name: 'Memory', values: gauge(({ memoryBytes: bytes }) => bytes && bytes / MIB) }],
       format: (value) => `${formatCount(value)} MiB`,
     },
   ];

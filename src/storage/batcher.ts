@@ -92,9 +92,11 @@ export class Batcher<Item, Result> implements Measured {
 
   figures(): Figure[] {
     const waiting = 'Writes that wait for the next commit.';
+    const max = 'How many writes may wait now; it is lower while the store is congested.';
     const commit = 'Time from sending a batch of writes to its commit or its failure.';
     return [
       newFigure('gauge', 'petstore_writes_waiting', waiting, this.#waiting.length),
+      newFigure('gauge', 'petstore_writes_waiting_max', max, Math.floor(this.#waitingMax)),
       this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
       this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
     ];
