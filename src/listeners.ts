@@ -133,6 +133,7 @@ export async function listen(prefix: '' | 'admin-', parts: ServerParts): Promise
       EACCES: `this user may not listen on port ${port}: ${portFlag} must be another port`,
       EADDRNOTAVAIL: noAddress,
       ENOTFOUND: noAddress,
+      EAI_AGAIN: noAddress,
     };
     if (messages[code] === undefined) throw error;
     throw new UsageError(`${messages[code]}.`);

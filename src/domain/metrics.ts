@@ -24,20 +24,26 @@ export interface FigureValue {
   value: number;
 }
 
-/** A figure with one value, or with one for each value of a label. */
-export function newFigure(
-  type: 'counter' | 'gauge',
+/** One value, or one for each value of a label. */
+type Values = number | { label: string; byLabel: Iterable<readonly [string, number]> };
+
+export function counter(name: string, help: string, values: Values): Figure {
+  return { name, help, type: 'counter', aggregator: 'sum', values: valuesOf(values) };
+}
+
+export function gauge(
   name: string,
   help: string,
-  values: number | { label: string; byLabel: Iterable<readonly [string, number]> },
+  values: Values,
   aggregator: Figure['aggregator'] = 'sum',
 ): Figure {
-  if (typeof values === 'number') {
-    return { name, help, type, aggregator, values: [{ labels: {}, value: values }] };
-  }
+  return { name, help, type: 'gauge', aggregator, values: valuesOf(values) };
+}
+
+function valuesOf(values: Values): FigureValue[] {
+  if (typeof values === 'number') return [{ labels: {}, value: values }];
   const { label, byLabel } = values;
-  const labelled = [...byLabel].map(([of, value]) => ({ labels: { [label]: of }, value }));
-  return { name, help, type, aggregator, values: labelled };
+  return [...byLabel].map(([of, value]) => ({ labels: { [label]: of }, value }));
 }
 
 /** Counts values in buckets. Counting is a few additions on plain numbers, because every request pays for it. */
@@ -129,19 +135,13 @@ export class Metrics implements Measured {
           ),
         ),
       },
-      newFigure(
-        'gauge',
-        'petstore_requests_in_flight',
-        'Requests without a response so far.',
-        this.inFlight,
-      ),
-      newFigure('counter', 'petstore_errors_total', 'Error responses, by code.', {
+      gauge('petstore_requests_in_flight', 'Requests without a response so far.', this.inFlight),
+      counter('petstore_errors_total', 'Error responses, by code.', {
         label: 'code',
         byLabel: this.#errors,
       }),
-      newFigure('counter', 'petstore_pets_created_total', 'Animals added.', this.petsCreated),
-      newFigure(
-        'counter',
+      counter('petstore_pets_created_total', 'Animals added.', this.petsCreated),
+      counter(
         'petstore_deprecated_calls_total',
         'Calls of deprecated operations, by the id of the API key.',
         { label: 'key_id', byLabel: this.#deprecatedCalls },

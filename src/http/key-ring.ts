@@ -1,7 +1,7 @@
 import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
-import { newFigure, type Figure, type Measured } from '../domain/metrics.ts';
+import { gauge, type Figure, type Measured } from '../domain/metrics.ts';
 import type { Store } from '../domain/store.ts';
 
 /** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
@@ -73,8 +73,8 @@ export class KeyRing implements Measured {
     const ageSeconds = (this.#clock.elapsedMs() - this.#freshAtMs) / 1000;
     const help = 'Time since the API keys were last read. After 5 seconds none is accepted.';
     return [
-      newFigure('gauge', 'petstore_api_keys', 'API keys in memory.', this.#keys.size, 'max'),
-      newFigure('gauge', 'petstore_api_keys_age_seconds', help, ageSeconds, 'max'),
+      gauge('petstore_api_keys', 'API keys in memory.', this.#keys.size, 'max'),
+      gauge('petstore_api_keys_age_seconds', help, ageSeconds, 'max'),
     ];
   }
 

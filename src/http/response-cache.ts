@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { newFigure, type Figure, type Measured } from '../domain/metrics.ts';
+import { counter, type Figure, type Measured } from '../domain/metrics.ts';
 import type { Store } from '../domain/store.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
@@ -93,13 +93,8 @@ export class ResponseCache implements Measured {
   /** Both stay 0 on a store without a version, where nothing is cached. */
   figures(): Figure[] {
     return [
-      newFigure('counter', 'petstore_cache_hits_total', 'Responses from the cache.', this.#hits),
-      newFigure(
-        'counter',
-        'petstore_cache_misses_total',
-        'Responses that were made.',
-        this.#misses,
-      ),
+      counter('petstore_cache_hits_total', 'Responses from the cache.', this.#hits),
+      counter('petstore_cache_misses_total', 'Responses that were made.', this.#misses),
     ];
   }
 

@@ -30,7 +30,8 @@ export interface MonitorParts {
 
 export function openMonitor({ environment, figures, ...options }: MonitorParts): Monitor {
   const history = new History(figures, options);
-  const take = () => void history.take();
+  // A sample that cannot be taken is a gap in the charts.
+  const take = () => void history.take().catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;
   const page: Page = async () => {
     const { renderMonitor } = await import('./render.ts');

@@ -1,4 +1,4 @@
-import { newFigure, type Figure, type Measured } from '../domain/metrics.ts';
+import { gauge, type Figure, type Measured } from '../domain/metrics.ts';
 
 /** What is known about this process without counting. */
 export function processFigures(version: string): Measured {
@@ -10,7 +10,6 @@ export function processFigures(version: string): Measured {
     values: [{ labels: { version, node: process.versions.node }, value: 1 }],
   };
   const help = 'Resident memory size in bytes.';
-  const memory = () =>
-    newFigure('gauge', 'process_resident_memory_bytes', help, process.memoryUsage.rss());
+  const memory = () => gauge('process_resident_memory_bytes', help, process.memoryUsage.rss());
   return { figures: () => [build, memory()] };
 }

@@ -1,6 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
-import { Histogram, newFigure, type Figure, type Measured } from '../domain/metrics.ts';
+import { Histogram, gauge, type Figure, type Measured } from '../domain/metrics.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
@@ -95,8 +95,8 @@ export class Batcher<Item, Result> implements Measured {
     const max = 'How many writes may wait now; it is lower while the store is congested.';
     const commit = 'Time from sending a batch of writes to its commit or its failure.';
     return [
-      newFigure('gauge', 'petstore_writes_waiting', waiting, this.#waiting.length),
-      newFigure('gauge', 'petstore_writes_waiting_max', max, Math.floor(this.#waitingMax)),
+      gauge('petstore_writes_waiting', waiting, this.#waiting.length),
+      gauge('petstore_writes_waiting_max', max, Math.floor(this.#waitingMax)),
       this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
       this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
     ];

@@ -1,4 +1,4 @@
-import { newFigure, type Figure } from '../../domain/metrics.ts';
+import { gauge, type Figure } from '../../domain/metrics.ts';
 import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../batcher.ts';
 import { type Connection, type Row, type Statement } from './connection.ts';
 import { faultOf, NotSent, type Fault } from './errors.ts';
@@ -69,24 +69,9 @@ export class Pool {
     const byLabel = Object.entries({ used: size - idle, idle, opening: this.#opening });
     const states = { label: 'state', byLabel };
     return [
-      newFigure(
-        'gauge',
-        'petstore_pool_connections',
-        'Connections to PostgreSQL, by state.',
-        states,
-      ),
-      newFigure(
-        'gauge',
-        'petstore_pool_connections_max',
-        'The most connections.',
-        this.connectionsMax,
-      ),
-      newFigure(
-        'gauge',
-        'petstore_pool_waiting',
-        'Queries without a connection.',
-        this.#waiting.size,
-      ),
+      gauge('petstore_pool_connections', 'Connections to PostgreSQL, by state.', states),
+      gauge('petstore_pool_connections_max', 'The most connections.', this.connectionsMax),
+      gauge('petstore_pool_waiting', 'Queries without a connection.', this.#waiting.size),
     ];
   }
 

@@ -3,7 +3,7 @@
 
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { newFigure, type Figure } from '../../domain/metrics.ts';
+import { gauge, type Figure } from '../../domain/metrics.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { Batcher, deadlineIn, type Deadline, type Pending } from '../batcher.ts';
@@ -64,7 +64,7 @@ export class SharedReads {
 
   figures(): Figure[] {
     const help = 'Reads that wait for a connection.';
-    return [newFigure('gauge', 'petstore_reads_waiting', help, this.#callersWaiting)];
+    return [gauge('petstore_reads_waiting', help, this.#callersWaiting)];
   }
 
   /** Resolves when everything that was accepted is settled. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { newFigure, type Figure } from '../../domain/metrics.ts';
+import { gauge, type Figure } from '../../domain/metrics.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { unfinishedCopy } from '../schema.ts';
 import {
@@ -79,17 +79,18 @@ export class StoreFile {
 
   /** While no file is open, there are no writes to count. */
   figures(): Figure[] {
-    const bytes = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     return [
       ...(this.#open?.writer.figures() ?? []),
-      newFigure(
-        'gauge',
-        'petstore_wal_size_bytes',
-        'Size of the log beside the file.',
-        bytes,
-        'max',
-      ),
+      gauge('petstore_wal_size_bytes', 'Size of the log beside the file.', this.#logBytes, 'max'),
     ];
+  }
+
+  get #logBytes(): number {
+    try {
+      return statSync(`${this.#file}-wal`).size;
+    } catch {
+      return 0;
+    }
   }
 
   /** Closes a file that is no longer at the path, and opens a good file that is there. */
