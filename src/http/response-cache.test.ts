@@ -19,6 +19,11 @@ test('a response that is requested again is cached until the version changes, an
   version = 2;
   for (let time = 0; time < 5; time += 1) assert.equal(await get(), '2');
   assert.equal(made, 3);
+  const counted = cache.figures().map(({ name, values }) => [name, values[0]?.value]);
+  assert.deepEqual(counted, [
+    ['petstore_cache_hits_total', 7],
+    ['petstore_cache_misses_total', 3],
+  ]);
 });
 
 test('pages that are requested once, as on a walk through the catalogue, are not cached', async () => {
