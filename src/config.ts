@@ -1,5 +1,6 @@
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
+import { TRACE_SETTINGS, type TraceSettings } from './ops/trace-settings.ts';
 import {
   integerOrUndefined,
   oneOf,
@@ -7,6 +8,7 @@ import {
   UsageError,
   type Flags,
   type Settings,
+  type Values,
   type Variables,
 } from './setting.ts';
 
@@ -29,6 +31,8 @@ export interface Config {
   readonly drainDelaySeconds: number;
   readonly logLevel: LogLevel;
   readonly bootstrapKey: string | undefined;
+  /** Undefined if no collector is configured. */
+  readonly tracing: TraceSettings | undefined;
 }
 
 /** Only this file reads `process.env`. */
@@ -144,6 +148,7 @@ export const SETTINGS = {
     default: 'info',
     description: 'the log level; debug logs one line per request',
   },
+  ...TRACE_SETTINGS,
 } satisfies Settings;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -167,7 +172,21 @@ export function loadConfig(flags: Flags, variables: Variables): Config {
     drainDelaySeconds: given['drain-delay'],
     logLevel: given.log,
     bootstrapKey: bootstrapKey(variables, env),
+    tracing: traceSettings(given),
   });
+}
+
+function traceSettings(given: Values<typeof TRACE_SETTINGS>): TraceSettings | undefined {
+  const { 'otlp-endpoint': url } = given;
+  if (url === undefined) return undefined;
+  return {
+    url,
+    headers: given['otlp-headers'] ?? {},
+    serviceName: given['service-name'],
+    resourceAttributes: given['resource-attributes'] ?? {},
+    sampler: given['trace-sampler'],
+    samplerRatio: given['trace-sampler-arg'],
+  };
 }
 
 function bootstrapKey(variables: Variables, environment: Environment): string | undefined {

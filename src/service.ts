@@ -20,6 +20,7 @@ import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
 import { healthPages, listen, localUrl, openAdmin } from './listeners.ts';
+import type { Tracing } from './ops/tracing.ts';
 
 /** What the service needs from its process. Tests pass their own. */
 export interface Runtime {
@@ -79,19 +80,24 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const admin = await openAdmin(config, runtime, { figures, expose, isReady });
   opened.defer(async () => admin?.close());
 
-  const store = await openConfiguredStore(config, runtime.log);
-  opened.defer(() => store.close());
+  const tracing = await openTracing(config, runtime);
+  opened.defer(async () => tracing?.close());
+  const openStore = await openConfiguredStore(config, runtime.log);
+  opened.defer(() => openStore.close());
+  const store = tracing?.traceStore(openStore) ?? openStore;
   const firstKey = await addFirstKey(store, config, runtime);
   const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
   const cache = new ResponseCache(store);
-  measured.push(store, keys, cache);
+  measured.push(openStore, keys, cache);
 
   await runtime.beforeListening?.();
   const server = await listen('', {
-    createHandler: (port) =>
-      newApp(config, runtime, { port, store, keys, cache, metrics, isReady }),
+    createHandler: (port) => {
+      const app = newApp(config, runtime, { port, store, keys, cache, metrics, isReady });
+      return tracing?.traceHandler(app) ?? app;
+    },
     onRefusal: (code) => metrics.error(code),
     host: config.host,
     port: config.port,
@@ -156,6 +162,22 @@ function publicPages(service: DocumentedService, isReady: () => Promise<boolean>
 async function loadExposition(figures: () => Figure[]): Promise<Exposition> {
   const { openExposition } = await import('./ops/exposition.ts');
   return openExposition(figures);
+}
+
+/** Loaded only if a collector is configured: the packages cost time and memory. */
+async function openTracing(
+  { tracing, environment, databaseUrl }: Config,
+  { log }: Runtime,
+): Promise<Tracing | undefined> {
+  if (tracing === undefined) return undefined;
+  const { Tracing } = await import('./ops/tracing.ts');
+  const { openTracer } = await import('./ops/trace-export.ts');
+  const opened = openTracer(tracing, log, {
+    'service.version': manifest.version,
+    'deployment.environment.name': environment,
+    'process.pid': process.pid,
+  });
+  return new Tracing(opened, databaseUrl === undefined ? 'sqlite' : 'postgresql');
 }
 
 async function addFirstKey(
