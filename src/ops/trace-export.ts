@@ -22,10 +22,8 @@ import type { TraceSettings } from './trace-settings.ts';
 const WAITING_SPANS_MAX = 2_048;
 const BATCH_SPANS_MAX = 512;
 const BATCH_DELAY_MS = 1_000;
-/** The longest that one batch is tried. It is dropped afterwards. */
+/** The longest that one batch is tried, also when the service is closed. It is dropped afterwards. */
 const EXPORT_MS_MAX = 3_000;
-/** The longest that the end of the service waits for the last spans to be sent. */
-const CLOSE_MS_MAX = 1_000;
 
 export interface OpenTracer {
   tracer: Tracer;
@@ -63,7 +61,7 @@ export function openTracer(settings: TraceSettings, log: Log, resource: Attribut
     tracer: provider.getTracer('petstore'),
     async close() {
       const flushed = provider.shutdown().catch(() => undefined);
-      await Promise.race([flushed, sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
+      await Promise.race([flushed, sleep(EXPORT_MS_MAX, undefined, { ref: false })]);
       // Nothing else ends a connection to a collector that does not respond.
       agent.destroy();
     },
