@@ -20,6 +20,7 @@ import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
 import { healthPages, listen, localUrl, openAdmin } from './listeners.ts';
+import { DeprecatedCallsRecorder } from './ops/deprecated-calls.ts';
 import type { Tracing } from './ops/tracing.ts';
 
 /** What the service needs from its process. Tests pass their own. */
@@ -89,6 +90,8 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
+  const recorder = new DeprecatedCallsRecorder(metrics.deprecatedCalls, store, runtime.clock);
+  opened.defer(() => recorder.close());
   const cache = new ResponseCache(store);
   measured.push(openStore, keys, cache);
 

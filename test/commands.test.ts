@@ -87,6 +87,7 @@ async function newFolder(t: TestContext): Promise<string> {
       ['Rex', 'Tom', 'Ada'].map((name) => ({ name, categoryId: 7n, status: 'available' })),
     );
     await store.createApiKey({ ...SHOP_KEY, hash: hashApiKey(environment) });
+    await store.recordDeprecatedCalls(new Map([[SHOP_KEY.id, 3]]), new Date());
     await store.close();
   }
   copyFileSync(

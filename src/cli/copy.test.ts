@@ -52,6 +52,9 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   const filled = await fill(here);
   // Ids of removed animals must not be given again, and their claims stay.
   const source = openSqliteStore(here);
+  for (const day of ['2026-11-14', '2026-11-15']) {
+    await source.recordDeprecatedCalls(new Map([['key_a', 3]]), new Date(day));
+  }
   await source.setPetStatus([1n], 'pending');
   await source.removePets([filled.claimedId, BigInt(ANIMALS + 1)]);
   await source.close();
@@ -70,6 +73,7 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
     'keys',
     'claims',
     'imports',
+    'calls',
     'lastId',
   ]);
   assert.match(asJson.stdout, /"lastId":\d+\}\}\n$/);
@@ -77,6 +81,7 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   assert.match(there.stdout, /^keys +3 +3 /m);
   assert.match(there.stdout, /^claims +2 +2 /m);
   assert.match(there.stdout, /^imports +1 +1 /m);
+  assert.match(there.stdout, /^calls +2 +2 /m);
   assert.match(there.stdout, /^last id +5004 +5004$/m);
   assert.deepEqual(dump(back), dump(here));
 
@@ -335,6 +340,7 @@ function dump(file: string): unknown[] {
     'api_keys ORDER BY id',
     'idempotency_keys ORDER BY api_key_id, key',
     'imports ORDER BY source',
+    'deprecated_calls ORDER BY api_key_id, day',
     'sqlite_sequence',
   ].map((table) => {
     const columns = table.startsWith('sqlite_schema') ? 'name, sql' : '*';

@@ -36,8 +36,8 @@ export const copy = defineCommand({
     to: { ...END, description: 'the store to write, which must be empty' },
   },
   switches: { json: 'write the comparison as one JSON document' },
-  notes: `Animals, keys, idempotency claims and imports are copied. To continue a copy that was stopped, run
-the same command again.`,
+  notes: `Animals, keys, idempotency claims, imports and counts of deprecated calls are copied. To
+continue a copy that was stopped, run the same command again.`,
   examples: [
     'copy --from sqlite:data/production/petstore.sqlite --to "$DATABASE_URL"',
     'copy --from "$DATABASE_URL" --to sqlite:backup.sqlite --json',

@@ -14,7 +14,7 @@ import type { Store } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { programName } from './program-name.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { listPrinter, printable } from './terminal.ts';
+import { listPrinter, printable, timeText } from './terminal.ts';
 
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
@@ -196,10 +196,6 @@ function durationMsOrUndefined(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const durationMs = Number(count) * (DURATION_MS[unit as keyof typeof DURATION_MS] ?? Number.NaN);
   return durationMs <= DURATION_MAX_MS ? durationMs : undefined;
-}
-
-function timeText(date: Date | undefined): string {
-  return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
 }
 
 function keyJson(key: ApiKey, now: Date, secret: { key?: string } = {}): string {

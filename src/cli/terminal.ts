@@ -210,3 +210,8 @@ function barLine(
   const percent = `${Math.floor(share * 100)} %`.padStart(5);
   return `${bar} ${percent}  ${counts}${left === undefined ? '' : `, ${Math.ceil(left)} s left`}`;
 }
+
+/** A time to the second, or a dash if there is none. */
+export function timeText(date: Date | undefined): string {
+  return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
+}

@@ -63,6 +63,13 @@ export interface Store extends Measured {
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean>;
   /** Records when keys were last used. A date older than the recorded one is ignored. */
   recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void>;
+  /**
+   * Adds calls of deprecated operations, by the id of the key, to those of the day in UTC. For these keys,
+   * days that no list counts any more are removed.
+   */
+  recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void>;
+  /** The calls of each key that has ever made one. The key with the latest call is the first. */
+  listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]>;
 
   /** Resolves when the database responds to a query. */
   ping(): Promise<void>;
@@ -84,6 +91,15 @@ export type Creation =
   | { kind: 'replayed'; pet: Pet }
   /** The claim was used before for a different animal. Nothing was stored. */
   | { kind: 'claim_conflict' };
+
+/** How often one key has called deprecated operations. Days are in UTC, and today is the last one. */
+export interface DeprecatedCalls {
+  apiKeyId: string;
+  last7Days: number;
+  last30Days: number;
+  last90Days: number;
+  lastAt: Date;
+}
 
 /** The progress of the import of one file. */
 export interface ImportProgress {

@@ -1,14 +1,20 @@
 import { createHash, type Hash } from 'node:crypto';
-import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from './schema.ts';
+import {
+  API_KEY_COLUMNS,
+  CLAIM_COLUMNS,
+  DEPRECATED_CALL_COLUMNS,
+  IMPORT_COLUMNS,
+  PET_COLUMNS,
+} from './schema.ts';
 
 // Copies a whole catalogue from one database to another, of any two kinds.
 //
 // A copy can be interrupted at any moment and started again. Ids have the order of commits, so what an
 // interrupted copy has stored is the beginning of every later snapshot of the same source, unless animals
 // were changed or removed meanwhile. The copy compares both beginnings. It continues after the highest id
-// if they are the same, and is refused otherwise. Keys, claims and the progress of imports change often.
-// They are copied in the last transaction, which also sets the counter of ids and removes the marker. Until
-// it has committed, the marker prevents every program from serving the target.
+// if they are the same, and is refused otherwise. The rest changes often. It is copied in the last
+// transaction, which also sets the counter of ids and removes the marker. Until it has committed, the marker
+// prevents every program from serving the target.
 
 const PAGE_ROWS = 2_000;
 
@@ -24,6 +30,7 @@ export const TABLES = {
   keys: { name: 'api_keys', columns: API_KEY_COLUMNS, start: [''] },
   claims: { name: 'idempotency_keys', columns: CLAIM_COLUMNS, start: ['', ''] },
   imports: { name: 'imports', columns: IMPORT_COLUMNS, start: [''] },
+  calls: { name: 'deprecated_calls', columns: DEPRECATED_CALL_COLUMNS, start: ['', 0n] },
 } as const satisfies Record<string, { name: string; columns: string; start: Row }>;
 
 type Kind = keyof typeof TABLES;
@@ -97,9 +104,10 @@ export async function copyCatalogue(
     const keys = await tallyOf(source, TABLES.keys, writer);
     const claims = await tallyOf(source, TABLES.claims, writer);
     const imports = await tallyOf(source, TABLES.imports, writer);
+    const calls = await tallyOf(source, TABLES.calls, writer);
     const lastId = await source.lastId();
     await writer.setLastId(lastId);
-    const sent = { animals, keys, claims, imports, lastId };
+    const sent = { animals, keys, claims, imports, calls, lastId };
     found = { source: sent, target: await tally(target) };
     refuseDifferent(found.source, found.target);
   });
@@ -166,6 +174,7 @@ async function tally(side: CatalogueReader): Promise<Tallies> {
     keys: await tallyOf(side, TABLES.keys),
     claims: await tallyOf(side, TABLES.claims),
     imports: await tallyOf(side, TABLES.imports),
+    calls: await tallyOf(side, TABLES.calls),
     lastId: await side.lastId(),
   };
 }

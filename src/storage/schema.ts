@@ -2,7 +2,7 @@
 
 import type { ApiKey, Scope } from '../domain/api-key.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
-import { StoreUnusable, type ImportProgress } from '../domain/store.ts';
+import { StoreUnusable, type DeprecatedCalls, type ImportProgress } from '../domain/store.ts';
 import { listProgramFolder, readProgramFile } from '../installation.ts';
 
 // Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
@@ -85,6 +85,40 @@ export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
 
 /** How many expired claims are removed for each new one, so that their number falls as fast as it grew. */
 export const EXPIRED_CLAIMS_REMOVED_MAX = 2;
+
+export const DEPRECATED_CALL_COLUMNS = 'api_key_id, day, calls, last_at';
+
+/** Older days are in no list. */
+export const DEPRECATED_CALL_DAYS_MAX = 90;
+
+const DAY_MS = 86_400_000;
+
+/** The number of days since 1970-01-01, in UTC. */
+export function dayOf(date: Date): number {
+  return Math.floor(date.getTime() / DAY_MS);
+}
+
+/** The statement for `listDeprecatedCalls`. Its only parameter is today. */
+export function selectDeprecatedCalls(today: '?1' | '$1::bigint'): string {
+  const sums = [7, 30, DEPRECATED_CALL_DAYS_MAX].map(
+    (days) => `CAST(coalesce(sum(calls) FILTER (WHERE day > ${today} - ${days}), 0) AS bigint)`,
+  );
+  return `SELECT api_key_id, ${sums.join(', ')}, max(last_at) FROM deprecated_calls
+          GROUP BY api_key_id ORDER BY max(last_at) DESC, api_key_id`;
+}
+
+export type DeprecatedCallsRow = [
+  apiKeyId: string,
+  last7Days: bigint,
+  last30Days: bigint,
+  last90Days: bigint,
+  lastAt: bigint,
+];
+
+export function deprecatedCallsOfRow([apiKeyId, ...numbers]: DeprecatedCallsRow): DeprecatedCalls {
+  const [last7Days = 0, last30Days = 0, last90Days = 0, lastAt = 0] = numbers.map(Number);
+  return { apiKeyId, last7Days, last30Days, last90Days, lastAt: new Date(lastAt) };
+}
 
 function dateOf(time: Time): Date | undefined {
   return time === null ? undefined : new Date(Number(time));

@@ -13,6 +13,7 @@ import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet, type Pet } from '../domain/pet.ts';
 import type { Creation, Store } from '../domain/store.ts';
 import { changes } from './changes.contract.ts';
+import { deprecatedCalls } from './deprecated-calls.contract.ts';
 import { imports } from './import.contract.ts';
 
 /** A fresh, empty database of the store under test. */
@@ -55,6 +56,7 @@ export function storeContract(name: string, contract: Contract): void {
   describe(`${name} › changes`, () => changes(promise));
   describe(`${name} › imports`, () => imports(promise));
   describe(`${name} › keys`, () => keys(promise));
+  describe(`${name} › deprecated calls`, () => deprecatedCalls(promise));
   describe(`${name} › many at once`, () => concurrency(promise));
   describe(`${name} › version`, () => versions(promise, contract.differences.noVersion));
 }

@@ -15,6 +15,7 @@ const TYPES: Record<Table['name'], string> = {
   api_keys: 'text text text text bigint bigint bigint bigint',
   idempotency_keys: 'text text text bigint bigint',
   imports: 'text bigint bigint bigint bigint',
+  deprecated_calls: 'text bigint bigint bigint',
 };
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;

@@ -71,6 +71,7 @@ const RIGHTS = {
   api_keys: ['SELECT', 'INSERT', 'UPDATE'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   imports: ['SELECT', 'INSERT', 'UPDATE'],
+  deprecated_calls: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };
 
 /** Refuses a user who lacks a right now, rather than at the first create. */

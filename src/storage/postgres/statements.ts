@@ -1,9 +1,12 @@
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
+  DEPRECATED_CALL_COLUMNS,
+  DEPRECATED_CALL_DAYS_MAX,
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
+  selectDeprecatedCalls,
 } from '../schema.ts';
 import type { Statement } from './connection.ts';
 
@@ -209,4 +212,25 @@ export const RECORD_KEY_USE: Statement = {
     UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
     FROM unnest($1::text[], $2::bigint[]) AS used (id, at)
     WHERE api_keys.id = used.id`,
+};
+
+/** Rows are locked in the order of the keys, so that two such statements cannot block each other. */
+export const RECORD_DEPRECATED_CALLS: Statement = {
+  name: 'record-deprecated-calls',
+  text: `
+    WITH removed AS (
+      DELETE FROM deprecated_calls
+      WHERE api_key_id = ANY ($1::text[]) AND day <= $3::bigint - ${DEPRECATED_CALL_DAYS_MAX}
+    )
+    INSERT INTO deprecated_calls AS stored (${DEPRECATED_CALL_COLUMNS})
+    SELECT id, $3::bigint, calls, $4::bigint
+    FROM unnest($1::text[], $2::bigint[]) AS made (id, calls) ORDER BY id
+    ON CONFLICT (api_key_id, day) DO UPDATE
+      SET calls = stored.calls + excluded.calls,
+          last_at = greatest(stored.last_at, excluded.last_at)`,
+};
+
+export const LIST_DEPRECATED_CALLS: Statement = {
+  name: 'list-deprecated-calls',
+  text: selectDeprecatedCalls('$1::bigint'),
 };

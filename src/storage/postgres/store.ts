@@ -5,6 +5,7 @@ import { petJson } from '../../domain/json.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
+  DeprecatedCalls,
   ImportProgress,
   ImportStep,
   PetJson,
@@ -13,11 +14,14 @@ import type {
 } from '../../domain/store.ts';
 import {
   apiKeyOfRow,
+  dayOf,
+  deprecatedCallsOfRow,
   importOfRow,
   petOfRow,
   rowOfApiKey,
   unfinishedCopy,
   type ApiKeyRow,
+  type DeprecatedCallsRow,
   type ImportRow,
   type PetRow,
 } from '../schema.ts';
@@ -181,6 +185,16 @@ class PostgresStore implements Store {
   async recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void> {
     const times = [...lastUsedAt.values()].map((at) => at.getTime());
     await this.#write(statements.RECORD_KEY_USE, [[...lastUsedAt.keys()], times]);
+  }
+
+  async recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void> {
+    const values = [[...calls.keys()], [...calls.values()], dayOf(at), at.getTime()];
+    await this.#write(statements.RECORD_DEPRECATED_CALLS, values);
+  }
+
+  async listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]> {
+    const rows = await this.#reads.query(statements.LIST_DEPRECATED_CALLS, [dayOf(now)]);
+    return rows.map((row) => deprecatedCallsOfRow(row as DeprecatedCallsRow));
   }
 
   async ping(): Promise<void> {

@@ -6,10 +6,14 @@ import type { Creation, ImportStep } from '../../domain/store.ts';
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
+  dayOf,
+  DEPRECATED_CALL_COLUMNS,
+  DEPRECATED_CALL_DAYS_MAX,
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
   rowOfApiKey,
+  selectDeprecatedCalls,
 } from '../schema.ts';
 
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
@@ -55,6 +59,7 @@ export function prepareReads(database: DatabaseSync) {
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
+    deprecatedCalls: database.prepare(selectDeprecatedCalls('?1')),
     version: database.prepare('PRAGMA data_version'),
   };
 }
@@ -68,6 +73,7 @@ export function prepareWrites(database: DatabaseSync) {
     importPets: prepareImport(database),
     ...prepareChanges(database),
     ...prepareKeyWrites(database),
+    recordDeprecatedCalls: prepareDeprecatedCalls(database),
   };
 }
 
@@ -190,5 +196,24 @@ function prepareKeyWrites(database: DatabaseSync) {
     recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): void {
       for (const [id, at] of lastUsedAt) recordUse.run(at.getTime(), id);
     },
+  };
+}
+
+function prepareDeprecatedCalls(database: DatabaseSync) {
+  const add = database.prepare(
+    `INSERT INTO deprecated_calls (${DEPRECATED_CALL_COLUMNS}) VALUES (?, ?, ?, ?)
+     ON CONFLICT (api_key_id, day) DO UPDATE SET
+       calls = calls + excluded.calls, last_at = max(last_at, excluded.last_at)`,
+  );
+  const removeOld = database.prepare(
+    'DELETE FROM deprecated_calls WHERE api_key_id = ? AND day <= ?',
+  );
+
+  return (calls: ReadonlyMap<string, number>, at: Date): void => {
+    const today = dayOf(at);
+    for (const [keyId, count] of calls) {
+      add.run(keyId, today, count, at.getTime());
+      removeOld.run(keyId, today - DEPRECATED_CALL_DAYS_MAX);
+    }
   };
 }

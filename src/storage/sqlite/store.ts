@@ -5,6 +5,7 @@ import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
+  DeprecatedCalls,
   ImportProgress,
   ImportStep,
   PetJson,
@@ -13,10 +14,13 @@ import type {
 } from '../../domain/store.ts';
 import {
   apiKeyOfRow,
+  dayOf,
+  deprecatedCallsOfRow,
   importOfRow,
   petOfRow,
   rowsAsJson,
   type ApiKeyRow,
+  type DeprecatedCallsRow,
   type ImportRow,
   type PetRow,
 } from '../schema.ts';
@@ -110,6 +114,14 @@ class SqliteStore implements Store {
 
   recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void> {
     return this.#write('recordKeyUse', lastUsedAt);
+  }
+
+  recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void> {
+    return this.#write('recordDeprecatedCalls', calls, at);
+  }
+
+  async listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]> {
+    return this.#read<DeprecatedCallsRow>('deprecatedCalls', dayOf(now)).map(deprecatedCallsOfRow);
   }
 
   async ping(): Promise<void> {
