@@ -12,6 +12,7 @@ interface Caller {
   name: string;
   state: string;
   last7Days: number;
+  last30Days: number;
   last90Days: number;
   lastAt: string;
 }
@@ -41,11 +42,8 @@ test('the calls of all workers are listed by key while they run, and the last on
   await get('/pets/none', 5, service.key);
   await t.waitFor(
     async () => {
-      const calls = (await deprecations()).map(({ name, last7Days }) => [name, last7Days]);
-      assert.deepEqual(calls.toSorted(), [
-        ['first key', 5],
-        ['shop', 7],
-      ]);
+      const calls = (await deprecations()).map(({ name, last7Days }) => `${name} ${last7Days}`);
+      assert.deepEqual(calls.toSorted(), ['first key 5', 'shop 7']);
     },
     { timeout: 60_000, interval: 500 },
   );
@@ -54,14 +52,10 @@ test('the calls of all workers are listed by key while they run, and the last on
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0);
   const [latest] = await deprecations();
-  assert.deepEqual(
-    { ...latest, lastAt: '' },
-    {
-      ...{ id, name: 'shop', state: 'active' },
-      ...{ last7Days: 9, last30Days: 9, last90Days: 9, lastAt: '' },
-    },
-  );
-  assert.ok(Math.abs(Date.parse(latest?.lastAt ?? '') - Date.now()) < 3_600_000);
+  assert.equal(latest?.id, id);
+  assert.deepEqual([latest.name, latest.state], ['shop', 'active']);
+  assert.deepEqual([latest.last7Days, latest.last30Days, latest.last90Days], [9, 9, 9]);
+  assert.ok(Math.abs(Date.parse(latest.lastAt) - Date.now()) < 3_600_000);
 
   let table = '';
   const io = { env: { NO_COLOR: '1' }, stderr: { write: () => true } };

@@ -24,11 +24,9 @@ function openHere(t: TestContext): Store {
   return store;
 }
 
-async function callsOf(store: Store): Promise<[id: string, calls: number][]> {
+async function callsOf(store: Store): Promise<Record<string, number>> {
   const listed = await store.listDeprecatedCalls(NOW);
-  return listed
-    .map(({ apiKeyId, last7Days }): [string, number] => [apiKeyId, last7Days])
-    .toSorted();
+  return Object.fromEntries(listed.map(({ apiKeyId, last7Days }) => [apiKeyId, last7Days]));
 }
 
 test('calls are stored every five seconds, each of them once', async (t) => {
@@ -38,17 +36,11 @@ test('calls are stored every five seconds, each of them once', async (t) => {
   for (let calls = 1; calls <= 3; calls += 1) {
     metrics.deprecatedCall('key_a');
     t.mock.timers.tick(INTERVAL_MS);
-    await t.waitFor(
-      async () => assert.deepEqual(await callsOf(store), [['key_a', calls]]),
-      PATIENT,
-    );
+    await t.waitFor(async () => assert.deepEqual(await callsOf(store), { key_a: calls }), PATIENT);
   }
   metrics.deprecatedCall('key_b');
   await recorder.close();
-  assert.deepEqual(await callsOf(store), [
-    ['key_a', 3],
-    ['key_b', 1],
-  ]);
+  assert.deepEqual(await callsOf(store), { key_a: 3, key_b: 1 });
 });
 
 test('calls that a failing store has refused are stored when it works again', async (t) => {
@@ -71,7 +63,7 @@ test('calls that a failing store has refused are stored when it works again', as
   }
   isGone = false;
   t.mock.timers.tick(INTERVAL_MS);
-  await t.waitFor(async () => assert.deepEqual(await callsOf(store), [['key_a', 3]]), PATIENT);
+  await t.waitFor(async () => assert.deepEqual(await callsOf(store), { key_a: 3 }), PATIENT);
   isGone = true;
   metrics.deprecatedCall('key_a');
   await recorder.close();

@@ -50,11 +50,11 @@ export function deprecatedCalls(promise: PromiseOf): void {
       const stores = [store, await more.open(), await more.open()];
       const keys = Array.from({ length: 20 }, (_, index) => `key_${index}`);
       await Promise.all(
-        Array.from({ length: 30 }, (_, round) => {
+        Array.from({ length: 30 }, async (_, round) => {
           const order = round % 2 === 0 ? keys : keys.toReversed();
           const calls = new Map(order.map((key) => [key, 2]));
           const at = new Date(NOON.getTime() - round);
-          return stores[round % stores.length]?.recordDeprecatedCalls(calls, at);
+          await stores[round % stores.length]?.recordDeprecatedCalls(calls, at);
         }),
       );
       const found = await store.listDeprecatedCalls(NOON);
