@@ -1,6 +1,6 @@
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
-import { TRACE_SETTINGS, type TraceSettings } from './ops/trace-settings.ts';
+import { OTLP_PROTOCOL, TRACE_SETTINGS, type TraceSettings } from './ops/trace-settings.ts';
 import {
   integerOrUndefined,
   oneOf,
@@ -172,13 +172,22 @@ export function loadConfig(flags: Flags, variables: Variables): Config {
     drainDelaySeconds: given['drain-delay'],
     logLevel: given.log,
     bootstrapKey: bootstrapKey(variables, env),
-    tracing: traceSettings(given),
+    tracing: traceSettings(given, variables),
   });
 }
 
-function traceSettings(given: Values<typeof TRACE_SETTINGS>): TraceSettings | undefined {
+function traceSettings(
+  given: Values<typeof TRACE_SETTINGS>,
+  variables: Variables,
+): TraceSettings | undefined {
   const { 'otlp-endpoint': url } = given;
   if (url === undefined) return undefined;
+  const protocol = variables['OTEL_EXPORTER_OTLP_PROTOCOL'] || OTLP_PROTOCOL;
+  if (protocol !== OTLP_PROTOCOL) {
+    throw new UsageError(
+      `OTEL_EXPORTER_OTLP_PROTOCOL is "${protocol}": it must be ${OTLP_PROTOCOL}, the only protocol that the service has.`,
+    );
+  }
   return {
     url,
     headers: given['otlp-headers'] ?? {},

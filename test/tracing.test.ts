@@ -231,16 +231,22 @@ test('a wrong OTEL_ variable stops the start with one line and exit code 2', asy
   );
 
   const wrong: Record<string, string[]> = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: ['4318', 'grpc://c:4317', 'http://me:secret@c', 'http://c/?a=1'],
     OTEL_EXPORTER_OTLP_HEADERS: ['secret', 'a b=secret', 'a=%0asecret', 'a=%', '=secret'],
     OTEL_RESOURCE_ATTRIBUTES: ['shop', 'a=1,,b=2', 'a=%zz'],
+    OTEL_EXPORTER_OTLP_PROTOCOL: ['grpc', 'http/json'],
     OTEL_TRACES_SAMPLER: ['sometimes', 'jaeger_remote'],
     OTEL_TRACES_SAMPLER_ARG: ['2', '-1', 'half', '1.5'],
   };
+  for (const url of ['4318', 'grpc://c:4317', 'http://me:secret@c', 'http://c/?a=1']) {
+    assert.throws(
+      () => loadConfig({}, { OTEL_EXPORTER_OTLP_ENDPOINT: url }),
+      /^UsageError: OTEL_EXPORTER_OTLP_ENDPOINT is not usable: it must be/,
+    );
+  }
   for (const [variable, values] of Object.entries(wrong)) {
     for (const value of values) {
       assert.throws(
-        () => loadConfig({}, { [variable]: value }),
+        () => loadConfig({ 'otlp-endpoint': 'http://c' }, { [variable]: value }),
         ({ name, message }: Error) =>
           name === 'UsageError' && message.startsWith(variable) && !message.includes('secret'),
         `${variable}=${value}`,

@@ -10,6 +10,8 @@ export interface TraceSettings {
   samplerRatio: number;
 }
 
+export const OTLP_PROTOCOL = 'http/protobuf';
+
 const SAMPLERS = [
   'always_on',
   'always_off',
