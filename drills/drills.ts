@@ -11,6 +11,7 @@ export const DRILLS: DrillList = {
   endurance: () => import('./endurance/drill.ts'),
   fleet: () => import('./fleet/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
+  keys: () => import('./keys/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
   overload: () => import('./overload/drill.ts'),
