@@ -108,6 +108,10 @@ for (const [which, node] of Object.entries(NODES)) {
   });
 }
 
+test('a second npm package has the same bytes', async (t) => {
+  assert.equal(hashOf(await packService(temporaryFolder(t))), hashOf(file));
+});
+
 test('A clone', async (t) => {
   const startMs = await startTimeMs(t, {});
   t.diagnostic(`clone: ready after ${startMs.toFixed(0)} ms`);
