@@ -51,19 +51,32 @@ test('the README lists exactly the settings of the program', () => {
   );
 });
 
+const titles = tests.map(read).join('\n').replaceAll(/\\'/g, "'");
+
+/** Expects titles in quotes, with a comma between two. */
+function requireTests(named: string, row: string): void {
+  for (const title of named.split('", "')) {
+    const isTitle = ["'", '`'].some((quote) => titles.includes(`(${quote}${title}${quote}`));
+    assert.ok(isTitle, `${row} names a test that does not exist: ${title}`);
+  }
+}
+
 test('docs/decisions.md has D1 to D32 once each, and the tests that they name exist', () => {
-  const titles = tests.map(read).join('\n').replaceAll(/\\'/g, "'");
   const rows = [...read('docs/decisions.md').matchAll(/^\| D(\d+) \|.*\| "([^|]+)" \|$/gm)];
   assert.deepEqual(
     rows.map(([, number]) => Number(number)),
     Array.from({ length: 32 }, (_, index) => index + 1),
   );
-  for (const [, number, named = ''] of rows) {
-    for (const title of named.split('", "')) {
-      const isTitle = ["'", '`'].some((quote) => titles.includes(`(${quote}${title}${quote}`));
-      assert.ok(isTitle, `D${number} names a test that does not exist: ${title}`);
-    }
-  }
+  for (const [, number, named = ''] of rows) requireTests(named, `D${number}`);
+});
+
+test('SECURITY.md has a row for each of the ten OWASP API risks, and the tests that they name exist', () => {
+  const rows = [...read('SECURITY.md').matchAll(/^\| API(\d+) [^|]+ \| [^|]+ \| "([^|]+)" \|/gm)];
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    Array.from({ length: 10 }, (_, index) => index + 1),
+  );
+  for (const [, number, named = ''] of rows) requireTests(named, `API${number}`);
 });
 
 test('every drill that a document names exists', () => {

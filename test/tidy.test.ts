@@ -184,6 +184,22 @@ test('time and random numbers are passed in: only service.ts and cli/ read them'
   );
 });
 
+test('the code that handles requests never sends one', () => {
+  const senders = sources.filter(
+    (file) =>
+      /^src\/(domain|http|storage)\//.test(file) &&
+      !isTest(file) &&
+      /\bfetch\(|\{[^}]*\b(?:request|get)\b[^}]*\}\s*(?:from |= process\.getBuiltinModule\()'node:https?'/.test(
+        read(file),
+      ),
+  );
+  assert.deepEqual(
+    senders,
+    [],
+    'Move the code out of src/domain/, src/http/ and src/storage/, so that no client can choose where a request goes.',
+  );
+});
+
 test('no file or folder is named utils, helpers, common, misc, manager, data or info', () => {
   const vague = tracked.filter((file) =>
     /(^|\/)(utils?|helpers?|common|misc|manager|data|info)(\.|\/)/i.test(file),
