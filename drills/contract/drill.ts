@@ -12,7 +12,7 @@ export const drill: Drill = {
   control: { brokenBy: 'a proxy that alters responses', run: runControl },
 };
 
-/** Each alteration must be found. */
+/** Each alteration must be found: it reports nothing if one is not. */
 async function runControl(options: DrillOptions): Promise<DrillReport> {
   const violations: string[] = [];
   for (const [name, alter] of Object.entries(ALTERATIONS)) {
@@ -20,5 +20,7 @@ async function runControl(options: DrillOptions): Promise<DrillReport> {
     const report = await drillContract({ ...options, isShort: true, alter: open });
     violations.push(...report.violations.map((violation) => `${name}: ${violation}`));
   }
-  return { passed: 0, violations, figures: { alterations: Object.keys(ALTERATIONS).length } };
+  const alterations = Object.keys(ALTERATIONS).length;
+  const isEachFound = violations.length === alterations;
+  return { passed: 0, violations: isEachFound ? violations : [], figures: { alterations } };
 }

@@ -44,6 +44,8 @@ export interface TimingOptions {
  * Refuses keys that share nearly all characters with a valid key, and keys that share as many with a decoy,
  * which no store has, in random order. The signed-rank test of Wilcoxon compares the two over many pairs.
  *
+ * It calls the check of a key, with a real store but without a socket, which would only add noise.
+ *
  * The decoy is needed because keys that share characters with each other are refused faster than random ones:
  * the processor predicts the branches of the pattern that checks their characters.
  */
