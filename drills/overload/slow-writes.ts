@@ -6,18 +6,26 @@ import { isMainThread } from 'node:worker_threads';
 const CREATE_MS = 1;
 
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-const prepare = Reflect.get(DatabaseSync.prototype, 'prepare');
+const exec = Reflect.get(DatabaseSync.prototype, 'exec');
 const get = Reflect.get(StatementSync.prototype, 'get');
+let creates = 0;
 
-function prepareSlow(this: DatabaseSync, sql: string): StatementSync {
-  const statement = prepare.call(this, sql);
-  if (!sql.startsWith('INSERT INTO pets')) return statement;
-  return Object.assign(statement, {
-    get(...values: unknown[]): unknown {
-      Atomics.wait(never, 0, 0, CREATE_MS);
-      return Reflect.apply(get, statement, values);
-    },
-  });
+/** One wait per commit: many short ones would take longer than their sum. */
+function execSlowly(this: DatabaseSync, sql: string): void {
+  if (sql === 'COMMIT') {
+    Atomics.wait(never, 0, 0, creates * CREATE_MS);
+    creates = 0;
+  }
+  exec.call(this, sql);
 }
 
-if (!isMainThread) DatabaseSync.prototype.prepare = prepareSlow;
+function getAndCount(this: StatementSync, ...values: unknown[]): unknown {
+  if (this.sourceSQL.startsWith('INSERT INTO pets')) creates += 1;
+  return Reflect.apply(get, this, values);
+}
+
+// Writes run in the writer thread.
+if (!isMainThread) {
+  DatabaseSync.prototype.exec = execSlowly;
+  Object.assign(StatementSync.prototype, { get: getAndCount });
+}
