@@ -35,4 +35,5 @@ export const DRILLS: DrillList = {
   'slow-clients': () => import('./slow-clients/drill.ts'),
   'stale-reads': () => import('./stale-reads/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
+  'rate-limit': () => import('./rate-limit/drill.ts'),
 };

@@ -14,8 +14,9 @@ import { KeyRing } from './http/key-ring.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { jsonResponse, type HttpResponse, type PublicPages } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
-import { createRateLimit } from './http/rate-limit.ts';
+import { countInMemory, type CountRequest } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
+import { SharedRateLimit } from './http/shared-rate-limit.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
@@ -87,18 +88,13 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   opened.defer(() => openStore.close());
   const store = tracing?.traceStore(openStore) ?? openStore;
   const firstKey = await addFirstKey(store, config, runtime);
-  const keys = new KeyRing(store, runtime.clock);
-  await keys.open();
-  opened.defer(() => keys.close());
-  const recorder = new DeprecatedCallsRecorder(metrics.deprecatedCalls, store, runtime.clock);
-  opened.defer(() => recorder.close());
-  const cache = new ResponseCache(store);
-  measured.push(openStore, keys, cache);
+  const parts = await openParts(config, runtime, { store, metrics, opened });
+  measured.push(openStore, parts.keys, parts.cache);
 
   await runtime.beforeListening?.();
   const server = await listen('', {
     createHandler: (port) => {
-      const app = newApp(config, runtime, { port, store, keys, cache, metrics, isReady });
+      const app = newApp(config, runtime, { ...parts, port, store, metrics, isReady });
       return tracing?.traceHandler(app) ?? app;
     },
     onRefusal: (code) => metrics.error(code),
@@ -126,27 +122,58 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
 }
 
 interface OpenParts {
-  port: number;
-  store: Store;
   keys: KeyRing;
   cache: ResponseCache;
+  countRequest: CountRequest | undefined;
+}
+
+/** Opens what stands between the app and the store. */
+async function openParts(
+  config: Config,
+  runtime: Runtime,
+  { store, metrics, opened }: { store: Store; metrics: Metrics; opened: AsyncDisposableStack },
+): Promise<OpenParts> {
+  const keys = new KeyRing(store, runtime.clock);
+  await keys.open();
+  opened.defer(() => keys.close());
+  const recorder = new DeprecatedCallsRecorder(metrics.deprecatedCalls, store, runtime.clock);
+  opened.defer(() => recorder.close());
+  const rateLimit = openRateLimit(config, runtime, store);
+  opened.defer(async () => rateLimit?.close?.());
+  return { keys, cache: new ResponseCache(store), countRequest: rateLimit?.count };
+}
+
+interface AppParts extends OpenParts {
+  port: number;
+  store: Store;
   metrics: Metrics;
   isReady: () => Promise<boolean>;
 }
 
-function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: OpenParts): App {
-  const { environment, rateLimit, corsOrigins } = config;
+function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: AppParts): App {
+  const { environment, corsOrigins } = config;
   const { clock } = runtime;
   const baseUrl = baseUrlOf(config, port);
   return new App({
     ...runtime,
     ...parts,
     authenticate: createAuthenticate({ environment, keys, clock }),
-    countRequest: rateLimit && createRateLimit(rateLimit, runtime),
     cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
     pages: publicPages({ ...config, baseUrl }, parts.isReady),
     baseUrl,
   });
+}
+
+/** Processes that share a database share its rate limit. Otherwise it is counted in memory. */
+function openRateLimit(
+  { rateLimit }: Config,
+  runtime: Runtime,
+  { budgets }: Store,
+): { count: CountRequest; close?: () => Promise<void> } | undefined {
+  if (rateLimit === undefined) return undefined;
+  if (budgets === undefined) return { count: countInMemory(rateLimit, runtime) };
+  const shared = new SharedRateLimit(budgets, rateLimit, runtime.clock);
+  return { count: (keyId) => shared.count(keyId), close: () => shared.close() };
 }
 
 function publicPages(service: DocumentedService, isReady: () => Promise<boolean>): PublicPages {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { careless, guessOn } from '../drills/keys/drill.ts';
 import { GUESSES, type KnownKeys } from '../drills/keys/guesses.ts';
 import { findTimingViolations, signedRank } from '../drills/keys/timing.ts';
-import { newRandom } from '../drills/hostile-http/random.ts';
+import { newRandom } from '../drills/random.ts';
 import { sqliteStorage } from './test-service.ts';
 
 const SEED = 9;

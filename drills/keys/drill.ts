@@ -3,7 +3,7 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { sqliteStorage, startTestService, type TestStorage } from '../../test/test-service.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../hostile-http/random.ts';
+import { newRandom } from '../random.ts';
 import { guessKeys, GUESSES, type KnownKeys } from './guesses.ts';
 import { findDifferentRefusals } from './refusals.ts';
 import { findTimingViolations, type Wrap } from './timing.ts';

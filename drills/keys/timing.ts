@@ -9,7 +9,7 @@ import type { Store } from '../../src/domain/store.ts';
 import { createAuthenticate, type Authenticate } from '../../src/http/authenticate.ts';
 import { KeyRing } from '../../src/http/key-ring.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import type { Random } from '../hostile-http/random.ts';
+import type { Random } from '../random.ts';
 import { newSecretOfSameKind, newSimilarSecret } from './guesses.ts';
 
 /** Both groups together are below the unknown keys that the service looks up between two refreshes. */

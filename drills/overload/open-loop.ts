@@ -66,10 +66,10 @@ class OpenLoop {
   async run(): Promise<LoadResult> {
     const { perSecond, seconds, ignoredSeconds = 0 } = this.#load;
     const first = Array.from({ length: perSecond * FIRST_CONNECTIONS_SECONDS }, () =>
-      this.#connect(),
+      connect(this.#load.port, '127.0.0.1'),
     );
-    await Promise.all(first.map((socket) => socket && once(socket, 'connect')));
-    this.#idle.push(...first.filter((socket) => socket !== undefined));
+    await Promise.all(first.map((socket) => once(socket, 'connect')));
+    this.#idle.push(...first.map((socket) => this.#use(socket)));
     const startedMs = performance.now();
     for (let due = 0; due < perSecond * seconds;) {
       await sleep(TICK_MS);
@@ -117,8 +117,12 @@ class OpenLoop {
 
   #connect(): Socket | undefined {
     if (this.#result.connections === CONNECTIONS_MAX) return undefined;
+    return this.#use(connect(this.#load.port, '127.0.0.1'));
+  }
+
+  #use(socket: Socket): Socket {
     this.#result.connections += 1;
-    const socket = connect(this.#load.port, '127.0.0.1').setNoDelay(true);
+    socket.setNoDelay(true);
     let received = '';
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');

@@ -71,6 +71,12 @@ export interface Store extends Measured {
   /** The calls of each key that has ever made one. The key with the latest call is the first. */
   listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]>;
 
+  /**
+   * What rate limits leave to keys, for all processes that use the store. Undefined where only one does: then
+   * it is counted in memory.
+   */
+  readonly budgets?: Budgets;
+
   /** Resolves when the database responds to a query. */
   ping(): Promise<void>;
   /** Completes the accepted calls, then releases every resource. */
@@ -117,6 +123,34 @@ export interface ImportProgress {
 export interface ImportStep {
   from: number;
   to: ImportProgress;
+}
+
+export interface RateLimit {
+  requests: number;
+  windowSeconds: number;
+}
+
+export interface Budgets {
+  /** Takes a portion of what is left to a key. A window begins with the first portion. */
+  take(keyId: string, limit: RateLimit): Promise<Portion>;
+  /** Gives back what was not used, if its window is not over. Returns what is then left, by key. */
+  giveBack(unused: readonly UnusedPortion[], limit: RateLimit): Promise<Map<string, number>>;
+}
+
+/** Requests that one process may serve in a window. */
+export interface Portion {
+  requests: number;
+  /** The requests in this window that no process has taken. If there are some, a portion has at least one. */
+  left: number;
+  /** Identifies the window. */
+  window: bigint;
+  endsInMs: number;
+}
+
+export interface UnusedPortion {
+  keyId: string;
+  requests: number;
+  window: bigint;
 }
 
 /** A store that cannot be opened. The message is one line that says what is wrong and what would be right. */

@@ -1,13 +1,9 @@
 import cluster from 'node:cluster';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
+import type { RateLimit } from '../domain/store.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpResponse } from './message.ts';
-
-export interface RateLimit {
-  requests: number;
-  windowSeconds: number;
-}
 
 /** What a key has left of its limit after this request. */
 export interface RateUsage {
@@ -32,8 +28,8 @@ interface CountReply {
   usages: RateUsage[];
 }
 
-/** Counts the requests of each key. Workers count together, in the primary, because the limit is per key. */
-export function createRateLimit(
+/** Counts the requests of each key in memory. Workers count together, in the primary: the limit is per key. */
+export function countInMemory(
   limit: RateLimit,
   { isWorker, clock }: { isWorker: boolean; clock: Clock },
 ): CountRequest {

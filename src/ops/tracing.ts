@@ -41,9 +41,11 @@ const HEADERS = {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'];
 /** The calls of a store that return no promise. */
 type SynchronousCall = {
-  [Name in keyof Store]: Store[Name] extends (...values: never[]) => Promise<unknown>
-    ? never
-    : Name;
+  [Name in keyof Store]-?: Store[Name] extends (...values: never[]) => infer Result
+    ? Result extends Promise<unknown>
+      ? never
+      : Name
+    : never;
 }[keyof Store];
 const NOT_TRACED: Readonly<Record<SynchronousCall, true>> = { version: true, figures: true };
 

@@ -173,8 +173,9 @@ describe('Batcher', () => {
     });
 
     test('a commit that becomes slower is taken for congestion for a few batches only', async (t) => {
-      assert.equal(await refusedAfter(t, [1, 2], ...slowBatches(2)), WAITING - 32);
-      const refused = await refusedAfter(t, [1, 2], ...slowBatches(24));
+      const slower = numbers(24).map((): [number, number] => [32, 100]);
+      assert.equal(await refusedAfter(t, [1, 2], ...slower.slice(0, 2)), WAITING - 32);
+      const refused = await refusedAfter(t, [1, 2], ...slower);
       assert.ok(refused < WAITING - 100, `${refused} refused`);
     });
   });
@@ -286,8 +287,4 @@ describe('Batcher', () => {
 function resolveAll(batch: Parameters<BatcherOptions<number, number>['send']>[0]) {
   for (const { item, resolve } of batch) resolve(item * 2);
   return batch.slice(0, 0);
-}
-
-function slowBatches(count: number): [items: number, ms: number][] {
-  return Array.from({ length: count }, () => [32, 100]);
 }

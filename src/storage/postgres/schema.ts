@@ -72,6 +72,7 @@ const RIGHTS = {
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   imports: ['SELECT', 'INSERT', 'UPDATE'],
   deprecated_calls: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
 };
 
 /** Refuses a user who lacks a right now, rather than at the first create. */

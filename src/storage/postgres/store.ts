@@ -27,6 +27,7 @@ import {
 } from '../schema.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../batcher.ts';
+import { PostgresBudgets } from './budgets.ts';
 import { inTransaction, type Row, type Statement } from './connection.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
@@ -68,6 +69,7 @@ export async function openPostgresStore(
 }
 
 class PostgresStore implements Store {
+  readonly budgets: PostgresBudgets;
   readonly #pool: Pool;
   readonly #hosts: Hosts;
   readonly #creates: ReturnType<typeof newCreateBatcher>;
@@ -76,6 +78,7 @@ class PostgresStore implements Store {
   constructor(pool: Pool, hosts: Hosts) {
     this.#pool = pool;
     this.#hosts = hosts;
+    this.budgets = new PostgresBudgets(pool);
     this.#creates = newCreateBatcher(pool, CALL_TIMEOUT_MS);
     this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
   }
@@ -207,6 +210,7 @@ class PostgresStore implements Store {
 
   async close(): Promise<void> {
     await this.#creates.close();
+    await this.budgets.close();
     await this.#reads.idle();
     this.#hosts.close();
     await this.#pool.close();

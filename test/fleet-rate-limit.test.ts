@@ -1,0 +1,85 @@
+// One rate limit for all processes that use a database.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newApiKey, newSecret } from '../src/domain/api-key.ts';
+import { openPostgresStore } from '../src/storage/postgres/store.ts';
+import { PostgresServer } from './postgres-server.ts';
+import { serve } from './test-process.ts';
+import { send } from './test-service.ts';
+
+const LIMIT = 200;
+const CONCURRENCY = 8;
+const WAIT_MS_MAX = 60_000;
+
+test('processes on one PostgreSQL have one rate limit', async (t) => {
+  const server = await PostgresServer.start({ isDurable: false });
+  t.after(() => server.close());
+  const url = server.url(await server.createDatabase());
+  const flags = ['--database', url, '--rate-limit', `${LIMIT}/3600s`];
+  // The workers of one service share the limit through the database, too.
+  const services = [await serve(t, flags), await serve(t, [...flags, '--workers', '2'])];
+  const list = (index: number, key: string) =>
+    send(`${services[index]?.baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } });
+
+  await t.test('they serve it together within 5 %', async () => {
+    const key = services[0]?.key ?? '';
+    const first = await list(0, key);
+    assert.equal(first.headers['ratelimit-policy'], `"default";q=${LIMIT};w=3600`);
+    assert.match(String(first.headers['ratelimit']), /^"default";r=199;t=\d+$/);
+    let accepted = 1;
+    let sent = 0;
+    const sender = async () => {
+      while (sent < 2 * LIMIT) {
+        sent += 1;
+        const { status } = await list(sent % 3 === 0 ? 1 : 0, key);
+        assert.ok(status === 200 || status === 429, `${status}`);
+        if (status === 200) accepted += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, sender));
+    assert.ok(accepted >= 0.95 * LIMIT && accepted <= LIMIT, `${accepted} accepted`);
+    for (const index of [0, 1]) {
+      const over = await list(index, key);
+      assert.equal(over.status, 429);
+      assert.match(String(over.headers['ratelimit']), /^"default";r=0;t=\d+$/);
+      assert.ok(Number(over.headers['retry-after']) > 3_000);
+    }
+  });
+
+  await t.test('what an idle process has not used goes to the other', async () => {
+    const { secret, record } = newApiKey({
+      secret: newSecret('production', randomBytes),
+      name: 'second',
+      now: new Date(),
+      randomBytes,
+    });
+    const store = await openPostgresStore(url);
+    await store.createApiKey(record);
+    await store.close();
+    assert.equal((await list(1, secret)).status, 200);
+    let accepted = 1;
+    const deadlineMs = performance.now() + WAIT_MS_MAX;
+    while (accepted < LIMIT) {
+      assert.ok(performance.now() < deadlineMs, `${accepted} accepted`);
+      const { status } = await list(0, secret);
+      if (status === 200) accepted += 1;
+      else await sleep(50);
+    }
+    assert.equal((await list(0, secret)).status, 429);
+  });
+
+  await t.test('the next window begins by the clock of the database', async (inner) => {
+    const one = await serve(inner, ['--database', url, '--rate-limit', '20/1s']);
+    const headers = { authorization: `Bearer ${services[0]?.key}` };
+    const deadlineMs = performance.now() + WAIT_MS_MAX;
+    // The window of an hour is over for the database once its limit is a second.
+    for (const wanted of [200, 429, 200]) {
+      while ((await send(`${one.baseUrl}/pets`, { headers })).status !== wanted) {
+        assert.ok(performance.now() < deadlineMs, `no ${wanted}`);
+      }
+    }
+  });
+});
