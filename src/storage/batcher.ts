@@ -5,11 +5,15 @@ import { Histogram, gauge, type Figure, type Measured } from '../domain/metrics.
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
 const ATTEMPTS_MAX = 5;
-/** An item is refused if those that wait before it would take longer than this, beyond a batch of few items. */
-const WAITING_MS_MAX = 50;
-/** So many items may wait in any case. A batch with no more of them shows what every batch takes. */
-const BURST_ITEMS = 32;
-/** A batch of so few items shows that there is no congestion. */
+/** An item is refused if those that wait before it would take longer than this. */
+const WAITING_MS_MAX = 75;
+/** So many items may wait in any case. */
+const BURST_ITEMS = 64;
+/** The weight of the last batch in the averages. */
+const LAST_WEIGHT = 1 / 8;
+/** Below this variance, the sizes of the batches do not show what one item takes. */
+const SIZE_VARIANCE_MIN = 16;
+/** An average batch of so few items shows that there is no congestion. */
 const FEW_ITEMS = 4;
 /** A timer that is later than this shows that this process was slow, and not what it waits for. */
 const LATE_MS = 50;
@@ -77,17 +81,24 @@ export class Batcher<Item, Result> implements Measured {
   readonly #commitsMs = new Histogram(COMMIT_BOUNDS_MS);
   readonly #waiting: Pending<Item, Result>[] = [];
   #running: Promise<void> | undefined;
+  /** Made once: the stack trace of an error costs a tenth of a refused request. */
+  readonly #overloaded: Refusal;
   #delayMs = 0;
   #isClosed = false;
   #waitingMax: number;
-  /** What a batch of few items takes, such as a commit. Unknown before the first one, so nothing is refused. */
-  #batchMs = Number.MAX_VALUE;
-  /** What each item of the last batch took beyond that. */
+  /** Averages over the last batches: their size and time, and how these vary together. */
+  #size = 0;
+  #tookMs = 0;
+  #sizeVariance = 0;
+  #covariance = 0;
+  /** What one more item adds to the time of a batch. */
   #itemMs = 0;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
     this.#waitingMax = options.waitingMax;
+    const message = `Too many ${options.what} are waiting; try again shortly.`;
+    this.#overloaded = new Refusal('overloaded', message);
   }
 
   figures(): Figure[] {
@@ -104,12 +115,9 @@ export class Batcher<Item, Result> implements Measured {
 
   /** Not async: one more promise per create is measurable. */
   add(item: Item): Promise<Result> {
-    const { what, timeoutMs, refusal } = this.#options;
+    const { timeoutMs, refusal } = this.#options;
     if (this.#isClosed) return Promise.reject(refusal(new Error('the store is closed')));
-    if (this.#waiting.length >= this.#waitingMax) {
-      const message = `Too many ${what} are waiting; try again shortly.`;
-      return Promise.reject(new Refusal('overloaded', message));
-    }
+    if (this.#waiting.length >= this.#waitingMax) return Promise.reject(this.#overloaded);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, deadline: deadlineIn(timeoutMs), resolve, reject });
       this.#running ??= this.#run();
@@ -142,15 +150,26 @@ export class Batcher<Item, Result> implements Measured {
     this.#running = undefined;
   }
 
-  /** Two batches in a row must have been slow: a disk that was slow once is not congested. */
-  #limitWaiting(items: number, tookMs: number): void {
-    const extraMs = tookMs - this.#batchMs;
-    // It falls at once and rises slowly, also to a disk that has become slower.
-    if (items <= BURST_ITEMS) this.#batchMs = Math.min(tookMs, this.#batchMs + extraMs / 8);
-    const before = this.#itemMs;
-    this.#itemMs = items <= FEW_ITEMS ? 0 : Math.max(0, extraMs) / items;
-    const affordable = WAITING_MS_MAX / Math.min(before, this.#itemMs);
-    this.#waitingMax = Math.min(this.#options.waitingMax, Math.max(BURST_ITEMS, affordable));
+  /**
+   * The slope of a line through the last batches is what an item takes, apart from what every batch takes. It
+   * limits how many items may wait.
+   */
+  #limitWaiting(size: number, tookMs: number): void {
+    const isFirst = this.#size === 0;
+    const sizeChange = isFirst ? 0 : size - this.#size;
+    const tookChange = isFirst ? 0 : tookMs - this.#tookMs;
+    if (isFirst) [this.#size, this.#tookMs] = [size, tookMs];
+    const rest = 1 - LAST_WEIGHT;
+    this.#size += sizeChange * LAST_WEIGHT;
+    this.#tookMs += tookChange * LAST_WEIGHT;
+    this.#sizeVariance = rest * (this.#sizeVariance + LAST_WEIGHT * sizeChange ** 2);
+    this.#covariance = rest * (this.#covariance + LAST_WEIGHT * sizeChange * tookChange);
+    if (this.#size < FEW_ITEMS) this.#itemMs = 0;
+    else if (this.#sizeVariance > SIZE_VARIANCE_MIN) {
+      this.#itemMs = Math.max(0, this.#covariance / this.#sizeVariance);
+    }
+    const affordable = Math.max(BURST_ITEMS, WAITING_MS_MAX / this.#itemMs);
+    this.#waitingMax = Math.min(this.#options.waitingMax, affordable);
   }
 
   /** Settles every item of the batch; never throws. */

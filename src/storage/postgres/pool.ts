@@ -17,7 +17,7 @@ interface WaitingCaller {
  * without a response.
  *
  * The number of waiting callers needs no limit here, because the callers are limited: one batch of creates,
- * the queries of SharedReads, and writes of keys and imports, which are sent one after the other.
+ * the queries of SharedReads, one batch of budgets, and writes of keys and imports, one after the other.
  */
 export class Pool {
   readonly connectionsMax: number;

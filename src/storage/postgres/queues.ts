@@ -14,7 +14,7 @@ import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS } from './statements.ts';
 
 /** The most callers that wait in each queue. Any further caller is refused with `overloaded`. */
 const WAITING_MAX = 10_000;
-/** One for creates, one for writes of keys and imports. */
+/** One for creates, one for writes of keys, imports and budgets. */
 const CONNECTIONS_FOR_WRITES = 2;
 
 interface WaitingRead {
