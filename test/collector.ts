@@ -28,11 +28,14 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-/** Runs a collector that takes OTLP over HTTP with protobuf, on a free port unless one is given. */
+/**
+ * Runs a collector that takes OTLP over HTTP with protobuf, on a free port unless one is given. With another
+ * status it refuses everything; with status 0 it never responds.
+ */
 export async function startCollector({
   port = 0,
-  isSilent = false,
-}: { port?: number; isSilent?: boolean } = {}): Promise<Collector> {
+  status = 200,
+}: { port?: number; status?: number } = {}): Promise<Collector> {
   const spans: ReceivedSpan[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const texts: string[] = [];
@@ -44,7 +47,7 @@ export async function startCollector({
       headers.push(request.headers);
       texts.push(JSON.stringify(request.headers), body.toString('latin1'));
       if (request.method === 'POST' && request.url === '/v1/traces') spans.push(...spansOf(body));
-      if (!isSilent) response.end();
+      if (status !== 0) response.writeHead(status).end();
     });
   });
   server.listen(port, '127.0.0.1');
