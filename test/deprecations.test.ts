@@ -17,18 +17,29 @@ interface Caller {
   lastAt: string;
 }
 
+/** Runs a command in this process. */
+async function command(...args: string[]) {
+  const written = { stdout: '', stderr: '' };
+  const code = await execute(COMMANDS, args, {
+    env: {},
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+  });
+  return { code, ...written };
+}
+
 test('the calls of all workers are listed by key while they run, and the last ones after a stop', async (t) => {
   const folder = temporaryFolder(t);
   const store = ['--data', folder];
   const deprecations = async () => {
-    const { code, stdout, stderr } = await run(['deprecations', '--json', ...store]);
+    const { code, stdout, stderr } = await command('deprecations', '--json', ...store);
     assert.equal(code, 0, stderr);
     const lines = stdout.split('\n').filter((line) => line !== '');
     return lines.map((line) => JSON.parse(line) as Caller);
   };
   const service = await serve(t, [...store, '--workers', '2']);
   assert.deepEqual(await deprecations(), []);
-  const shop = await run(['keys', 'create', '--name', 'shop', '--json', ...store]);
+  const shop = await command('keys', 'create', '--name', 'shop', '--json', ...store);
   const { key, id } = JSON.parse(shop.stdout) as { key: string; id: string };
 
   const get = async (path: string, count: number, caller: string) => {
@@ -63,7 +74,7 @@ test('the calls of all workers are listed by key while they run, and the last on
   assert.equal(await execute(COMMANDS, ['deprecations', ...store], { ...io, stdout }), 0);
   assert.match(table, /^ID +NAME +STATE +7 DAYS +30 DAYS +90 DAYS +LAST CALL\n/);
   assert.match(table, /\nkey_\w+ +first key +active +5 +5 +5 +20\d\d-\d\d-\d\dT[\d:]{8}Z\n/);
-  const piped = await run(['deprecations', ...store]);
+  const piped = await command('deprecations', ...store);
   assert.match(piped.stdout, new RegExp(`^${id}\tshop\tactive\t9\t9\t9\t20[^\t\n]+Z\n`));
 });
 
@@ -72,8 +83,8 @@ test('a store without such calls gives an empty list and a message; a missing st
   const missing = await run(['deprecations', ...store]);
   assert.equal(missing.code, 2);
   assert.match(missing.stderr, /^petstore: there is no store in [^\n]*\n$/);
-  await run(['keys', 'create', '--name', 'shop', ...store]);
-  const empty = await run(['deprecations', ...store]);
+  await command('keys', 'create', '--name', 'shop', ...store);
+  const empty = await command('deprecations', ...store);
   assert.deepEqual(empty, {
     code: 0,
     stdout: '',
