@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { onBothStores } from '../stores.ts';
 import { drillChanges, NO_SUCH_ID, type ChangesOptions } from './changes.ts';
 
+const COMMAND_MS = 500;
 const LOAD = { processes: 2, readers: 32, creators: 8 };
 
 export const drill: Drill = {
@@ -15,7 +17,11 @@ export const drill: Drill = {
     brokenBy: 'commands that report success and change nothing',
     run: (options) =>
       runChanges(options, {
-        runCommand: async (_args, ids) => ({ code: ids.includes(NO_SUCH_ID) ? 1 : 0, said: '' }),
+        async runCommand(_args, ids) {
+          // As long as a command takes: meanwhile the changes of the command before are read.
+          await sleep(COMMAND_MS);
+          return { code: ids.includes(NO_SUCH_ID) ? 1 : 0, said: '' };
+        },
       }),
   },
 };
