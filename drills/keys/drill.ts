@@ -54,7 +54,7 @@ async function drillKeys(options: DrillOptions): Promise<DrillReport> {
       figures: {
         guesses: sum('guesses'),
         'kinds of guesses': Object.keys(GUESSES).length,
-        'guesses repeated after 503': sum('repeated'),
+        'guesses repeated after 408 or 503': sum('repeated'),
         'refusals compared': sum('compared'),
         'pairs of keys timed': pairs,
         'a refusal, the difference (ns)': `${timing.refusalNs}, ${timing.differenceNs}`,

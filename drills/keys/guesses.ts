@@ -6,6 +6,11 @@ import type { Random } from '../random.ts';
 
 /** Well-formed keys wait for the next refresh of the keys in memory, so there must be many at a time. */
 const CONNECTIONS = 500;
+/**
+ * 503: too many unknown keys were waiting. 408: the machine was so busy that this process, which is client and
+ * service, did not read a request in time.
+ */
+const REPEATED_STATUSES = [408, 503];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 /** The service reduces bytes to its alphabet, so that these bytes choose the characters. */
@@ -66,7 +71,7 @@ function randomText(random: Random, length: number): string {
 
 export interface GuessReport {
   guesses: number;
-  /** 503, because too many unknown keys were waiting. The guess is repeated. */
+  /** Guesses that got one of REPEATED_STATUSES, and were sent again. */
   repeated: number;
   violations: string[];
 }
@@ -95,7 +100,7 @@ export async function guessKeys(
       const [method, path] = random.pick(TARGETS);
       const send = () => statusOf(agent, { method, url: service.baseUrl + path, secret });
       let status = await send();
-      for (; status === 503; status = await send()) report.repeated += 1;
+      for (; REPEATED_STATUSES.includes(status); status = await send()) report.repeated += 1;
       if (status !== 401) report.violations.push(`${name}: ${method} ${path} returned ${status}`);
       report.guesses += 1;
       onProgress(report.guesses);
