@@ -50,7 +50,7 @@ const { openSqliteStore } = await import('../../src/storage/sqlite/store.ts');
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-simulation-'));
 try {
-  const surroundings = {
+  const runtime = {
     time,
     folder,
     emptyStore: await newEmptyStore(),
@@ -58,8 +58,7 @@ try {
     ignoresVersion: defect === 'ignored version',
   };
   simulated.hasLateClaims = defect === 'late claims';
-  const perform = (seed: number, story: readonly Step[]) =>
-    new World(surroundings, seed).perform(story);
+  const perform = (seed: number, story: readonly Step[]) => new World(runtime, seed).perform(story);
   for (let done = 0; done < seeds; done += 1) {
     const seed = firstSeed + done;
     const story = given ?? newStory(newRandom(seed), steps);
@@ -67,7 +66,7 @@ try {
     if (violations.length > 0) {
       const shortest = await shrink(story, async (part) => (await perform(seed, part)).length > 0);
       const [violation] = await perform(seed, shortest);
-      report(done + 1, [`seed ${seed}: ${violation}`, ...tell(shortest)]);
+      report(done + 1, [`${violation} (--rounds 1 --seed ${seed} repeats it)`, ...tell(shortest)]);
       break;
     }
     if ((done + 1) % SEEDS_PER_LINE === 0 || done + 1 === seeds) report(done + 1, undefined);

@@ -22,7 +22,7 @@ const RECOVERY_MS = 12_000;
 const REVOCATION_MS = 5_000;
 
 /** What all worlds of a process share. */
-export interface Surroundings {
+export interface WorldRuntime {
   time: VirtualTime;
   folder: string;
   /** The file of an empty store. */
@@ -50,7 +50,7 @@ export class World {
   #moment = 0;
   #lastFaultMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ time, folder, emptyStore, setRandom, ignoresVersion }: Surroundings, seed: number) {
+  constructor({ time, folder, emptyStore, setRandom, ignoresVersion }: WorldRuntime, seed: number) {
     this.#time = time;
     this.#random = newRandom(seed);
     setRandom(this.#random);
