@@ -2,10 +2,10 @@ import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillPowerCut, type PowerCutOptions, type PowerCutReport } from './power-cut.ts';
 import { findMissingTool } from './recording.ts';
 
-/** Each recording of the service is cut this often. */
 // Files in memory: a disk would only make the drill slower.
 await import('../../test/memory-folder.ts');
 
+/** Each recording of the service is cut this often. */
 const CUTS_PER_RECORDING = 500;
 const CREATES = 500;
 const SHOWN_EVERY = 25;
