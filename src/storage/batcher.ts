@@ -1,5 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
+import { ItemCost } from './item-cost.ts';
 import { Histogram, gauge, type Figure, type Measured } from '../domain/metrics.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
@@ -9,12 +10,6 @@ const ATTEMPTS_MAX = 5;
 const WAITING_MS_MAX = 75;
 /** So many items may wait in any case. */
 const BURST_ITEMS = 64;
-/** The weight of the last batch in the averages. */
-const LAST_WEIGHT = 1 / 8;
-/** Below this variance, the sizes of the batches do not show what one item takes. */
-const SIZE_VARIANCE_MIN = 16;
-/** An average batch of so few items shows that there is no congestion. */
-const FEW_ITEMS = 4;
 /** A timer that is later than this shows that this process was slow, and not what it waits for. */
 const LATE_MS = 50;
 
@@ -86,13 +81,7 @@ export class Batcher<Item, Result> implements Measured {
   #delayMs = 0;
   #isClosed = false;
   #waitingMax: number;
-  /** Averages over the last batches: their size and time, and how these vary together. */
-  #size = 0;
-  #tookMs = 0;
-  #sizeVariance = 0;
-  #covariance = 0;
-  /** What one more item adds to the time of a batch. */
-  #itemMs = 0;
+  readonly #itemCost = new ItemCost();
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
@@ -150,25 +139,9 @@ export class Batcher<Item, Result> implements Measured {
     this.#running = undefined;
   }
 
-  /**
-   * The slope of a line through the last batches is what an item takes, apart from what every batch takes. It
-   * limits how many items may wait.
-   */
   #limitWaiting(size: number, tookMs: number): void {
-    const isFirst = this.#size === 0;
-    const sizeChange = isFirst ? 0 : size - this.#size;
-    const tookChange = isFirst ? 0 : tookMs - this.#tookMs;
-    if (isFirst) [this.#size, this.#tookMs] = [size, tookMs];
-    const rest = 1 - LAST_WEIGHT;
-    this.#size += sizeChange * LAST_WEIGHT;
-    this.#tookMs += tookChange * LAST_WEIGHT;
-    this.#sizeVariance = rest * (this.#sizeVariance + LAST_WEIGHT * sizeChange ** 2);
-    this.#covariance = rest * (this.#covariance + LAST_WEIGHT * sizeChange * tookChange);
-    if (this.#size < FEW_ITEMS) this.#itemMs = 0;
-    else if (this.#sizeVariance > SIZE_VARIANCE_MIN) {
-      this.#itemMs = Math.max(0, this.#covariance / this.#sizeVariance);
-    }
-    const affordable = Math.max(BURST_ITEMS, WAITING_MS_MAX / this.#itemMs);
+    this.#itemCost.add(size, tookMs);
+    const affordable = Math.max(BURST_ITEMS, WAITING_MS_MAX / this.#itemCost.itemMs);
     this.#waitingMax = Math.min(this.#options.waitingMax, affordable);
   }
 
