@@ -10,6 +10,7 @@ import { ProxyLoad } from './proxy-load.ts';
 const RESTARTS_MIN = 4;
 const POLL_MS = 20;
 const PAUSE_MS = 500;
+const STARTS_MAX = 5;
 /** As in contrib/Caddyfile: within this time Caddy and HAProxy find out that a service is about to stop. */
 const DRAIN_DELAY_SECONDS = '3';
 const REPLACED = 'all workers were replaced';
@@ -76,7 +77,7 @@ export async function drillPlainRestarts(
         if (service === undefined) return;
         violations.push(...(await service.stop()));
         await sleep(options.awayMs);
-        services[index] = await start(['--port', portOf(service)]);
+        services[index] = await startAgain(() => start(['--port', portOf(service)]));
         restarts += 1;
       },
     });
@@ -85,6 +86,18 @@ export async function drillPlainRestarts(
     for (const service of services) await service.stop();
     await postgres.close();
   }
+}
+
+/** A start may fail while the machine is busy. A service manager then tries again, too. */
+async function startAgain(start: () => Promise<ServiceProcess>): Promise<ServiceProcess> {
+  for (let attempt = 1; attempt < STARTS_MAX; attempt += 1) {
+    try {
+      return await start();
+    } catch {
+      await sleep(PAUSE_MS);
+    }
+  }
+  return start();
 }
 
 async function underLoad(
