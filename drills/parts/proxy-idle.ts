@@ -85,7 +85,7 @@ async function runCase(each: Case, silences: readonly number[]): Promise<DrillRe
 
 type NewClient = (proxy: Proxy) => ProxyClient;
 
-/** Sends one create over connections that were idle for this long and that no other request uses. */
+/** Sends one create through a proxy that has sent no other request to the service for this long. */
 async function afterSilence(
   { kind, idleSetting, port, key }: Case,
   newClient: NewClient,
@@ -93,16 +93,22 @@ async function afterSilence(
 ): Promise<string | undefined> {
   const proxy = await Proxy.configure(kind, [port], { idleSetting });
   await proxy.start();
-  const client = newClient(proxy);
-  const create = () =>
-    client.send('POST', { authorization: `Bearer ${key}` }, '{"name":"Rex","categoryId":7}').then(
-      (status) => (status === 201 ? undefined : `a create returned ${status}`),
-      (error: unknown) => `a create failed: ${String(error)}`,
-    );
+  // Each time on a new connection to the proxy: only the connection behind it is the subject.
+  const create = async () => {
+    const client = newClient(proxy);
+    const headers = { authorization: `Bearer ${key}` };
+    try {
+      const status = await client.send('POST', headers, '{"name":"Rex","categoryId":7}');
+      return status === 201 ? undefined : `a create returned ${status}`;
+    } catch (error) {
+      return `a create failed: ${String(error)}`;
+    } finally {
+      client.close();
+    }
+  };
   let failure = await create();
   await sleep(seconds * 1_000);
   failure ??= await create();
-  client.close();
   await proxy.close();
   return failure;
 }

@@ -12,7 +12,7 @@ const POLL_MS = 20;
 const PAUSE_MS = 500;
 const STARTS_MAX = 5;
 /** As in contrib/Caddyfile: within this time Caddy and HAProxy find out that a service is about to stop. */
-const DRAIN_DELAY_SECONDS = '3';
+const DRAIN_DELAY_SECONDS = '5';
 const REPLACED = 'all workers were replaced';
 
 export interface RestartsOptions {
