@@ -1,7 +1,7 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
-import { ItemCost } from './item-cost.ts';
-import { Histogram, gauge, type Figure, type Measured } from '../domain/metrics.ts';
+import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../domain/metrics.ts';
+import type { Figure, Measured } from '../domain/metrics.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
@@ -10,12 +10,17 @@ const ATTEMPTS_MAX = 5;
 const WAITING_MS_MAX = 75;
 /** So many items may wait in any case. */
 const BURST_ITEMS = 64;
+/** The weight of the last batch in the averages. */
+const LAST_WEIGHT = 1 / 8;
+/** Below this variance, the sizes of the batches do not show what one item takes. */
+const SIZE_VARIANCE_MIN = 16;
+/** An average batch of so few items shows that there is no congestion. */
+const FEW_ITEMS = 4;
 /** A timer that is later than this shows that this process was slow, and not what it waits for. */
 const LATE_MS = 50;
 
-/** Upper bounds of the buckets that batches are counted in. */
+/** Upper bounds of the buckets that the sizes of batches are counted in. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
-const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
 /** The time by which something must be settled, on the clock of `performance.now()`. */
 export type Deadline = number;
@@ -73,7 +78,7 @@ export interface BatcherOptions<Item, Result> {
 export class Batcher<Item, Result> implements Measured {
   readonly #options: BatcherOptions<Item, Result>;
   readonly #sizes = new Histogram(SIZE_BOUNDS);
-  readonly #commitsMs = new Histogram(COMMIT_BOUNDS_MS);
+  readonly #commitsMs = new Histogram(LATENCY_BOUNDS_MS);
   readonly #waiting: Pending<Item, Result>[] = [];
   #running: Promise<void> | undefined;
   /** Made once: the stack trace of an error costs a tenth of a refused request. */
@@ -133,7 +138,9 @@ export class Batcher<Item, Result> implements Measured {
       const tookMs = performance.now() - sentAtMs;
       this.#sizes.add(batch.length);
       this.#commitsMs.add(tookMs);
-      this.#delayMs = batchDelay(batch.length, tookMs);
+      // Callers that have just been answered may send their next item soon: where several send at once, a delay
+      // saves a slow disk or network more batches than it costs time.
+      this.#delayMs = batch.length > 1 ? Math.min(tookMs / 2, DELAY_MS_MAX) : 0;
       this.#limitWaiting(batch.length, tookMs);
     }
     this.#running = undefined;
@@ -189,13 +196,29 @@ export class Batcher<Item, Result> implements Measured {
   }
 }
 
-/**
- * How long the next batch is delayed. Callers that have just been answered may send their next item soon;
- * where several send at once, waiting for half as long as the last batch took saves a slow disk or network
- * more batches than it costs time.
- */
-function batchDelay(lastItems: number, lastTookMs: number): number {
-  return lastItems > 1 ? Math.min(lastTookMs / 2, DELAY_MS_MAX) : 0;
+/** What one more item adds to the time of a batch: the slope of a line through the last batches. */
+class ItemCost {
+  /** Averages over the last batches: their size and time, and how these vary together. */
+  #size = 0;
+  #tookMs = 0;
+  #sizeVariance = 0;
+  #covariance = 0;
+  itemMs = 0;
+
+  add(size: number, tookMs: number): void {
+    if (this.#size === 0) [this.#size, this.#tookMs] = [size, tookMs];
+    const sizeChange = size - this.#size;
+    const tookChange = tookMs - this.#tookMs;
+    const rest = 1 - LAST_WEIGHT;
+    this.#size += sizeChange * LAST_WEIGHT;
+    this.#tookMs += tookChange * LAST_WEIGHT;
+    this.#sizeVariance = rest * (this.#sizeVariance + LAST_WEIGHT * sizeChange ** 2);
+    this.#covariance = rest * (this.#covariance + LAST_WEIGHT * sizeChange * tookChange);
+    if (this.#size < FEW_ITEMS) this.itemMs = 0;
+    else if (this.#sizeVariance > SIZE_VARIANCE_MIN) {
+      this.itemMs = Math.max(0, this.#covariance / this.#sizeVariance);
+    }
+  }
 }
 
 /**
