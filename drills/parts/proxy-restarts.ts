@@ -9,7 +9,8 @@ import { ProxyLoad } from './proxy-load.ts';
 
 const RESTARTS_MIN = 4;
 const POLL_MS = 20;
-const PAUSE_MS = 500;
+/** Between two restarts: Caddy and HAProxy must see that the service that was restarted is ready. */
+const PAUSE_MS = 3_000;
 const STARTS_MAX = 5;
 /** As in contrib/Caddyfile: within this time Caddy and HAProxy find out that a service is about to stop. */
 const DRAIN_DELAY_SECONDS = '5';
@@ -94,7 +95,7 @@ async function startAgain(start: () => Promise<ServiceProcess>): Promise<Service
     try {
       return await start();
     } catch {
-      await sleep(PAUSE_MS);
+      await sleep(POLL_MS);
     }
   }
   return start();
