@@ -160,16 +160,17 @@ export function createFile(file: string): void {
 
 /** One folder at a time: mkdir with `recursive` does not return for a path below /proc. */
 function createFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  createFolder(dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-    // SQLite syncs the folder of its files, but not the folders above it.
-    syncName(folder);
-  } catch (error) {
-    // Another process may have created it meanwhile.
-    if (!existsSync(folder)) throw error;
+  if (!existsSync(folder)) {
+    createFolder(dirname(folder));
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (error) {
+      // Another process may have created it meanwhile.
+      if (!existsSync(folder)) throw error;
+    }
   }
+  // SQLite syncs no folder above that of its files. Whoever created this one may have been killed before that.
+  syncName(folder);
 }
 
 /** The store holds the hashes of keys: no other user may read it, whatever the mode of its folder. */
