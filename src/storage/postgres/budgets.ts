@@ -36,14 +36,18 @@ const TAKE_PORTIONS: Statement = {
     RETURNING api_key_id, portion, greatest(0, $2::bigint - taken), ends_at, ends_at - ${NOW_MS}`,
 };
 
-/** $1: the keys, $2: their unused requests, $3: their windows, $4: the requests of a window. */
+/** $1: the keys, $2: their unused requests, $3: their windows, $4: the requests of a window. Also in that order. */
 const GIVE_BACK_PORTIONS: Statement = {
   name: 'give-back-portions',
   text: `
+    WITH locked AS (
+      SELECT api_key_id, unused
+      FROM rate_limits JOIN unnest($1::text[], $2::bigint[], $3::bigint[]) AS given (key_id, unused, window_ends_at)
+        ON api_key_id = key_id AND ends_at = window_ends_at
+      ORDER BY api_key_id FOR UPDATE OF rate_limits)
     UPDATE rate_limits AS known SET taken = taken - unused
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS given (key_id, unused, ends_at)
-    WHERE known.api_key_id = key_id AND known.ends_at = given.ends_at
-    RETURNING key_id, greatest(0, $4::bigint - taken)`,
+    FROM locked WHERE known.api_key_id = locked.api_key_id
+    RETURNING known.api_key_id, greatest(0, $4::bigint - taken)`,
 };
 
 interface PortionRequest {
