@@ -138,7 +138,8 @@ function judge(
   expect(listCongestedMs <= listMsMax, `p99 of lists: ${p99.lists.join(', ')}`);
   expect(afterMs <= CREATE_FACTOR_MAX * normalMs, `p99 of creates after it: ${afterMs} ms`);
   expect(during.creates.malformed === 0, `${during.creates.malformed} malformed refusals`);
-  expect(accepted + refused.length === during.creates.sent, 'a create got no 201 and no 503');
+  const others = during.creates.sent - accepted - refused.length;
+  expect(others === 0, `${others} creates got no 201 and no 503: ${statuses(during.creates)}`);
   expect(late - early <= MEMORY_GROWTH_MIB_MAX, `memory grew from ${early} to ${late} MiB`);
   for (const phase of [before, after]) {
     const { tookMs, sent } = phase.creates;
@@ -146,7 +147,8 @@ function judge(
     expect(refusedShare <= REFUSED_SHARE_MAX, `${refusedShare} were refused without congestion`);
   }
   for (const { lists } of [before, during, after]) {
-    expect((lists.tookMs[200]?.length ?? 0) === lists.sent, 'a list was refused');
+    const failed = lists.sent - (lists.tookMs[200]?.length ?? 0);
+    expect(failed === 0, `${failed} lists failed: ${statuses(lists)}`);
   }
   return {
     violations,
@@ -162,6 +164,12 @@ function judge(
       ),
     },
   };
+}
+
+/** How many responses of each status there were, and how many requests had none. */
+function statuses({ tookMs, unanswered }: LoadResult): string {
+  const counts = Object.entries(tookMs).map(([status, { length }]) => `${length} × ${status}`);
+  return [...counts, `${unanswered} without a response`].join(', ');
 }
 
 function shown(values: readonly number[]): string {
