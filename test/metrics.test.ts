@@ -75,7 +75,7 @@ async function metricsAfterRequests(flags: string[]): Promise<string> {
   return text;
 }
 
-/** The value of one series, or undefined if there is none. */
+/** The value of one series; undefined without one. */
 function valueOf(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));

@@ -211,7 +211,7 @@ function barLine(
   return `${bar} ${percent}  ${counts}${left === undefined ? '' : `, ${Math.ceil(left)} s left`}`;
 }
 
-/** A time to the second, or a dash if there is none. */
+/** A time to the second; a dash without one. */
 export function timeText(date: Date | undefined): string {
   return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
 }

@@ -82,7 +82,7 @@ export class App implements Handler {
     }
   }
 
-  /** The path of a request without its values, such as `/v1/pets/{petId}`; undefined if there is none. */
+  /** The path of a request without its values, such as `/v1/pets/{petId}`; undefined for an unknown path. */
   routeOf({ target }: HttpRequest): string | undefined {
     const { path } = parseTarget(target);
     if (isInInterface(path)) return router.templateOf(path);
