@@ -18,6 +18,7 @@ test('processes that give back portions of the same keys at once never wait for 
   const ids = Array.from({ length: KEYS }, (_, index) => `key-${index}`);
   await Promise.all(
     stores.map(async ({ budgets }, index) => {
+      assert.ok(budgets !== undefined);
       const order = index === 0 ? ids : ids.toReversed();
       for (let round = 0; round < ROUNDS; round += 1) {
         const portions = await Promise.all(order.map((keyId) => budgets.take(keyId, LIMIT)));
