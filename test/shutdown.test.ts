@@ -156,7 +156,8 @@ for (const [what, command] of STARTS) {
   const missing = command === undefined ? 'an older Node.js' : 'script';
   const skip = hasTerminal && command !== undefined ? false : `needs ${missing}`;
   test(`Ctrl-C on a terminal: ${what} completes the request in flight`, { skip }, async (t) => {
-    const line = `${command} --port 0 --admin-port off --data '${temporaryFolder(t)}'`;
+    // exec: the shell of script would get the signal too, and dash reports it as its own end.
+    const line = `exec ${command} --port 0 --admin-port off --data '${temporaryFolder(t)}'`;
     const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
       cwd: fileURLToPath(new URL('../', import.meta.url)),
       stdio: 'pipe',
