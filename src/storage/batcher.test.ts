@@ -127,13 +127,15 @@ describe('Batcher', () => {
 
   test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
     const { batcher, sent, release } = newHeldBatcher();
-    const inFlight = batcher.add(0);
+    const inFlight = numbers(10).map((item) => batcher.add(item));
     await until(() => sent.length === 1);
-    const waiting = numbers(100).map((item) => batcher.add(item));
+    // Those in flight are among the 100 that may wait.
+    const waiting = numbers(90).map((item) => batcher.add(item));
     assert.equal(await codeOf(batcher.add(7)), 'overloaded');
     await assert.rejects(batcher.add(7), /^Refusal: Too many numbers are waiting; try again/);
     release();
-    assert.equal((await Promise.all([inFlight, ...waiting])).length, 101);
+    assert.equal((await Promise.all([...inFlight, ...waiting])).length, 100);
+    assert.equal(await batcher.add(7), 14);
   });
 
   describe('with items that take time', () => {

@@ -2,11 +2,12 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../domain/errors.ts';
 import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../domain/metrics.ts';
 import type { Figure, Measured } from '../domain/metrics.ts';
+import { deadlineIn, type Deadline } from './deadline.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
 const ATTEMPTS_MAX = 5;
-/** An item is refused if those that wait before it would take longer than this. */
+/** An item is refused if those before it, the batch in flight included, would take longer than this. */
 const WAITING_MS_MAX = 75;
 /** So many items may wait in any case. */
 const BURST_ITEMS = 64;
@@ -16,23 +17,8 @@ const LAST_WEIGHT = 1 / 8;
 const SIZE_VARIANCE_MIN = 16;
 /** An average batch of so few items shows that there is no congestion. */
 const FEW_ITEMS = 4;
-/** A timer that is later than this shows that this process was slow, and not what it waits for. */
-const LATE_MS = 50;
-
 /** Upper bounds of the buckets that the sizes of batches are counted in. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
-
-/** The time by which something must be settled, on the clock of `performance.now()`. */
-export type Deadline = number;
-
-export function deadlineIn(milliseconds: number): Deadline {
-  return performance.now() + milliseconds;
-}
-
-/** 0 once the deadline has passed. */
-export function timeLeftMs(deadline: Deadline): number {
-  return Math.max(0, deadline - performance.now());
-}
 
 /** One accepted item, and the promise that its caller waits for. */
 export interface Pending<Item, Result> {
@@ -45,7 +31,7 @@ export interface Pending<Item, Result> {
 export interface BatcherOptions<Item, Result> {
   /** What the items are, for the message of the refusal: "writes". */
   what: string;
-  /** How many items may wait if they are fast. More are refused as `overloaded` at once. */
+  /** How many items may wait, in the queue or in flight, if they are fast. More are refused at once. */
   waitingMax: number;
   batchMax: number;
   /** Every item is settled within this time. */
@@ -85,6 +71,7 @@ export class Batcher<Item, Result> implements Measured {
   readonly #overloaded: Refusal;
   #delayMs = 0;
   #isClosed = false;
+  #inFlight = 0;
   #waitingMax: number;
   readonly #itemCost = new ItemCost();
 
@@ -96,11 +83,11 @@ export class Batcher<Item, Result> implements Measured {
   }
 
   figures(): Figure[] {
-    const waiting = 'Writes that wait for the next commit.';
+    const waiting = 'Writes that wait for their commit.';
     const max = 'How many writes may wait now; it is lower while the store is congested.';
     const commit = 'Time from sending a batch of writes to its commit or its failure.';
     return [
-      gauge('petstore_writes_waiting', waiting, this.#waiting.length),
+      gauge('petstore_writes_waiting', waiting, this.#waiting.length + this.#inFlight),
       gauge('petstore_writes_waiting_max', max, Math.floor(this.#waitingMax)),
       this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
       this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
@@ -111,7 +98,9 @@ export class Batcher<Item, Result> implements Measured {
   add(item: Item): Promise<Result> {
     const { timeoutMs, refusal } = this.#options;
     if (this.#isClosed) return Promise.reject(refusal(new Error('the store is closed')));
-    if (this.#waiting.length >= this.#waitingMax) return Promise.reject(this.#overloaded);
+    if (this.#waiting.length + this.#inFlight >= this.#waitingMax) {
+      return Promise.reject(this.#overloaded);
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, deadline: deadlineIn(timeoutMs), resolve, reject });
       this.#running ??= this.#run();
@@ -134,7 +123,9 @@ export class Batcher<Item, Result> implements Measured {
       await (this.#delayMs < 1 ? turn() : sleep(this.#delayMs));
       const batch = this.#waiting.splice(0, this.#options.batchMax);
       const sentAtMs = performance.now();
+      this.#inFlight = batch.length;
       await this.#settle(batch);
+      this.#inFlight = 0;
       const tookMs = performance.now() - sentAtMs;
       this.#sizes.add(batch.length);
       this.#commitsMs.add(tookMs);
@@ -219,32 +210,4 @@ class ItemCost {
       this.itemMs = Math.max(0, this.#covariance / this.#sizeVariance);
     }
   }
-}
-
-/**
- * Calls `onPassed` once the deadline has passed without a response. Returns a function that cancels the call.
- *
- * After a process was stopped or starved, its timers run before it reads the responses that have arrived
- * meanwhile. So the call comes one turn of the event loop after the timer. A stall is not counted as time to
- * respond, but at most doubles it.
- */
-export function atDeadline(deadline: Deadline, onPassed: () => void): () => void {
-  let extensionMs = timeLeftMs(deadline);
-  let dueMs = deadline;
-  let immediate: NodeJS.Immediate | undefined;
-  const check = () => {
-    const lateMs = Math.min(performance.now() - dueMs, extensionMs);
-    if (lateMs < LATE_MS) {
-      immediate = setImmediate(onPassed);
-      return;
-    }
-    extensionMs -= lateMs;
-    dueMs = performance.now() + lateMs;
-    timer = setTimeout(check, lateMs);
-  };
-  let timer = setTimeout(check, extensionMs);
-  return () => {
-    clearTimeout(timer);
-    clearImmediate(immediate);
-  };
 }
