@@ -1,10 +1,13 @@
 // Several requests on one connection, and clients that misbehave, tested with bytes on a raw socket.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
 import { drillStaleReads } from '../drills/stale-reads/stale-reads.ts';
 import { exchange, parseResponses } from './raw-socket.ts';
 import { serve, temporaryFolder } from './test-process.ts';
@@ -221,6 +224,28 @@ async function exchangeSlowly(port: number, pieces: string[]): Promise<string> {
   await closed;
   return received;
 }
+
+test('idle connections do not keep their last response in memory', async (t) => {
+  const service = await startTestService(sqliteStorage);
+  const port = Number(new URL(service.baseUrl).port);
+  const sockets = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    return service.close();
+  });
+  const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\n`;
+  const body = '{"name":"Rex","categoryId":1}';
+  const create = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
+  for (const request of [create, `GET /v1/pets HTTP/1.1\r\n${fields}\r\n`]) {
+    for (const socket of sockets) {
+      socket.write(request);
+      await once(socket, 'data');
+    }
+  }
+  await sleep(10);
+  const kept = queryObjects(ServerResponse, { format: 'count' });
+  assert.ok(kept <= 1, `${kept} responses`);
+});
 
 test('clients that pipeline and never read use little memory, and other clients get responses', async (t) => {
   // The heap flag of `npm start`: without it V8 lets garbage grow further before it collects it.

@@ -128,6 +128,7 @@ export class Connection {
     if (!response.shouldKeepAlive) this.#isFinal = true;
     this.#inOrder(() => {
       this.#current = response;
+      response.once('close', () => this.#release(response));
       handle();
     });
   }
@@ -196,13 +197,21 @@ export class Connection {
   }
 
   #inOrder(act: () => void): void {
-    if (this.#held.length === 0 && (this.#current?.closed ?? true)) {
+    if (this.#held.length === 0 && this.#current === undefined) {
       act();
       return;
     }
     this.#held.push(act);
-    if (this.#held.length === 1) this.#waitForCurrent();
+    this.updateReading();
     this.#updateBacklog();
+  }
+
+  /** Forgets a response that was sent: with many idle connections, the last ones would fill the young heap. */
+  #release(response: ServerResponse): void {
+    if (response.req.complete && this.#newest === response) this.#newest = undefined;
+    // At most one held request per connection and turn of the event loop, so that others are served too.
+    if (this.#held.length > 0) setImmediate(() => this.#next());
+    else this.#current = undefined;
   }
 
   #updateBacklog(): void {
@@ -211,19 +220,12 @@ export class Connection {
     this.#all.updateBacklog(this, requestBytes + this.#socket.writableLength);
   }
 
-  /** At most one held request per connection and turn of the event loop, so that others are served too. */
-  #waitForCurrent(): void {
-    this.updateReading();
-    if (this.#held.length > 0) {
-      this.#current?.once('close', () => setImmediate(() => this.#next()));
-    }
-  }
-
   #next(): void {
+    this.#current = undefined;
     // After the last response of a connection, held requests are not handled.
     if (!this.#socket.writable) return;
     this.#held.shift()?.();
-    this.#waitForCurrent();
+    this.updateReading();
     // It has finished a response, so it is now the last to be closed to free memory.
     this.#all.removeBacklog(this);
     this.#updateBacklog();
