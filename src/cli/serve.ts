@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { openSharedRateLimits } from '../http/rate-limit.ts';
@@ -37,6 +38,9 @@ async function runService({
   flags,
   io,
 }: Pick<Call<never, never>, 'flags' | 'io'>): Promise<number> {
+  // Otherwise V8 soon allocates the objects of waiting requests as if they lived long, and the pauses of the
+  // garbage collector become ten times as long.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const config = loadConfig(flags, io.env);
   const log = openLog(config.logLevel, io.stderr);
   logWarnings(log);
