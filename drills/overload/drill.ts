@@ -2,7 +2,12 @@ import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillOverload } from './overload.ts';
 
+// The store is as slow as the drill makes it, and not as this disk is.
+await import('../../test/memory-folder.ts');
+
 const QUEUE_ALL = ['--import', fileURLToPath(new URL('./queue-all.ts', import.meta.url))];
+
+const REPEATED_MAX = 3;
 
 export const drill: Drill = {
   purpose:
@@ -20,7 +25,12 @@ async function run(
 ): Promise<DrillReport> {
   const reports = [];
   for (const store of ['SQLite', 'PostgreSQL'] as const) {
-    reports.push(await drillOverload(store, { seconds: rounds, broken, onProgress }));
+    let report = await drillOverload(store, { seconds: rounds, broken, onProgress });
+    for (let again = 0; report.isDisturbed && again < REPEATED_MAX; again += 1) {
+      onProgress(`${store}: again, because the host of this machine was too busy`);
+      report = await drillOverload(store, { seconds: rounds, broken, onProgress });
+    }
+    reports.push(report);
   }
   return {
     passed: reports.filter(({ violations }) => violations.length === 0).length,

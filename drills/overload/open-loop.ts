@@ -5,72 +5,86 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import type { Timed } from '../stolen-time.ts';
 
-const TICK_MS = 2;
-const LATE_MS_MAX = 10;
+const TICK_MS = 1;
+const LATE_MS_MAX = 3;
 /** Far more than the responses that are due at once. */
 const CONNECTIONS_MAX = 4_000;
 const SETTLE_MS_MAX = 10_000;
-/** Opened before the first request, as clients that are there already have them: for 100 ms of requests. */
-const FIRST_CONNECTIONS_SECONDS = 0.1;
 
-export interface Load {
+export interface Client {
   port: number;
   /** The bytes of one request. */
   request: string;
+  /** Opened before the first request, as clients that are there already have them. */
+  firstConnections: number;
+}
+
+export interface Rate {
   perSecond: number;
   seconds: number;
   /** Requests of this first time are sent but not counted. */
-  ignoredSeconds?: number;
+  ignoredSeconds: number;
 }
 
 export interface LoadResult {
   sent: number;
-  /** Milliseconds from each request to its response, by status. */
-  tookMs: Record<number, number[]>;
+  /** By status. */
+  responses: Record<number, Timed[]>;
   /** Responses of 503 that are not an Error with `overloaded`, or lack Retry-After. */
   malformed: number;
   /** Requests without a response. */
   unanswered: number;
-  connections: number;
-  /** How late the requests were sent at most: this machine was too busy to keep the rate. */
-  lateMsMax: number;
 }
 
-/** Runs a load in a thread. */
-export function runLoad(load: Load): Promise<LoadResult> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL(import.meta.url), { workerData: load });
-    thread.once('message', resolve);
-    thread.once('error', reject);
-  });
+/** A thread that sends the same request again and again. */
+export class LoadThread implements AsyncDisposable {
+  readonly #thread: Worker;
+
+  private constructor(client: Client) {
+    this.#thread = new Worker(new URL(import.meta.url), { workerData: client });
+  }
+
+  /** Resolves when the connections are open. */
+  static async start(client: Client): Promise<LoadThread> {
+    const thread = new LoadThread(client);
+    await once(thread.#thread, 'message');
+    return thread;
+  }
+
+  async run(rate: Rate): Promise<LoadResult> {
+    this.#thread.postMessage(rate);
+    const [result] = (await once(this.#thread, 'message')) as [LoadResult];
+    return result;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#thread.terminate();
+  }
 }
 
 class OpenLoop {
-  readonly #load: Load;
+  readonly #client: Client;
   readonly #idle: Socket[] = [];
   readonly #onResponse = new Map<Socket, (response: string) => void>();
-  readonly #result: LoadResult = {
-    sent: 0,
-    tookMs: {},
-    malformed: 0,
-    unanswered: 0,
-    connections: 0,
-    lateMsMax: 0,
-  };
+  #result = newResult();
+  #connections = 0;
   #open = 0;
 
-  constructor(load: Load) {
-    this.#load = load;
+  constructor(client: Client) {
+    this.#client = client;
   }
 
-  async run(): Promise<LoadResult> {
-    const { perSecond, seconds, ignoredSeconds = 0 } = this.#load;
-    const first = Array.from({ length: perSecond * FIRST_CONNECTIONS_SECONDS }, () =>
-      connect(this.#load.port, '127.0.0.1'),
-    );
+  async connect(): Promise<void> {
+    const { firstConnections, port } = this.#client;
+    const first = Array.from({ length: firstConnections }, () => connect(port, '127.0.0.1'));
     await Promise.all(first.map((socket) => once(socket, 'connect')));
     this.#idle.push(...first.map((socket) => this.#use(socket)));
+  }
+
+  async run({ perSecond, seconds, ignoredSeconds }: Rate): Promise<LoadResult> {
+    this.#result = newResult();
     let startedMs = performance.now();
     for (let due = 0; due < perSecond * seconds;) {
       await sleep(TICK_MS);
@@ -80,40 +94,38 @@ class OpenLoop {
       if (lateMs > 0) startedMs += lateMs;
       const elapsedMs = performance.now() - startedMs;
       for (; due < Math.min(elapsedMs / 1_000, seconds) * perSecond; due += 1) {
-        const dueMs = (due * 1_000) / perSecond;
-        const isCounted = dueMs >= ignoredSeconds * 1_000;
-        if (isCounted) {
-          this.#result.lateMsMax = Math.max(this.#result.lateMsMax, elapsedMs - dueMs);
-        }
-        this.#send(isCounted);
+        this.#send(due >= ignoredSeconds * perSecond);
       }
     }
     const untilMs = performance.now() + SETTLE_MS_MAX;
     while (this.#open > 0 && performance.now() < untilMs) await sleep(10);
     this.#result.unanswered += this.#open;
+    this.#open = 0;
     return this.#result;
   }
 
   #send(isCounted: boolean): void {
-    const socket = this.#idle.pop() ?? this.#connect();
+    // The one that has been idle longest: the service closes connections that stay idle.
+    const socket = this.#idle.shift() ?? this.#connect();
+    if (isCounted) this.#result.sent += 1;
     if (socket === undefined) {
       this.#result.unanswered += 1;
       return;
     }
     this.#open += 1;
-    if (isCounted) this.#result.sent += 1;
-    const sentMs = performance.now();
+    const sentMs = Date.now();
+    const sentAtMs = performance.now();
     this.#onResponse.set(socket, (response) => {
       this.#open -= 1;
       this.#idle.push(socket);
-      if (isCounted) this.#count(response, performance.now() - sentMs);
+      if (isCounted) this.#count(response, { sentMs, tookMs: performance.now() - sentAtMs });
     });
-    socket.write(this.#load.request);
+    socket.write(this.#client.request);
   }
 
-  #count(response: string, tookMs: number): void {
+  #count(response: string, timed: Timed): void {
     const status = Number(response.slice(9, 12));
-    (this.#result.tookMs[status] ??= []).push(tookMs);
+    (this.#result.responses[status] ??= []).push(timed);
     const isRight = /\r\nRetry-After: 1\r\n[^]*"code":"overloaded",.*"status":503\}$/.test(
       response,
     );
@@ -121,12 +133,12 @@ class OpenLoop {
   }
 
   #connect(): Socket | undefined {
-    if (this.#result.connections === CONNECTIONS_MAX) return undefined;
-    return this.#use(connect(this.#load.port, '127.0.0.1'));
+    if (this.#connections === CONNECTIONS_MAX) return undefined;
+    return this.#use(connect(this.#client.port, '127.0.0.1'));
   }
 
   #use(socket: Socket): Socket {
-    this.#result.connections += 1;
+    this.#connections += 1;
     socket.setNoDelay(true);
     let received = '';
     socket.on('data', (chunk: Buffer) => {
@@ -139,8 +151,8 @@ class OpenLoop {
       this.#onResponse.get(socket)?.(response);
     });
     socket.on('error', () => undefined);
-    // The service closes a connection on which the first request is late.
     socket.on('close', () => {
+      this.#connections -= 1;
       const at = this.#idle.indexOf(socket);
       if (at !== -1) this.#idle.splice(at, 1);
     });
@@ -148,8 +160,15 @@ class OpenLoop {
   }
 }
 
+function newResult(): LoadResult {
+  return { sent: 0, responses: {}, malformed: 0, unanswered: 0 };
+}
+
 if (!isMainThread) {
-  parentPort?.postMessage(await new OpenLoop(workerData as Load).run());
-  // The idle connections would keep the thread alive.
-  process.exit(0);
+  const loop = new OpenLoop(workerData as Client);
+  await loop.connect();
+  parentPort?.postMessage('connected');
+  parentPort?.on('message', (rate: Rate) => {
+    void loop.run(rate).then((result) => parentPort?.postMessage(result));
+  });
 }

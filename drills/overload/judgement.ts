@@ -1,0 +1,107 @@
+import type { StolenTime, Timed } from '../stolen-time.ts';
+import type { LoadResult } from './open-loop.ts';
+
+const CREATE_FACTOR_MAX = 3;
+const LIST_FACTOR_MAX = 2;
+/** Without congestion: a pause of this machine lets more requests arrive at once than the store takes. */
+const REFUSED_SHARE_MAX = 0.01;
+const MEMORY_GROWTH_MIB_MAX = 32;
+/** With fewer undisturbed responses than this, the host was too busy to measure anything. */
+const UNDISTURBED_SHARE_MIN = 0.25;
+
+export type StoreName = 'SQLite' | 'PostgreSQL';
+
+export interface OverloadReport {
+  figures: Record<string, string | number>;
+  violations: string[];
+  /** Whether the host was too busy: the times of this run show nothing. */
+  isDisturbed: boolean;
+}
+
+interface Phase {
+  creates: LoadResult;
+  lists: LoadResult;
+}
+
+interface Measured {
+  before: Phase;
+  during: Phase;
+  after: Phase;
+  seconds: number;
+  memoryMib: [early: number, late: number];
+  stolenTime: StolenTime;
+}
+
+/** Times are those of the responses that the host of this virtual machine did not disturb. */
+export function judge(store: StoreName, measured: Measured): OverloadReport {
+  const { before, during, after, seconds, stolenTime } = measured;
+  const [early, late] = measured.memoryMib;
+  const phases = [before, during, after];
+  const undisturbed = (all: readonly Timed[] = []) => all.filter((one) => !stolenTime.affects(one));
+  const createsMs = phases.map(({ creates }) => p99Ms(undisturbed(creates.responses[201])));
+  const listsMs = phases.map(({ lists }) => p99Ms(undisturbed(lists.responses[200])));
+  const shares = phases.map(({ lists }) => {
+    const all = lists.responses[200] ?? [];
+    return undisturbed(all).length / all.length;
+  });
+  const accepted = during.creates.responses[201]?.length ?? 0;
+  const refused = during.creates.responses[503] ?? [];
+  const isDisturbed = shares.some((share) => share < UNDISTURBED_SHARE_MIN);
+  const violations = [
+    ...(isDisturbed ? ['the host was too busy to measure'] : slownessOf(createsMs, listsMs)),
+    ...failuresOf(during.creates, during.creates.sent - accepted - refused.length, 'creates'),
+    ...phases.flatMap(({ lists }) =>
+      failuresOf(lists, lists.sent - (lists.responses[200]?.length ?? 0), 'lists'),
+    ),
+    ...[before, after].flatMap(({ creates }) => {
+      const share = undisturbed(creates.responses[503]).length / creates.sent;
+      return share > REFUSED_SHARE_MAX ? [`${share} were refused without congestion`] : [];
+    }),
+    ...(late - early > MEMORY_GROWTH_MIB_MAX ? [`memory grew from ${early} to ${late} MiB`] : []),
+  ];
+  return {
+    isDisturbed,
+    violations: violations.map((violation) => `${store}: ${violation}`),
+    figures: {
+      [`${store}: creates accepted, refused per second`]: `${Math.round(accepted / seconds)}, ${Math.round(refused.length / seconds)}`,
+      [`${store}: p99 of accepted creates before, during, after (ms)`]: shown(createsMs),
+      [`${store}: p99 of the refusals (ms)`]: p99Ms(undisturbed(refused)).toFixed(1),
+      [`${store}: p99 of lists before, during, after (ms)`]: shown(listsMs),
+      [`${store}: memory after a third, at the end (MiB)`]: `${early}, ${late}`,
+      [`${store}: share of the lists that the host did not disturb`]: shown(shares, 2),
+    },
+  };
+}
+
+/** What was too slow, of the times before, during and after the overload. */
+function slownessOf(createsMs: readonly number[], listsMs: readonly number[]): string[] {
+  const [createMs = 0, congestedMs = 0, afterMs = 0] = createsMs;
+  const [listMs = 0, listCongestedMs = 0] = listsMs;
+  const createMsMax = CREATE_FACTOR_MAX * createMs;
+  return [
+    ...(congestedMs > createMsMax || afterMs > createMsMax
+      ? [`p99 of creates (ms): ${shown(createsMs)}`]
+      : []),
+    ...(listCongestedMs > LIST_FACTOR_MAX * listMs ? [`p99 of lists (ms): ${shown(listsMs)}`] : []),
+  ];
+}
+
+function failuresOf(load: LoadResult, failed: number, what: string): string[] {
+  const counts = Object.entries(load.responses).map(
+    ([status, { length }]) => `${length} × ${status}`,
+  );
+  const all = [...counts, `${load.unanswered} without a response`].join(', ');
+  return [
+    ...(failed > 0 ? [`${failed} ${what} failed: ${all}`] : []),
+    ...(load.malformed > 0 ? [`${load.malformed} malformed refusals`] : []),
+  ];
+}
+
+function shown(values: readonly number[], digits = 1): string {
+  return values.map((value) => value.toFixed(digits)).join(', ');
+}
+
+function p99Ms(responses: readonly Timed[]): number {
+  const sorted = responses.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+}

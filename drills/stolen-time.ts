@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+
+const WINDOW_MS = 200;
+/** Of the 10 ms that the kernel counts by. One is also counted on a quiet machine. */
+const TICKS_MIN = 2;
+
+/** A response, with the time of its request on the clock of `Date.now()`. */
+export interface Timed {
+  sentMs: number;
+  tookMs: number;
+}
+
+/**
+ * Watches when the host of this virtual machine gives its processors to others. A request of that time, or of the
+ * moment after it, shows how busy the host is and not how fast the service is.
+ */
+export class StolenTime implements Disposable {
+  readonly #stolen: { fromMs: number; toMs: number }[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #ticks = stolenTicks();
+  #windowMs = Date.now();
+
+  constructor() {
+    this.#timer = setInterval(() => this.#endWindow(), WINDOW_MS);
+  }
+
+  #endWindow(): void {
+    const ticks = stolenTicks();
+    const nowMs = Date.now();
+    if (ticks - this.#ticks >= TICKS_MIN) {
+      this.#stolen.push({ fromMs: this.#windowMs, toMs: nowMs + WINDOW_MS });
+    }
+    this.#ticks = ticks;
+    this.#windowMs = nowMs;
+  }
+
+  /** Whether the host was busy between a request and its response. */
+  affects({ sentMs, tookMs }: Timed): boolean {
+    return this.#stolen.some(({ fromMs, toMs }) => sentMs < toMs && sentMs + tookMs > fromMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** 0 where the kernel does not tell. */
+function stolenTicks(): number {
+  try {
+    return Number(readFileSync('/proc/stat', 'utf8').split(/\s+/, 9)[8]);
+  } catch {
+    return 0;
+  }
+}
