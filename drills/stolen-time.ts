@@ -4,6 +4,9 @@ const WINDOW_MS = 200;
 /** Of the 10 ms that the kernel counts by. One is also counted on a quiet machine. */
 const TICKS_MIN = 2;
 
+/** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
+export const UNDISTURBED_SHARE_MIN = 0.25;
+
 /** A response, with the time of its request on the clock of `Date.now()`. */
 export interface Timed {
   sentMs: number;
@@ -34,8 +37,16 @@ export class StolenTime implements Disposable {
     this.#windowMs = nowMs;
   }
 
-  /** Whether the host was busy between a request and its response. */
-  affects({ sentMs, tookMs }: Timed): boolean {
+  /** The responses during which the host was not busy, and what share of all they are. */
+  undisturbed(all: readonly Timed[] = []): { tookMs: number[]; share: number } {
+    const tookMs = all
+      .filter((one) => !this.#affects(one))
+      .map((one) => one.tookMs)
+      .toSorted((a, b) => a - b);
+    return { tookMs, share: tookMs.length / all.length };
+  }
+
+  #affects({ sentMs, tookMs }: Timed): boolean {
     return this.#stolen.some(({ fromMs, toMs }) => sentMs < toMs && sentMs + tookMs > fromMs);
   }
 
@@ -51,4 +62,9 @@ function stolenTicks(): number {
   } catch {
     return 0;
   }
+}
+
+/** Of times in ascending order. */
+export function p99(ascending: readonly number[]): number {
+  return ascending[Math.floor(ascending.length * 0.99)] ?? 0;
 }

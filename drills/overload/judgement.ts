@@ -1,4 +1,4 @@
-import type { StolenTime, Timed } from '../stolen-time.ts';
+import { p99, UNDISTURBED_SHARE_MIN, type StolenTime } from '../stolen-time.ts';
 import type { LoadResult } from './open-loop.ts';
 
 const CREATE_FACTOR_MAX = 3;
@@ -6,8 +6,6 @@ const LIST_FACTOR_MAX = 2;
 /** Without congestion: a pause of this machine lets more requests arrive at once than the store takes. */
 const REFUSED_SHARE_MAX = 0.01;
 const MEMORY_GROWTH_MIB_MAX = 32;
-/** With fewer undisturbed responses than this, the host was too busy to measure anything. */
-const UNDISTURBED_SHARE_MIN = 0.25;
 
 export type StoreName = 'SQLite' | 'PostgreSQL';
 
@@ -37,13 +35,11 @@ export function judge(store: StoreName, measured: Measured): OverloadReport {
   const { before, during, after, seconds, stolenTime } = measured;
   const [early, late] = measured.memoryMib;
   const phases = [before, during, after];
-  const undisturbed = (all: readonly Timed[] = []) => all.filter((one) => !stolenTime.affects(one));
-  const createsMs = phases.map(({ creates }) => p99Ms(undisturbed(creates.responses[201])));
-  const listsMs = phases.map(({ lists }) => p99Ms(undisturbed(lists.responses[200])));
-  const shares = phases.map(({ lists }) => {
-    const all = lists.responses[200] ?? [];
-    return undisturbed(all).length / all.length;
-  });
+  const p99s = (loads: (LoadResult['responses'][number] | undefined)[]) =>
+    loads.map((responses) => p99(stolenTime.undisturbed(responses).tookMs));
+  const createsMs = p99s(phases.map(({ creates }) => creates.responses[201]));
+  const listsMs = p99s(phases.map(({ lists }) => lists.responses[200]));
+  const shares = phases.map(({ lists }) => stolenTime.undisturbed(lists.responses[200]).share);
   const accepted = during.creates.responses[201]?.length ?? 0;
   const refused = during.creates.responses[503] ?? [];
   const isDisturbed = shares.some((share) => share < UNDISTURBED_SHARE_MIN);
@@ -54,7 +50,8 @@ export function judge(store: StoreName, measured: Measured): OverloadReport {
       failuresOf(lists, lists.sent - (lists.responses[200]?.length ?? 0), 'lists'),
     ),
     ...[before, after].flatMap(({ creates }) => {
-      const share = undisturbed(creates.responses[503]).length / creates.sent;
+      const refusals = stolenTime.undisturbed(creates.responses[503]).tookMs;
+      const share = refusals.length / creates.sent;
       return share > REFUSED_SHARE_MAX ? [`${share} were refused without congestion`] : [];
     }),
     ...(late - early > MEMORY_GROWTH_MIB_MAX ? [`memory grew from ${early} to ${late} MiB`] : []),
@@ -65,7 +62,7 @@ export function judge(store: StoreName, measured: Measured): OverloadReport {
     figures: {
       [`${store}: creates accepted, refused per second`]: `${Math.round(accepted / seconds)}, ${Math.round(refused.length / seconds)}`,
       [`${store}: p99 of accepted creates before, during, after (ms)`]: shown(createsMs),
-      [`${store}: p99 of the refusals (ms)`]: p99Ms(undisturbed(refused)).toFixed(1),
+      [`${store}: p99 of the refusals (ms)`]: shown(p99s([refused])),
       [`${store}: p99 of lists before, during, after (ms)`]: shown(listsMs),
       [`${store}: memory after a third, at the end (MiB)`]: `${early}, ${late}`,
       [`${store}: share of the lists that the host did not disturb`]: shown(shares, 2),
@@ -99,9 +96,4 @@ function failuresOf(load: LoadResult, failed: number, what: string): string[] {
 
 function shown(values: readonly number[], digits = 1): string {
   return values.map((value) => value.toFixed(digits)).join(', ');
-}
-
-function p99Ms(responses: readonly Timed[]): number {
-  const sorted = responses.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../client.ts';
+import { p99, StolenTime, UNDISTURBED_SHARE_MIN, type Timed } from '../stolen-time.ts';
 
 const CLIENTS = 8;
 /** The pause of each client between two requests. */
@@ -9,7 +10,8 @@ const CREATE_EVERY = 4;
 /** Clients that behave, and how long they wait for their responses. */
 export class LegalClients {
   readonly violations: string[] = [];
-  #latenciesMs: number[] = [];
+  readonly #stolenTime = new StolenTime();
+  #responses: Timed[] = [];
   #isOver = false;
   #connected = 0;
   readonly #ended: Promise<unknown>;
@@ -25,16 +27,17 @@ export class LegalClients {
     while (this.#connected < CLIENTS) await sleep(PAUSE_MS);
   }
 
-  /** The 99th percentile of the responses since the last call. */
+  /** The 99th percentile of the responses since the last call that the host of this machine did not disturb. */
   takeP99Ms(): number {
-    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
-    this.#latenciesMs = [];
-    return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+    const { tookMs, share } = this.#stolenTime.undisturbed(this.#responses);
+    this.#responses = [];
+    return share >= UNDISTURBED_SHARE_MIN ? p99(tookMs) : Number.NaN;
   }
 
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#ended;
+    this.#stolenTime[Symbol.dispose]();
   }
 
   async #send(baseUrl: string, key: string): Promise<void> {
@@ -43,7 +46,8 @@ export class LegalClients {
       await sleep(PAUSE_MS);
       const number = (this.requests += 1);
       const isCreate = number % CREATE_EVERY === 0;
-      const sentMs = performance.now();
+      const sentMs = Date.now();
+      const sentAtMs = performance.now();
       try {
         const { status } = isCreate
           ? await client.create(baseUrl, `animal-${number}`, { isClaimed: false })
@@ -54,7 +58,7 @@ export class LegalClients {
       } catch (error) {
         this.violations.push(`a legal request failed: ${String(error)}`);
       }
-      this.#latenciesMs.push(performance.now() - sentMs);
+      this.#responses.push({ sentMs, tookMs: performance.now() - sentAtMs });
       if (isFirst) this.#connected += 1;
     }
     client.close();

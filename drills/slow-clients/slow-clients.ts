@@ -13,24 +13,23 @@ import { LegalClients } from './legal.ts';
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
 const MEASURED_MS = 6_000;
 const POLL_MS = 100;
-/** Legal requests may take twice as long as before, and this is too short to tell from noise. */
+/** Legal requests may take twice as long as before. */
 const SLOWER_MAX = 2;
-const NOISE_MS = 20;
 /** What remains of the memory after an attack. The garbage collector need not return all of it. */
 const KEPT_MIB_MAX = 96;
 
-/** The time begins when the service accepts a connection: later on a busy machine, as are legal requests. */
-const BUSY_FACTOR = 50;
+/** The time begins when the service accepts a connection, which is later on a busy machine. */
+const LATE_MS_MAX = 20_000;
 
 /**
  * By when the service must have closed the sockets: a request must be complete within 15 s, and a connection
  * without a moved byte is closed after at most 70 s.
  */
 const CLOSED_MS_MAX: Readonly<Record<Attack, number>> = {
-  drip: 15_000 + 10_000,
-  abort: 10_000,
-  'never-read': 70_000 + 10_000,
-  forge: 10_000,
+  drip: 15_000,
+  abort: 0,
+  'never-read': 70_000,
+  forge: 0,
 };
 
 export interface SlowClientsOptions {
@@ -133,7 +132,7 @@ async function run(
   let peakMib = service.memoryMib();
   // A client that forges keys reads its responses, so it is not closed by the service.
   if (attack === 'forge') kill();
-  const deadlineMs = connectedMs + CLOSED_MS_MAX[attack] + BUSY_FACTOR * beforeMs;
+  const deadlineMs = connectedMs + CLOSED_MS_MAX[attack] + LATE_MS_MAX;
   while (service.openFiles() > filesBefore && performance.now() < deadlineMs) {
     await sleep(POLL_MS);
     peakMib = Math.max(peakMib, service.memoryMib());
@@ -141,7 +140,8 @@ async function run(
   const open = service.openFiles() - filesBefore;
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
   if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
-  if (p99Ms > Math.max(SLOWER_MAX * beforeMs, NOISE_MS)) {
+  // Nothing was measured if the host of this machine was too busy.
+  if (!(p99Ms <= SLOWER_MAX * beforeMs)) {
     report.slow.push(
       `${attack}: 1 % of legal requests took over ${p99Ms.toFixed(1)} ms, before ${beforeMs.toFixed(1)} ms`,
     );
