@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
+/** As in `npm start`. */
+const NODE_FLAGS = ['--max-semi-space-size=8'];
 
 /** `petstore serve` in its own process, on a free port. */
 export class ServiceProcess {
@@ -30,7 +32,8 @@ export class ServiceProcess {
     nodeFlags: readonly string[] = [],
   ): Promise<ServiceProcess> {
     const fixed = ['--port', '0', '--admin-port', 'off'];
-    const child = spawn(process.execPath, [...nodeFlags, main, 'serve', ...fixed, ...flags], {
+    const args = [...NODE_FLAGS, ...nodeFlags, main, 'serve', ...fixed, ...flags];
+    const child = spawn(process.execPath, args, {
       env: { PETSTORE_BOOTSTRAP_KEY: key },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

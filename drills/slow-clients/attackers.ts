@@ -10,6 +10,9 @@ import { newSecret } from '../../src/domain/api-key.ts';
 /** Real attackers use other machines, so these must not take the processor from the service. */
 const PRIORITY = 19;
 const CONNECT_AT_ONCE = 50;
+/** Clients that never read send 5,000 valid lists per second: all at once, they would only show how fast lists are. */
+const NEVER_READ_AT_ONCE = 5;
+const NEVER_READ_PAUSE_MS = 50;
 const DRIP_MS = 1_000;
 const BODY_BYTES = 60_000;
 const ABORT_MS_MAX = 5;
@@ -23,7 +26,7 @@ setPriority(PRIORITY);
 const attacks: Record<string, () => Promise<void>> = {
   drip: () => open(drip),
   abort: abortUploads,
-  'never-read': () => open(neverRead),
+  'never-read': () => open(neverRead, NEVER_READ_AT_ONCE, NEVER_READ_PAUSE_MS),
   forge: () => open(forge),
 };
 await attacks[attack]?.();
@@ -35,9 +38,14 @@ function head(method: string, secret: string, ...more: string[]): string {
 }
 
 /** Opens all sockets, a few at a time, so that none is refused because too many wait to be accepted. */
-async function open(use: (socket: Socket, index: number) => void): Promise<void> {
-  for (let index = 0; index < Number(count); index += CONNECT_AT_ONCE) {
-    const batch = Math.min(CONNECT_AT_ONCE, Number(count) - index);
+async function open(
+  use: (socket: Socket, index: number) => void,
+  atOnce = CONNECT_AT_ONCE,
+  pauseMs = 0,
+): Promise<void> {
+  for (let index = 0; index < Number(count); index += atOnce) {
+    if (pauseMs > 0) await sleep(pauseMs);
+    const batch = Math.min(atOnce, Number(count) - index);
     await Promise.all(
       Array.from({ length: batch }, async (_, at) => use(await connected(), index + at)),
     );
