@@ -1,7 +1,7 @@
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopySource, CopyTarget, Row, Table } from '../copy.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../deadline.ts';
+import { deadlineIn } from '../batcher.ts';
 import { inTransaction, type Connection } from './connection.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, unfinishedCopyOf } from './schema.ts';

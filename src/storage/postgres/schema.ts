@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
 import { pendingMigrations, readMigrations, type Migration } from '../schema.ts';
-import { deadlineIn } from '../deadline.ts';
+import { deadlineIn } from '../batcher.ts';
 import { inTransaction, type Connection, type Row } from './connection.ts';
 import { stateOf } from './errors.ts';
 

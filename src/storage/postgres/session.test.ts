@@ -11,7 +11,7 @@ import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../deadline.ts';
+import { deadlineIn } from '../batcher.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './queues.ts';

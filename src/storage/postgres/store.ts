@@ -26,7 +26,7 @@ import {
   type PetRow,
 } from '../schema.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../deadline.ts';
+import { deadlineIn } from '../batcher.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { inTransaction, type Row, type Statement } from './connection.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
