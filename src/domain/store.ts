@@ -45,10 +45,10 @@ export interface Store extends Measured {
    */
   removePets(ids: readonly bigint[]): Promise<bigint[]>;
   /**
-   * A number that changes with every commit of any process, or undefined if the store would need a query to
-   * find out. A response that was cached with the same number is still exact.
+   * A number that changes with every commit of any process. A response that was cached with the same number is
+   * still exact. A store that would need a query to find out has no version.
    */
-  version(): number | undefined;
+  version?(): number;
 
   /** Stores a key. */
   createApiKey(key: ApiKey): Promise<void>;

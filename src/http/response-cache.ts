@@ -66,8 +66,8 @@ export class ResponseCache implements Measured {
   }
 
   async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
+    if (this.#store.version === undefined) return make();
     const version = await (this.#nextVersion ??= this.#readVersion());
-    if (version === undefined) return make();
     if (version !== this.#version) this.#clear(version);
     if (key.length > KEY_LENGTH_MAX) return make();
     const cached = this.#responses.get(key);
@@ -107,10 +107,10 @@ export class ResponseCache implements Measured {
       setImmediate(resolve);
     });
     this.#nextVersion = undefined;
-    return this.#store.version();
+    return this.#store.version?.();
   }
 
-  #clear(version: number): void {
+  #clear(version: number | undefined): void {
     this.#responses.clear();
     this.#length = 0;
     this.#version = version;

@@ -41,7 +41,7 @@ const HEADERS = {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'];
 /** The calls of a store that return no promise. */
 type SynchronousCall = {
-  [Name in keyof Store]-?: Store[Name] extends (...values: never[]) => infer Result
+  [Name in keyof Store]-?: Required<Store>[Name] extends (...values: never[]) => infer Result
     ? Result extends Promise<unknown>
       ? never
       : Name

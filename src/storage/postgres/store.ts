@@ -134,11 +134,6 @@ class PostgresStore implements Store {
     return rows.map(([id]) => id as bigint);
   }
 
-  /** PostgreSQL has no version number that can be read without a query. */
-  version(): undefined {
-    return undefined;
-  }
-
   async createApiKey(key: ApiKey): Promise<void> {
     await this.#write(statements.CREATE_API_KEY, rowOfApiKey(key));
   }
