@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
-/** Of the 10 ms that the kernel counts by. One is also counted on a quiet machine. */
-const TICKS_MIN = 2;
-
 /** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
 export const UNDISTURBED_SHARE_MIN = 0.25;
 
@@ -30,7 +27,7 @@ export class StolenTime implements Disposable {
   #endWindow(): void {
     const ticks = stolenTicks();
     const nowMs = Date.now();
-    if (ticks - this.#ticks >= TICKS_MIN) {
+    if (ticks > this.#ticks) {
       this.#stolen.push({ fromMs: this.#windowMs, toMs: nowMs + WINDOW_MS });
     }
     this.#ticks = ticks;

@@ -159,9 +159,9 @@ describe('Batcher', () => {
       return codes.filter((code) => code === 'overloaded').length;
     }
 
-    test('items are refused as overloaded if those before them would take over 75 ms', async (t) => {
+    test('items are refused as overloaded if those before them would take over 60 ms', async (t) => {
       const refused = await refusedAfter(t, ...slowBatches(10, 0.25, 2));
-      assert.ok(Math.abs(refused - (WAITING - 300)) <= 1, `${refused} refused`);
+      assert.ok(Math.abs(refused - (WAITING - 240)) <= 1, `${refused} refused`);
     });
 
     test('64 may wait, however slow they are', async (t) => {

@@ -7,7 +7,7 @@ import type { Figure, Measured } from '../domain/metrics.ts';
 const DELAY_MS_MAX = 3;
 const ATTEMPTS_MAX = 5;
 /** An item is refused if those before it, the batch in flight included, would take longer than this. */
-const WAITING_MS_MAX = 75;
+const WAITING_MS_MAX = 60;
 /** So many items may wait in any case. */
 const BURST_ITEMS = 64;
 /** The weight of the last batch in the averages. */
