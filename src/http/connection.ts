@@ -197,10 +197,7 @@ export class Connection {
   }
 
   #inOrder(act: () => void): void {
-    if (this.#held.length === 0 && this.#current === undefined) {
-      act();
-      return;
-    }
+    if (this.#held.length === 0 && this.#current === undefined) return act();
     this.#held.push(act);
     this.updateReading();
     this.#updateBacklog();
@@ -208,8 +205,12 @@ export class Connection {
 
   /** Forgets a response that was sent: with many idle connections, the last ones would fill the young heap. */
   #release(response: ServerResponse): void {
-    if (response.req.complete && this.#newest === response) this.#newest = undefined;
-    // At most one held request per connection and turn of the event loop, so that others are served too.
+    const forget = () => {
+      if (this.#newest === response) this.#newest = undefined;
+    };
+    if (response.req.complete) forget();
+    else response.req.once('close', forget);
+    // One held request per turn of the event loop, so that others are served too.
     if (this.#held.length > 0) setImmediate(() => this.#next());
     else this.#current = undefined;
   }
@@ -240,11 +241,10 @@ export class Connection {
 
   /** The same while a body is being received, for as long as the request may take. node:http calls `destroySoon`. */
   #closeAfterBody(request: IncomingMessage): void {
-    const socket = this.#socket;
-    socket.destroySoon = () => {
-      if (request.complete) Socket.prototype.destroySoon.call(socket);
-      else request.once('close', () => socket.destroy()).resume();
-      socket.end();
+    this.#socket.destroySoon = () => {
+      if (request.complete) Socket.prototype.destroySoon.call(this.#socket);
+      else request.once('close', () => this.#socket.destroy()).resume();
+      this.#socket.end();
     };
   }
 }
