@@ -34,6 +34,7 @@ async function run(
   { rounds, seed, onProgress }: DrillOptions,
   testsOf: (file: string) => readonly string[],
 ): Promise<DrillReport> {
+  const list = join(ROOT, 'artifacts', 'mutants-not-found.txt');
   const mutants = await chooseMutants(ROOT, rounds, seed);
   const survivors: string[] = [];
   const waiting = [...mutants];
@@ -44,15 +45,18 @@ async function run(
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (await sandbox.isFound(next, testsOf(next.file))) found += 1;
       else if (await sandbox.isRefused(next)) refused += 1;
-      else survivors.push(describe(next));
+      else {
+        survivors.push(describe(next));
+        // After each one: a run takes long, and may be ended early.
+        await writeFile(list, survivors.toSorted().join('\n'));
+      }
       const tried = found + refused + survivors.length;
       onProgress(`${tried} of ${mutants.length} mutants, ${survivors.length} not found`);
     }
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  const list = join(ROOT, 'artifacts', 'mutants-not-found.txt');
   await mkdir(join(ROOT, 'artifacts'), { recursive: true });
-  await writeFile(list, survivors.toSorted().join('\n'));
+  await writeFile(list, '');
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
   const share = found / (found + survivors.length);
   return {
     passed: found,
