@@ -32,6 +32,7 @@ export const AREAS: readonly Area[] = [
       'test/connection.test.ts',
       'test/forged-keys.test.ts',
       'test/rate-limit.test.ts',
+      'test/tracing.test.ts',
       'src/http/server.test.ts',
       'test/shutdown.test.ts',
       'test/proxies.test.ts',

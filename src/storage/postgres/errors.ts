@@ -158,6 +158,9 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
   if (code === 'ECONNREFUSED') {
     return `nobody listens at ${at}: start PostgreSQL there, or name another host in DATABASE_URL`;
   }
+  if (message.includes('client password must be')) {
+    return `${at} needs a password for ${name}: add it to DATABASE_URL, after the user and a colon`;
+  }
   if (message.includes('SSL connections')) {
     return `${at} does not offer TLS: turn it on there, or set sslmode=disable in DATABASE_URL`;
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
@@ -34,6 +35,19 @@ test('a wrong password is named, and not repeated', async () => {
   const message = await refusalOf(server.url('postgres', 'wrong-password'));
   assert.match(message, /does not let the user petstore in .* check the user and the password/);
 });
+
+test('a missing password is named, and the connection is closed', async () => {
+  const message = await refusalOf(server.url().replace(`:${TEST_PASSWORD}`, ''));
+  assert.match(message, /needs a password for the user petstore: add it to DATABASE_URL/);
+  // PostgreSQL itself would close it after 60 seconds.
+  const deadlineMs = Date.now() + 20_000;
+  while (openSockets() > 0 && Date.now() < deadlineMs) await sleep(10);
+  assert.equal(openSockets(), 0);
+});
+
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+}
 
 test('a missing database is named', async () => {
   assert.match(await refusalOf(server.url('nothing_here')), /has no database nothing_here/);
