@@ -7,7 +7,8 @@ import { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { queryObjects } from 'node:v8';
+import { queryObjects, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { drillStaleReads } from '../drills/stale-reads/stale-reads.ts';
 import { exchange, parseResponses } from './raw-socket.ts';
 import { serve, temporaryFolder } from './test-process.ts';
@@ -247,6 +248,28 @@ test('idle connections do not keep their last response in memory', async (t) => 
     while (responsesInMemory() > 1 && Date.now() < deadlineMs) await sleep(100);
     assert.ok(responsesInMemory() <= 1, `${responsesInMemory()} after ${request}`);
   }
+});
+
+test('the body of an aborted upload does not wait for a complete garbage collection', async (t) => {
+  const service = await startTestService(sqliteStorage);
+  t.after(() => service.close());
+  const port = Number(new URL(service.baseUrl).port);
+  const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: 60000`;
+  const upload = `POST /v1/pets HTTP/1.1\r\n${fields}\r\n\r\n${' '.repeat(59_999)}`;
+  setFlagsFromString('--expose-gc');
+  const collectYoung = runInNewContext("() => gc({ type: 'minor' })") as () => void;
+  const bytesBefore = process.memoryUsage().arrayBuffers;
+  for (let sent = 0; sent < 100; sent += 1) {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    await new Promise((resolve) => socket.write(upload, resolve));
+    await sleep(5);
+    socket.destroy();
+    if (sent % 10 === 0) collectYoung();
+  }
+  collectYoung();
+  const keptMiB = (process.memoryUsage().arrayBuffers - bytesBefore) / MIB;
+  assert.ok(keptMiB < 2, `${keptMiB} MiB are left of 5.7`);
 });
 
 function responsesInMemory(): number {

@@ -16,7 +16,13 @@ const NEVER_READ_PAUSE_MS = 50;
 const DRIP_MS = 1_000;
 const BODY_BYTES = 60_000;
 const ABORT_MS_MAX = 5;
-const UPLOADS_AT_ONCE = 50;
+/**
+ * Begins about 1,000 uploads per second, each on a new connection. All at once (3,000 per second) they would only
+ * show how fast node:http accepts connections: a bare server then stops for 5 to 18 ms to free the memory of those
+ * that are closed.
+ */
+const ABORT_AT_ONCE = 10;
+const ABORT_PAUSE_MS = 10;
 const PIPELINED = 50;
 
 export type Attack = 'drip' | 'abort' | 'never-read' | 'forge';
@@ -25,7 +31,7 @@ const [attack = '', port = '', count = '', key = ''] = process.argv.slice(2);
 setPriority(PRIORITY);
 const attacks: Record<string, () => Promise<void>> = {
   drip: () => open(drip),
-  abort: abortUploads,
+  abort: () => open(abort, ABORT_AT_ONCE, ABORT_PAUSE_MS),
   'never-read': () => open(neverRead, NEVER_READ_AT_ONCE, NEVER_READ_PAUSE_MS),
   forge: () => open(forge),
 };
@@ -74,19 +80,11 @@ function drip(socket: Socket, index: number): void {
   socket.resume().on('close', () => clearInterval(timer));
 }
 
-async function abortUploads(): Promise<void> {
-  let begun = 0;
-  const upload = async () => {
-    while (begun < Number(count)) {
-      begun += 1;
-      const socket = await connected();
-      socket.write(head('POST', key, `Content-Length: ${BODY_BYTES}`));
-      socket.write(Buffer.alloc(Math.floor(Math.random() * BODY_BYTES), 'x'));
-      await sleep(Math.random() * ABORT_MS_MAX);
-      socket.destroy();
-    }
-  };
-  await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, upload));
+/** Sends a part of a body, and closes the connection a few milliseconds later. */
+function abort(socket: Socket): void {
+  socket.write(head('POST', key, `Content-Length: ${BODY_BYTES}`));
+  socket.write(Buffer.alloc(Math.floor(Math.random() * BODY_BYTES), 'x'));
+  setTimeout(() => socket.destroy(), Math.random() * ABORT_MS_MAX);
 }
 
 function neverRead(socket: Socket): void {

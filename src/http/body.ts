@@ -91,7 +91,6 @@ export function readBody(
         chunks.push(chunk);
         return;
       }
-      chunks.length = 0;
       request.removeAllListeners('data').resume();
       tooLarge();
     });
@@ -100,6 +99,8 @@ export function readBody(
     );
     request.once('error', cutShort);
     request.once(BODY_FAULT, reject);
+    // Node.js frees a closed socket late, and this request with it, but the body must not wait for that.
+    promise.catch(() => (chunks.length = 0));
   }
   return promise;
 }
