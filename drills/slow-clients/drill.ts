@@ -5,6 +5,8 @@ import { drillSlowClients, type SlowClientsOptions } from './slow-clients.ts';
 /** With fewer sockets the drill is short, and does not wait 70 s for the clients that never read. */
 const COMPLETE_MIN = 1_000;
 const FORGERS = 20;
+/** How often a complete run is repeated while the host of this machine is too busy to measure times. */
+const REPEATED_MAX = 3;
 
 export const drill: Drill = {
   purpose:
@@ -29,10 +31,19 @@ export const drill: Drill = {
 };
 
 async function run(
-  { onProgress }: DrillOptions,
+  { rounds, onProgress }: DrillOptions,
   variant: Pick<SlowClientsOptions, 'attacks' | 'nodeFlags'>,
 ): Promise<DrillReport> {
-  const report = await drillSlowClients({ ...variant, onProgress });
+  let report = await drillSlowClients({ ...variant, onProgress });
+  const repeatedMax = rounds < COMPLETE_MIN ? 0 : REPEATED_MAX;
+  for (let again = 0; report.isDisturbed && again < repeatedMax; again += 1) {
+    onProgress('again, because the host of this machine was too busy');
+    // What the host does not change counts from every run.
+    const { requests, violations } = report;
+    report = await drillSlowClients({ ...variant, onProgress });
+    report.requests += requests;
+    report.violations.push(...violations);
+  }
   const figures: Record<string, string | number> = {
     'legal requests': report.requests,
     'legal p99 before (ms)': report.beforeMs.toFixed(1),

@@ -55,6 +55,8 @@ export interface SlowClientsReport {
   violations: string[];
   /** Attacks during which legal requests were too slow. A busy machine may be the cause. */
   slow: string[];
+  /** Whether the host was too busy to measure one of the times, which is then not a number. */
+  isDisturbed: boolean;
 }
 
 /** Measures legal requests before and during each attack, and waits until the service has closed its sockets. */
@@ -72,6 +74,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
     memoryMib: [0, 0],
     violations,
     slow: [],
+    isDisturbed: false,
   };
   const { attacks, measuredMs = MEASURED_MS } = options;
   try {
@@ -81,6 +84,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
     legal.takeP99Ms();
     await sleep(measuredMs);
     report.beforeMs = legal.takeP99Ms();
+    report.isDisturbed = Number.isNaN(report.beforeMs);
     report.memoryMib[0] = service.memoryMib();
     const scene = { key, measuredMs, service, legal, report };
     for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
@@ -141,6 +145,7 @@ async function run(
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
   if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
   // Nothing was measured if the host of this machine was too busy.
+  if (Number.isNaN(p99Ms)) report.isDisturbed = true;
   if (!(p99Ms <= SLOWER_MAX * beforeMs)) {
     report.slow.push(
       `${attack}: 1 % of legal requests took over ${p99Ms.toFixed(1)} ms, before ${beforeMs.toFixed(1)} ms`,
