@@ -46,7 +46,7 @@ export interface Service {
   /** From now on `/readyz` is 503. Requests are still accepted. */
   setNotReady(): void;
   /** Accepts no more connections. Existing ones stay open until the service is closed. */
-  stopListening(): void;
+  stopListening(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -30,7 +30,7 @@ async function serveWithWorkers(t: TestContext, rateLimit: string): Promise<Runn
   return service;
 }
 
-/** Sends one request on a connection that stays open, because a suspended primary passes on no new ones. */
+/** Sends one request on a connection that stays open. */
 function list(service: Running, agent: Agent): Promise<Pick<Received, 'status' | 'text'>> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${service.key}` };

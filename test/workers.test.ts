@@ -5,6 +5,8 @@ import { Agent } from 'node:http';
 import { request } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange } from './raw-socket.ts';
 import { send } from './test-service.ts';
 import { run, serve, temporaryFolder, type Running } from './test-process.ts';
 
@@ -69,6 +71,27 @@ test('a worker that dies is replaced, and the others keep serving', async (t) =>
   assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
   await until('another worker must have replaced it', () => workersOf(service).length === WORKERS);
   assert.match(service.stderr(), /"msg":"a worker died"/);
+});
+
+test('every client that connects while a worker dies gets a response or a closed connection', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+  const port = Number(new URL(service.baseUrl).port);
+  const list = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+  const load = { isOver: false };
+  const client = async () => {
+    while (!load.isOver) await exchange(port, [list], { responsesMax: 1 });
+  };
+  const clients = Promise.all(Array.from({ length: 2 * CONNECTIONS }, client));
+  const killAll = async () => {
+    for (let kills = 0; kills < 3; kills += 1) {
+      await until('all workers must run', () => workersOf(service).length === WORKERS);
+      process.kill(workersOf(service)[0] ?? 0, 'SIGKILL');
+      await sleep(200);
+    }
+    load.isOver = true;
+  };
+  // A client that waits for 20 seconds fails.
+  await Promise.all([clients, killAll()]);
 });
 
 test('SIGHUP replaces all workers one by one without a failed request', async (t) => {

@@ -1,4 +1,3 @@
-import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { startService, type Runtime } from '../service.ts';
@@ -6,8 +5,6 @@ import { GO, NOT_READY, STOP, type WorkerMessage } from './worker-messages.ts';
 
 /** The longest a worker waits for the others to close before it drains: one of them may hang. */
 const DRAIN_DELAY_MS_MAX = 1_000;
-/** The longest a worker waits for accepted connections: under constant load there is always another one. */
-const CLOSE_MS_MAX = 1_000;
 
 /** Responds to requests on the listener of the primary, until the primary sends STOP. */
 export async function serveAsWorker(config: Config, runtime: Runtime): Promise<number> {
@@ -24,8 +21,7 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
     primary.onNotReady = () => service.setNotReady();
     primary.tell({ ready: { baseUrl: service.baseUrl } });
     await primary.stopped;
-    await takeAccepted(primary);
-    service.stopListening();
+    await service.stopListening();
     await Promise.race([primary.ask('drain'), sleep(DRAIN_DELAY_MS_MAX)]);
     await service.close();
     await reports.end();
@@ -59,28 +55,9 @@ class Primary {
   }
 
   /** Resolves when the primary sends GO. */
-  ask(what: 'listen' | 'close' | 'drain'): Promise<void> {
+  ask(what: 'listen' | 'drain'): Promise<void> {
     this.#go = Promise.withResolvers();
     this.tell({ ask: what });
     return this.#go.promise;
-  }
-}
-
-/**
- * Waits for the connections that the primary has accepted and hands over one at a time: closing now would
- * reset them. The primary accepts at least one connection between two of its responses, so two responses in
- * a row without a new connection show that none is left.
- */
-async function takeAccepted(primary: Primary): Promise<void> {
-  let accepted = 0;
-  subscribe('net.server.socket', () => {
-    accepted += 1;
-  });
-  const untilMs = performance.now() + CLOSE_MS_MAX;
-  let quietRounds = 0;
-  while (quietRounds < 2 && performance.now() < untilMs) {
-    const before = accepted;
-    await primary.ask('close');
-    quietRounds = accepted === before ? quietRounds + 1 : 0;
   }
 }

@@ -104,6 +104,9 @@ async function serveAsPrimary(
   io: Io,
 ): Promise<number> {
   const { log } = runtime;
+  // The workers accept connections themselves. A connection that the primary hands to a worker which has just
+  // died would stay open without a response (nodejs/node issue 21746).
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary(workerSettings(process.argv));
   const pool = new WorkerPool(config.workers, log);
   // Before anything else starts: a signal without a listener would end the process.

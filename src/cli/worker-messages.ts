@@ -4,11 +4,8 @@
  */
 export type WorkerMessage =
   | { ready: { baseUrl: string } }
-  /**
-   * listen: accept connections. close: accept no more; its GO only shows that everything the primary sent
-   * before has arrived. drain: ask clients to disconnect, respond to the accepted requests, and exit.
-   */
-  | { ask: 'listen' | 'close' | 'drain' };
+  /** listen: accept connections. drain: ask clients to disconnect, respond to the accepted requests, and exit. */
+  | { ask: 'listen' | 'drain' };
 
 export const GO = 'go';
 /** Sent by the primary to a worker that must close and drain. */

@@ -4,22 +4,26 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { exchange, parseResponses } from '../../test/raw-socket.ts';
-import { openServer } from './server.ts';
+import { openServer, type HttpServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const MIB = 1024 * 1024;
 
-/** A connection to a server whose every response is `body`. */
-async function openConnection(context: TestContext, body = 'hello'): Promise<Socket> {
+/** A server whose every response is `body`. */
+function open(body = 'hello'): Promise<HttpServer> {
   const length = ['Content-Length', String(body.length)];
-  const server = await openServer({
+  return openServer({
     createHandler: () => ({ handle: async () => ({ status: 200, headers: length, body }) }),
     host: '127.0.0.1',
     port: 0,
     newRequestId: () => 'x',
     quietMsMax: QUIET_MS_MAX,
   });
+}
+
+async function openConnection(context: TestContext, body?: string): Promise<Socket> {
+  const server = await open(body);
   context.after(() => server.close(0));
   const socket = connect(server.port, '127.0.0.1');
   context.after(() => socket.destroy());
@@ -101,4 +105,15 @@ test('a request is not refused for the malformed body of the request behind it',
     parseResponses(received).map(({ body }) => body),
     ['first', 'Refusal: The request is not well-formed HTTP.'],
   );
+});
+
+test('a client that is connected before the server is closed gets its response', async () => {
+  const server = await open();
+  const responses = Array.from({ length: 50 }, () => exchange(server.port, [REQUEST]));
+  // Now the system has accepted the connections, and the server has not.
+  await new Promise((resolve) => process.nextTick(resolve));
+  await server.close(5_000);
+  for (const response of await Promise.all(responses)) {
+    assert.match(response, /^HTTP\/1\.1 200 OK\r\n/);
+  }
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import { readBody } from './body.ts';
 import { Connections } from './connection.ts';
@@ -21,6 +22,8 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** How long an idle connection may still send a request after the service was told to stop. */
 const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
+/** The longest that a service which stops accepts connections: under constant load there is always another one. */
+const ACCEPT_WAITING_MS_MAX = 1_000;
 
 const EXPECTATION_REFUSAL = new Refusal(
   'expectation_failed',
@@ -56,6 +59,7 @@ export class HttpServer {
   readonly #connections: Connections;
   readonly #closed = Promise.withResolvers<void>();
   #handler: Handler | undefined;
+  #accepted = 0;
   port = 0;
 
   constructor(parts: ServerParts) {
@@ -80,7 +84,10 @@ export class HttpServer {
     this.#server.maxConnections = CONNECTIONS_MAX;
     // No limit here: the parser would silently drop the rest. headFault refuses too many headers.
     this.#server.maxHeadersCount = 0;
-    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+    this.#server.on('connection', (socket: Socket) => {
+      this.#accepted += 1;
+      this.#connections.add(socket);
+    });
     this.#server.on('request', (request, response) => this.#accept(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#accept(request, response, true));
     this.#server.on('checkExpectation', (request, response) =>
@@ -110,7 +117,8 @@ export class HttpServer {
   }
 
   /** Stops accepting connections. Those that are open are served as before. */
-  stopListening(): void {
+  async stopListening(): Promise<void> {
+    await this.#acceptWaiting();
     if (!this.#server.listening) return;
     // Only the listener: http's own close would also destroy idle connections, on which a client may be
     // sending its next request at this moment. That request gets its response, with Connection: close.
@@ -119,13 +127,27 @@ export class HttpServer {
 
   /** Stops accepting, finishes the requests in flight, and closes what is left after the grace period. */
   async close(graceMs: number): Promise<void> {
-    this.stopListening();
+    await this.stopListening();
     this.#connections.close();
     const idle = setTimeout(() => this.#server.closeIdleConnections(), IDLE_GRACE_MS);
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
     await this.#closed.promise;
     clearTimeout(idle);
     clearTimeout(cut);
+  }
+
+  /**
+   * Connections that the system has accepted wait for this process, and closing the listener would reset them. A
+   * turn of the event loop takes at least one of them.
+   */
+  async #acceptWaiting(): Promise<void> {
+    const untilMs = performance.now() + ACCEPT_WAITING_MS_MAX;
+    for (let before = -1; this.#accepted > before && performance.now() < untilMs;) {
+      before = this.#accepted;
+      // The first may come in this turn, before the sockets are polled.
+      await turn();
+      await turn();
+    }
   }
 
   #accept(
