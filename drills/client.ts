@@ -14,6 +14,9 @@ export interface ClientResponse {
   body: string;
 }
 
+/** A request that got neither a response nor a closed connection. */
+export class StalledRequest extends Error {}
+
 /** One client. It keeps one connection to each service and sends one request at a time on it. */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -49,7 +52,9 @@ export class Client {
       const sent = request(url, { ...options, agent: this.#agent }, (response) => {
         readResponse(response).then(resolve, reject);
       });
-      sent.setTimeout(RESPONSE_MS_MAX, () => sent.destroy(new Error('no response within 30 s')));
+      sent.setTimeout(RESPONSE_MS_MAX, () =>
+        sent.destroy(new StalledRequest('no response within 30 s')),
+      );
       sent.once('error', reject);
       sent.end(body);
     });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCursor } from '../../src/domain/page.ts';
-import { Client, followList, type WirePet } from '../client.ts';
+import { Client, followList, StalledRequest, type WirePet } from '../client.ts';
 import type { Random } from '../random.ts';
 
 const WRITERS = 32;
@@ -124,6 +124,7 @@ export class Creates {
       if (status !== 503) this.violations.push(`${name} got ${status} ${body}`);
       return 'refused';
     } catch (error) {
+      if (error instanceof StalledRequest) this.violations.push(`${name}: ${error.message}`);
       const { code } = error as NodeJS.ErrnoException;
       return code === 'ECONNREFUSED' ? 'gone' : 'refused';
     }

@@ -56,7 +56,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   #fails(tests: readonly string[]): Promise<boolean> {
-    const flags = ['--test', '--test-reporter=tap', '--test-concurrency=1'];
+    const flags = ['--test', '--test-reporter=tap', '--test-concurrency=2'];
     const hook = ['--import', './test/memory-folder.ts'];
     const limit = `--test-timeout=${TEST_MS_MAX}`;
     const child = spawn(process.execPath, [...hook, ...flags, limit, ...tests], {

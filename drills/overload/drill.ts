@@ -16,7 +16,7 @@ export const drill: Drill = {
     'A store that takes 1,000 creates per second gets 5,000, then 800 again: accepted creates and lists stay fast, the rest is refused at once with 503, and memory does not grow.',
   unit: 'seconds of overload',
   rounds: ROUNDS,
-  quickRounds: 5,
+  quickRounds: 2,
   run,
   control: {
     brokenBy: 'queueing every create',
