@@ -8,10 +8,12 @@ const COUNT_MAX = 999_999_999;
 /** Elsewhere than on a terminal, each progress line remains, so they are rare. */
 const LINE_INTERVAL_MS = 10_000;
 const REDRAW_INTERVAL_MS = 200;
+/** Most drills wait most of the time, and quick ones do not judge how long something took. */
+const QUICK_AT_ONCE = 2;
 
 const USAGE = `npm run drill                                    all drills, except those that must be named
 npm run drill -- NAME… [--rounds N] [--seed S]   only these
-npm run drill -- [NAME…] --quick                 few rounds
+npm run drill -- [NAME…] --quick                 few rounds, two drills at a time
 npm run drill -- --list                          what there is
 
 Each drill also runs on a variant that is broken on purpose, its control, which must report violations.
@@ -32,6 +34,8 @@ interface Outcome {
   failed: number;
   isSkipped?: boolean;
 }
+
+type Print = (text: string) => void;
 
 class BadCommandLine extends Error {}
 
@@ -92,17 +96,23 @@ class Program {
   async runAll(selection: Selection): Promise<number> {
     const total = { passed: 0, failed: 0 };
     const notes: string[] = [];
-    for (const [name, load] of Object.entries(this.#drills)) {
+    const waiting = Object.entries(this.#drills);
+    const runNext = async (): Promise<void> => {
+      const [name, load] = waiting.shift() ?? [];
+      if (name === undefined || load === undefined) return;
       const { drill } = await load();
       const isSelected =
         selection.names.length === 0 ? drill.isNamedOnly !== true : selection.names.includes(name);
-      if (!isSelected) continue;
-      const outcome = await this.#runOne(name, drill, selection);
-      total.passed += outcome.passed;
-      total.failed += outcome.failed;
-      if (outcome.failed > 0) notes.push(`${name} failed`);
-      if (outcome.isSkipped === true) notes.push(`${name} was skipped`);
-    }
+      if (isSelected) {
+        const outcome = await this.#runOne(name, drill, selection);
+        total.passed += outcome.passed;
+        total.failed += outcome.failed;
+        if (outcome.failed > 0) notes.push(`${name} failed`);
+        if (outcome.isSkipped === true) notes.push(`${name} was skipped`);
+      }
+      await runNext();
+    };
+    await Promise.all(Array.from({ length: selection.isQuick ? QUICK_AT_ONCE : 1 }, runNext));
     const noted = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
     this.#stdout.write(`all: ${total.passed} passed, ${total.failed} failed${noted}\n`);
     return total.failed === 0 ? 0 : 1;
@@ -110,39 +120,50 @@ class Program {
 
   async #runOne(name: string, drill: Drill, selection: Selection): Promise<Outcome> {
     const { seed, isQuick } = selection;
-    this.#stdout.write(`${name}: ${drill.purpose}\n`);
-    const missing = drill.findMissing?.();
-    if (missing !== undefined) {
-      this.#stdout.write(`${name}: skipped, because ${missing}\n\n`);
-      return { passed: 0, failed: 0, isSkipped: true };
+    const texts: string[] = [];
+    // The texts of two drills at a time must not be mixed.
+    const print: Print = (text) => (isQuick ? texts.push(text) : this.#stdout.write(text));
+    try {
+      print(`${name}: ${drill.purpose}\n`);
+      const missing = drill.findMissing?.();
+      if (missing !== undefined) {
+        print(`${name}: skipped, because ${missing}\n\n`);
+        return { passed: 0, failed: 0, isSkipped: true };
+      }
+      const rounds = selection.rounds ?? (isQuick ? drill.quickRounds : drill.rounds);
+      const startedMs = performance.now();
+      const report = await this.#report(drill.run, { rounds, seed, ...this.#shownAs(name) });
+      const seconds = Math.round((performance.now() - startedMs) / 1_000);
+      const figures = { [drill.unit]: rounds, seed, seconds, ...report.figures };
+      print(renderTable(Object.entries(figures)));
+      for (const violation of report.violations.slice(0, VIOLATIONS_SHOWN_MAX)) {
+        print(`VIOLATION ${violation}\n`);
+      }
+      if (report.violations.length > 0) {
+        print(`Repeat: npm run drill -- ${name} --rounds ${rounds} --seed ${seed}\n`);
+      }
+      const isControlRed = await this.#runControl(name, drill, { seed, print });
+      const failed = report.violations.length + (isControlRed ? 0 : 1);
+      print(`${name}: ${report.passed} passed, ${failed} failed\n\n`);
+      return { passed: report.passed, failed };
+    } finally {
+      this.#stdout.write(texts.join(''));
     }
-    const rounds = selection.rounds ?? (isQuick ? drill.quickRounds : drill.rounds);
-    const startedMs = performance.now();
-    const report = await this.#report(drill.run, { rounds, seed, ...this.#shownAs(name) });
-    const seconds = Math.round((performance.now() - startedMs) / 1_000);
-    const figures = { [drill.unit]: rounds, seed, seconds, ...report.figures };
-    this.#stdout.write(renderTable(Object.entries(figures)));
-    for (const violation of report.violations.slice(0, VIOLATIONS_SHOWN_MAX)) {
-      this.#stdout.write(`VIOLATION ${violation}\n`);
-    }
-    if (report.violations.length > 0) {
-      this.#stdout.write(`Repeat: npm run drill -- ${name} --rounds ${rounds} --seed ${seed}\n`);
-    }
-    const isControlRed = await this.#runControl(name, drill, seed);
-    const failed = report.violations.length + (isControlRed ? 0 : 1);
-    this.#stdout.write(`${name}: ${report.passed} passed, ${failed} failed\n\n`);
-    return { passed: report.passed, failed };
   }
 
   /** Whether the control reported violations, as it must. A control that throws has shown nothing. */
-  async #runControl(name: string, { control, quickRounds }: Drill, seed: number): Promise<boolean> {
+  async #runControl(
+    name: string,
+    { control, quickRounds }: Drill,
+    { seed, print }: { seed: number; print: Print },
+  ): Promise<boolean> {
     const options = { rounds: quickRounds, seed, ...this.#shownAs(`${name}, control`) };
     const { violations, isEarlyEnd } = await this.#report(control.run, options);
     const [first] = violations;
     const count = `control (${control.brokenBy}): ${violations.length} violations`;
-    this.#stdout.write(`${count}${first === undefined ? '' : `, such as: ${first}`}\n`);
+    print(`${count}${first === undefined ? '' : `, such as: ${first}`}\n`);
     const isRed = first !== undefined && isEarlyEnd !== true;
-    if (!isRed) this.#stdout.write('VIOLATION the control must report violations\n');
+    if (!isRed) print('VIOLATION the control must report violations\n');
     return isRed;
   }
 

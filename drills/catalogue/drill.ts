@@ -11,7 +11,7 @@ export const drill: Drill = {
     '`petstore catalogue` on a store that two processes serve to 32 readers and 8 creators: no read after a command is stale, no id is given twice, and no walk misses an animal.',
   unit: 'commands',
   rounds: 100,
-  quickRounds: 8,
+  quickRounds: 4,
   run: (options) => onBothStores(({ database }) => runChanges(options, { database })),
   control: {
     brokenBy: 'commands that report success and change nothing',

@@ -4,7 +4,7 @@ import { PostgresServer } from '../../test/postgres-server.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../random.ts';
 import { Load } from '../postgres/load.ts';
-import { openHttpTarget, type OpenTarget, type Target } from '../postgres/target.ts';
+import { openForgetfulTarget, openHttpTarget, type OpenTarget } from '../postgres/target.ts';
 
 const CLIENTS = 20;
 const CALM_MS = 500;
@@ -19,12 +19,12 @@ export const drill: Drill = {
     'PgBouncer in session mode is killed and started again under load, and no animal is lost or stored twice; in its other modes the service refuses to start.',
   unit: 'kills',
   rounds: 20,
-  quickRounds: 5,
+  quickRounds: 2,
   findMissing: () => (PGBOUNCER_MISSING === false ? undefined : PGBOUNCER_MISSING),
   run: (options) => run(options, openHttpTarget),
   control: {
-    brokenBy: 'creates repeated without an Idempotency-Key',
-    run: (options) => run(options, openWithoutClaims),
+    brokenBy: 'a store that does not store every create it acknowledges',
+    run: (options) => run(options, openForgetfulTarget),
   },
 };
 
@@ -88,11 +88,4 @@ async function refusedModes(server: PostgresServer): Promise<DrillReport> {
     if (!isRefused) violations.push(`pool_mode = ${mode}: ${message}`);
   }
   return { passed: REFUSED_MODES.length - violations.length, violations, figures };
-}
-
-/** The same service, used by a client that repeats a create without its Idempotency-Key. */
-async function openWithoutClaims(url: string): Promise<Target> {
-  const target = await openHttpTarget(url);
-  const { catalogue } = target;
-  return { ...target, catalogue: { ...catalogue, createPet: (pet) => catalogue.createPet(pet) } };
 }

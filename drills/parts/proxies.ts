@@ -12,6 +12,7 @@ export const drill: Drill = {
   unit: 'requests per proxy and kind of restart',
   rounds: 20_000,
   quickRounds: 1_000,
+  isNamedOnly: true,
   findMissing: () =>
     PROXY_PROGRAMS.some(isInstalled) ? undefined : 'none of nginx, Caddy and HAProxy is installed',
   run,

@@ -10,7 +10,7 @@ export const drill: Drill = {
     'PostgreSQL crashes, ends all sessions and freezes under load: no animal is lost or stored twice, every call ends within 5 s, and creates succeed again within 5 s.',
   unit: 'rounds',
   rounds: 20,
-  quickRounds: 3,
+  quickRounds: 2,
   run: async (options) =>
     mergeReports({
       store: await run(options, openStoreTarget),

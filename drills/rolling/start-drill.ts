@@ -9,7 +9,7 @@ export const drill: Drill = {
     'SIGTERM at many moments of a start under 16 connections of creates, to the process or to its group: nothing acknowledged is lost, and no request is reset.',
   unit: 'moments',
   rounds: 20,
-  quickRounds: 4,
+  quickRounds: 2,
   run: (options) => run(options),
   control: {
     brokenBy: 'one create in twenty is acknowledged and not stored',

@@ -36,6 +36,8 @@ export interface SlowClientsOptions {
   attacks: Partial<Record<Attack, number>>;
   /** How long the legal requests are measured before and during each attack. */
   measuredMs?: number;
+  /** How much later than its deadline a socket may be closed. */
+  lateMsMax?: number;
   /** These break the service on purpose. */
   nodeFlags?: readonly string[];
   onProgress?: (text: string) => void;
@@ -76,7 +78,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
     slow: [],
     isDisturbed: false,
   };
-  const { attacks, measuredMs = MEASURED_MS } = options;
+  const { attacks, measuredMs = MEASURED_MS, lateMsMax = LATE_MS_MAX } = options;
   try {
     await legal.untilConnected();
     // The first half is for the compiler and the caches.
@@ -86,7 +88,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
     report.beforeMs = legal.takeP99Ms();
     report.isDisturbed = Number.isNaN(report.beforeMs);
     report.memoryMib[0] = service.memoryMib();
-    const scene = { key, measuredMs, service, legal, report };
+    const scene = { key, measuredMs, lateMsMax, service, legal, report };
     for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
       options.onProgress?.(`${attack}, ${count} clients`);
       report.attacks[attack] = await run(attack, count, scene);
@@ -109,6 +111,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
 interface Scene {
   key: string;
   measuredMs: number;
+  lateMsMax: number;
   service: ServiceProcess;
   legal: LegalClients;
   report: SlowClientsReport;
@@ -117,7 +120,7 @@ interface Scene {
 async function run(
   attack: Attack,
   count: number,
-  { key, measuredMs, service, legal, report }: Scene,
+  { key, measuredMs, lateMsMax, service, legal, report }: Scene,
 ): Promise<AttackReport> {
   const { violations, beforeMs } = report;
   const filesBefore = service.openFiles();
@@ -136,7 +139,7 @@ async function run(
   let peakMib = service.memoryMib();
   // A client that forges keys reads its responses, so it is not closed by the service.
   if (attack === 'forge') kill();
-  const deadlineMs = connectedMs + CLOSED_MS_MAX[attack] + LATE_MS_MAX;
+  const deadlineMs = connectedMs + CLOSED_MS_MAX[attack] + lateMsMax;
   while (service.openFiles() > filesBefore && performance.now() < deadlineMs) {
     await sleep(POLL_MS);
     peakMib = Math.max(peakMib, service.memoryMib());
