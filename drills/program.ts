@@ -9,11 +9,11 @@ const COUNT_MAX = 999_999_999;
 const LINE_INTERVAL_MS = 10_000;
 const REDRAW_INTERVAL_MS = 200;
 /** Most drills wait most of the time, and quick ones do not judge how long something took. */
-const QUICK_AT_ONCE = 2;
+const QUICK_AT_ONCE = 3;
 
 const USAGE = `npm run drill                                    all drills, except those that must be named
 npm run drill -- NAME… [--rounds N] [--seed S]   only these
-npm run drill -- [NAME…] --quick                 few rounds, two drills at a time
+npm run drill -- [NAME…] --quick                 few rounds, three drills at a time
 npm run drill -- --list                          what there is
 
 Each drill also runs on a variant that is broken on purpose, its control, which must report violations.
@@ -121,7 +121,7 @@ class Program {
   async #runOne(name: string, drill: Drill, selection: Selection): Promise<Outcome> {
     const { seed, isQuick } = selection;
     const texts: string[] = [];
-    // The texts of two drills at a time must not be mixed.
+    // The texts of several drills must not be mixed.
     const print: Print = (text) => (isQuick ? texts.push(text) : this.#stdout.write(text));
     try {
       print(`${name}: ${drill.purpose}\n`);

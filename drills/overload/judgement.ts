@@ -45,25 +45,28 @@ export function judge(store: StoreName, measured: Measured): OverloadReport {
   const accepted = during.creates.responses[201]?.length ?? 0;
   const refused = during.creates.responses[503] ?? [];
   const isDisturbed = shares.some((share) => share < UNDISTURBED_SHARE_MIN);
+  const slow = [
+    ...slownessOf(createsMs, listsMs),
+    ...[before, after].flatMap(({ creates }) => {
+      const refusals = stolenTime.undisturbed(creates.responses[503]).tookMs;
+      const share = refusals.length / creates.sent;
+      return share > REFUSED_SHARE_MAX ? [`${share} were refused without congestion`] : [];
+    }),
+  ];
   const violations = [
     ...(refused.length === 0 ? ['no create was refused'] : []),
     ...failuresOf(during.creates, during.creates.sent - accepted - refused.length, 'creates'),
     ...phases.flatMap(({ lists }) =>
       failuresOf(lists, lists.sent - (lists.responses[200]?.length ?? 0), 'lists'),
     ),
-    ...[before, after].flatMap(({ creates }) => {
-      const refusals = stolenTime.undisturbed(creates.responses[503]).tookMs;
-      const share = refusals.length / creates.sent;
-      return share > REFUSED_SHARE_MAX ? [`${share} were refused without congestion`] : [];
-    }),
     ...(late - early > MEMORY_GROWTH_MIB_MAX ? [`memory grew from ${early} to ${late} MiB`] : []),
   ];
   return {
     isDisturbed,
     violations: violations.map((violation) => `${store}: ${violation}`),
-    slow: isDisturbed
-      ? [`${store}: the host was too busy to measure`]
-      : slownessOf(createsMs, listsMs).map((slowness) => `${store}: ${slowness}`),
+    slow: (isDisturbed ? ['the host was too busy to measure'] : slow).map(
+      (slowness) => `${store}: ${slowness}`,
+    ),
     figures: {
       [`${store}: creates accepted, refused per second`]: `${Math.round(accepted / seconds)}, ${Math.round(refused.length / seconds)}`,
       [`${store}: p99 of accepted creates before, during, after (ms)`]: shown(createsMs),
