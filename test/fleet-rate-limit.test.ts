@@ -8,7 +8,7 @@ import { newApiKey, newSecret } from '../src/domain/api-key.ts';
 import { openPostgresStore } from '../src/storage/postgres/store.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { serve } from './test-process.ts';
-import { send } from './test-service.ts';
+import { send, type Received } from './test-service.ts';
 
 const LIMIT = 200;
 const CONCURRENCY = 8;
@@ -83,3 +83,30 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
     }
   });
 });
+
+test('without PostgreSQL, requests are at first not counted, then refused, and counted again afterwards', async (t) => {
+  const server = await PostgresServer.start({ isDurable: true });
+  t.after(() => server.close());
+  const service = await serve(t, ['--database', server.url(), '--rate-limit', '20/3600s']);
+  const headers = { authorization: `Bearer ${service.key}` };
+  // It needs nothing of the store but to be counted.
+  const invalid = () => send(`${service.baseUrl}/pets?limit=0`, { headers });
+  const until = async (isTrue: (received: Received) => boolean) => {
+    const deadlineMs = performance.now() + WAIT_MS_MAX;
+    while (!isTrue(await invalid())) {
+      assert.ok(performance.now() < deadlineMs, String(isTrue));
+      await sleep(100);
+    }
+  };
+  await until(isLeft(19));
+  await server.kill();
+  assert.equal((await invalid()).status, 400);
+  await until(({ status, text }) => status === 503 && text.includes('"code":"unavailable"'));
+  await server.start();
+  await until(isLeft(18));
+});
+
+function isLeft(left: number): (received: Received) => boolean {
+  return ({ status, headers }) =>
+    status === 400 && String(headers['ratelimit']).startsWith(`"default";r=${left};`);
+}
