@@ -9,20 +9,18 @@ import { newSecret } from '../../src/domain/api-key.ts';
 
 /** Real attackers use other machines, so these must not take the processor from the service. */
 const PRIORITY = 19;
-const CONNECT_AT_ONCE = 50;
+/**
+ * About 1,000 connections per second. All at once (3,000 per second) they would only show how fast node:http
+ * accepts connections: a bare server then stops for 5 to 18 ms to free the memory of those that are closed.
+ */
+const CONNECT_AT_ONCE = 10;
+const CONNECT_PAUSE_MS = 10;
 /** Clients that never read send 5,000 valid lists per second: all at once, they would only show how fast lists are. */
 const NEVER_READ_AT_ONCE = 5;
 const NEVER_READ_PAUSE_MS = 50;
 const DRIP_MS = 1_000;
 const BODY_BYTES = 60_000;
 const ABORT_MS_MAX = 5;
-/**
- * Begins about 1,000 uploads per second, each on a new connection. All at once (3,000 per second) they would only
- * show how fast node:http accepts connections: a bare server then stops for 5 to 18 ms to free the memory of those
- * that are closed.
- */
-const ABORT_AT_ONCE = 10;
-const ABORT_PAUSE_MS = 10;
 const PIPELINED = 50;
 
 export type Attack = 'drip' | 'abort' | 'never-read' | 'forge';
@@ -31,7 +29,7 @@ const [attack = '', port = '', count = '', key = ''] = process.argv.slice(2);
 setPriority(PRIORITY);
 const attacks: Record<string, () => Promise<void>> = {
   drip: () => open(drip),
-  abort: () => open(abort, ABORT_AT_ONCE, ABORT_PAUSE_MS),
+  abort: () => open(abort),
   'never-read': () => open(neverRead, NEVER_READ_AT_ONCE, NEVER_READ_PAUSE_MS),
   forge: () => open(forge),
 };
@@ -47,10 +45,10 @@ function head(method: string, secret: string, ...more: string[]): string {
 async function open(
   use: (socket: Socket, index: number) => void,
   atOnce = CONNECT_AT_ONCE,
-  pauseMs = 0,
+  pauseMs = CONNECT_PAUSE_MS,
 ): Promise<void> {
   for (let index = 0; index < Number(count); index += atOnce) {
-    if (pauseMs > 0) await sleep(pauseMs);
+    await sleep(pauseMs);
     const batch = Math.min(atOnce, Number(count) - index);
     await Promise.all(
       Array.from({ length: batch }, async (_, at) => use(await connected(), index + at)),
