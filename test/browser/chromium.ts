@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { processVariables } from '../../src/config.ts';
 
@@ -51,11 +50,12 @@ function installWhereMissing(): void {
   const install = [
     'echo "Installing Chromium from the packages of the system, once …" >&2',
     'apt-get -qq update',
-    'apt-get -qq install -y --no-install-recommends chromium >&2',
+    'apt-get -qq -o DPkg::Lock::Timeout=120 install -y --no-install-recommends chromium >&2',
   ].join(' && ');
   spawnSync(
     'flock',
-    [join(tmpdir(), 'petstore-chromium.lock'), 'sh', '-c', `${isThere} || { ${install}; }`],
+    // This file is the lock: the folder for temporary files is not the same in every test.
+    [import.meta.filename, 'sh', '-c', `${isThere} || { ${install}; }`],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...processVariables, DEBIAN_FRONTEND: 'noninteractive' },

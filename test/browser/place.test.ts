@@ -126,6 +126,7 @@ test('console › an animal can be opened: it shows all fields, and its id, JSON
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByRole('button', { name: 'O"Malley' }).click();
   const dialog = page.getByRole('dialog', { name: 'O"Malley' });
+  await dialog.waitFor();
   assert.deepEqual(await dialog.locator('dd').allTextContents(), [
     '1',
     'O"Malley',
