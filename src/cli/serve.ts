@@ -105,7 +105,7 @@ async function serveAsPrimary(
 ): Promise<number> {
   const { log } = runtime;
   // The workers accept connections themselves. A connection that the primary hands to a worker which has just
-  // died would stay open without a response (nodejs/node issue 21746).
+  // died would stay open without a response.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary(workerSettings(process.argv));
   const pool = new WorkerPool(config.workers, log);
