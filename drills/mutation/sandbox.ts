@@ -1,14 +1,25 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import '../../test/memory-folder.ts';
 import type { Mutant } from './mutants.ts';
 
 /** A mutant whose tests take longer counts as found: it may have removed the end of a loop. */
 const TESTS_MS_MAX = 300_000;
 const TEST_MS_MAX = 60_000;
-const FAILED = /^\s*not ok /m;
+const FAILED = /^\s*not ok \d+ - (.*)\n/m;
+const OUTPUT_LENGTH_MAX = 1_000;
+const OPEN_MODE = 0o1777;
+const RUNNER = [
+  '--import',
+  './test/memory-folder.ts',
+  '--test',
+  '--test-reporter=tap',
+  '--test-concurrency=2',
+  `--test-timeout=${TEST_MS_MAX}`,
+];
 
 /** A copy of the project, in which one file at a time is changed. */
 export class Sandbox implements AsyncDisposable {
@@ -28,59 +39,71 @@ export class Sandbox implements AsyncDisposable {
       await cp(join(root, file), join(folder, file));
     }
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    // PostgreSQL runs as another user.
+    await chmod(folder, OPEN_MODE);
     return new Sandbox(root, folder);
   }
 
-  /** Runs the tests on the mutant until one fails. */
-  async isFound({ file, content }: Mutant, tests: readonly string[]): Promise<boolean> {
-    await writeFile(join(this.#folder, file), content);
-    try {
-      return await this.#fails(tests);
-    } finally {
-      await cp(join(this.#root, file), join(this.#folder, file));
-    }
+  /** Writes the changed file, and the original when it is disposed of. */
+  async change({ file, content }: Mutant): Promise<AsyncDisposable> {
+    const path = join(this.#folder, file);
+    await writeFile(path, content);
+    return { [Symbol.asyncDispose]: () => cp(join(this.#root, file), path) };
   }
 
-  /** Whether the compiler refuses the mutant. The linter then finds it before any test. */
-  async isRefused({ file, content }: Mutant): Promise<boolean> {
-    await writeFile(join(this.#folder, file), content);
+  /** Whether the compiler refuses the change. The linter then finds it before any test. */
+  async isRefused(): Promise<boolean> {
     try {
       const compiler = join(this.#folder, 'node_modules', '.bin', 'tsc');
       await promisify(execFile)(compiler, ['--noEmit'], { cwd: this.#folder });
       return false;
     } catch {
       return true;
-    } finally {
-      await cp(join(this.#root, file), join(this.#folder, file));
     }
   }
 
-  #fails(tests: readonly string[]): Promise<boolean> {
-    const flags = ['--test', '--test-reporter=tap', '--test-concurrency=2'];
-    const hook = ['--import', './test/memory-folder.ts'];
-    const limit = `--test-timeout=${TEST_MS_MAX}`;
-    const child = spawn(process.execPath, [...hook, ...flags, limit, ...tests], {
+  /** Runs test files, and returns the name of the first test that fails. */
+  async failingTest(files: readonly string[]): Promise<string | undefined> {
+    if (files.length === 0) return undefined;
+    const temporary = join(this.#folder, 'temporary');
+    await mkdir(temporary, { recursive: true });
+    await chmod(temporary, OPEN_MODE);
+    const child = spawn(process.execPath, [...RUNNER, ...files], {
       cwd: this.#folder,
+      env: { ...process.env, TMPDIR: temporary },
       // Its own process group, so that the processes of a test end with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return new Promise((resolve) => {
-      const end = () => process.kill(-Number(child.pid), 'SIGKILL');
-      const overdue = setTimeout(end, TESTS_MS_MAX);
-      let output = '';
-      child.stdout.on('data', (chunk: Buffer) => {
-        output = output.slice(-200) + chunk.toString();
-        if (FAILED.test(output)) end();
-      });
-      child.on('exit', (code) => {
-        clearTimeout(overdue);
-        resolve(code !== 0);
-      });
-    });
+    try {
+      return await untilFailure(child);
+    } finally {
+      await rm(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+function untilFailure(child: ChildProcess): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = () => process.kill(-Number(child.pid), 'SIGKILL');
+    let failing: string | undefined;
+    let output = '';
+    const overdue = setTimeout(() => {
+      failing = 'a test that did not end';
+      end();
+    }, TESTS_MS_MAX);
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output = output.slice(-OUTPUT_LENGTH_MAX) + chunk.toString();
+      failing ??= FAILED.exec(output)?.[1];
+      if (failing !== undefined) end();
+    });
+    child.on('exit', (code) => {
+      clearTimeout(overdue);
+      resolve(failing ?? (code === 0 ? undefined : 'the test runner'));
+    });
+  });
 }
