@@ -159,6 +159,24 @@ describe('One connection', () => {
     }
   });
 
+  test('a client that gets a 413 with Connection: close is not reset while it sends its body', async () => {
+    const part = Buffer.alloc(64 * 1024, 0x20);
+    const parts = 40;
+    const length = `Content-Length: ${parts * part.length}`;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(head('POST /v1/pets HTTP/1.1', length, 'Connection: close'));
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    assert.match(response.toString(), /^HTTP\/1.1 413 /);
+    // A reset is an error on the socket, which rejects the promise.
+    const closed = once(socket, 'close');
+    for (let sent = 0; sent < parts; sent += 1) {
+      socket.write(part);
+      await sleep(5);
+    }
+    socket.end();
+    assert.deepEqual(await closed, [false]);
+  });
+
   test('HTTP/1.0: Expect is ignored, and Transfer-Encoding is 400', async () => {
     const body = '{"name":"Old","categoryId":1}';
     const line = 'POST /v1/pets HTTP/1.0';

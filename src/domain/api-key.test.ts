@@ -56,6 +56,18 @@ test('all 62 letters are about equally frequent', () => {
   for (const count of counts.values()) assert.ok(Math.abs(count - average) < average / 4);
 });
 
+test('a byte that would favour some letters is skipped', () => {
+  assert.equal(secretOf(248, 7), secretOf(7));
+  assert.equal(secretOf(255, 7), secretOf(7));
+  assert.equal(secretOf(247, 7), secretOf(247 % 62));
+});
+
+/** The key from a source of random bytes that returns the same byte at each call, and the last one for ever. */
+function secretOf(...bytes: number[]): string {
+  let calls = 0;
+  return newSecret('production', (length) => Buffer.alloc(length, bytes[calls++] ?? bytes.at(-1)));
+}
+
 test('the record of a key has its SHA-256 and not the key', () => {
   const secret = newSecret('staging', randomBytes);
   const { record } = newApiKey({ secret, name: 'shop', now: NOW, randomBytes });

@@ -26,6 +26,20 @@ test('a response that is requested again is cached until the version changes, an
   ]);
 });
 
+test('pages that are requested by turns are cached', async () => {
+  const cache = new ResponseCache({ version: () => 1 });
+  let made = 0;
+  for (let time = 0; time < 5; time += 1) {
+    for (const page of ['first', 'second']) {
+      await cache.get(page, async () => {
+        made += 1;
+        return newRepresentation('x');
+      });
+    }
+  }
+  assert.equal(made, 4, 'each page at its first two requests');
+});
+
 test('pages that are requested once, as on a walk through the catalogue, are not cached', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   let made = 0;

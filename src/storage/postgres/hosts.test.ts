@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { send, startTestService } from '../../../test/test-service.ts';
 import type { NewPet } from '../../domain/pet.ts';
@@ -84,6 +85,30 @@ test('creates that wait for the standby of a replaced primary succeed on the new
   await other.createPet({ ...REX, name: 'other' });
   assert.equal(await countOf(promoted, 'other'), 1);
   assert.equal(await countOf(replaced, 'other'), 0);
+});
+
+test('while no host responds to the watch, open connections stay in use', async (context) => {
+  const server = await PostgresServer.start();
+  context.after(() => server.close());
+  const hosts = `127.0.0.1:${server.port},127.0.0.1:1`;
+  const store = await openPostgresStore(`postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`);
+  context.after(() => store.close());
+  await store.createPet(REX);
+  const client = new Client({ connectionString: server.url() });
+  client.on('error', () => undefined);
+  await client.connect();
+  context.after(() => client.end());
+  await client.query('ALTER ROLE petstore NOLOGIN');
+  const { rowCount } = await client.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name = 'petstore' AND query LIKE '%pg_walfile_name%'`,
+  );
+  assert.equal(rowCount, 1);
+  // More than two intervals of the watch.
+  for (let round = 0; round < 10; round += 1) {
+    await sleep(250);
+    assert.equal((await store.findPet(1n))?.name, REX.name);
+  }
 });
 
 test('a single host is not watched: the only open sessions are those of the pool', async () => {

@@ -225,6 +225,21 @@ test('callers that wait for the same read share a query, and none joins a query 
   await pool.close();
 });
 
+test('reads leave two connections to writes', async (context) => {
+  const { database } = await openFresh(context);
+  const pool = new Pool(() => openTo(server.url(database)), 4);
+  const reads = new SharedReads(pool, 10_000);
+  const pause = { name: 'pause', text: 'SELECT $1::int FROM pg_sleep(0.5)' };
+  const all = Promise.all([1, 2, 3, 4, 5].map((number) => reads.query(pause, [number])));
+  const isOver = all.then(() => true);
+  let most = 0;
+  while (!(await Promise.race([isOver, sleep(5, false)]))) {
+    most = Math.max(most, await sessionsThatWaitFor('Timeout', database));
+  }
+  assert.equal(most, 2);
+  await pool.close();
+});
+
 test('beyond what may wait, a read is refused at once', async (context) => {
   const { store } = await openFresh(context);
   const settled = await Promise.allSettled(
