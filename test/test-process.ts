@@ -30,10 +30,15 @@ function start(args: readonly string[], options: RunOptions): ChildProcess {
   const [program, ...first] = command;
   return spawn(program, [...first, ...args], {
     cwd,
-    // The process under test must not inherit settings of this one.
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...inherited(), ...env },
     stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
   });
+}
+
+/** The process under test must not inherit other settings of this one. The second tells it to write its coverage. */
+function inherited(): Record<string, string> {
+  const { PATH = '', NODE_V8_COVERAGE } = process.env;
+  return { PATH, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }) };
 }
 
 /** Runs a command and waits for its end. */

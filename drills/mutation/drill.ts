@@ -3,7 +3,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { type Tests, testsFor } from './areas.ts';
+import { testsFor } from './areas.ts';
+import type { Coverage } from './coverage.ts';
 import { chooseMutants, type Mutant } from './mutants.ts';
 import { Sandbox } from './sandbox.ts';
 
@@ -11,6 +12,10 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ARTIFACTS = join(ROOT, 'artifacts');
 const FOUND_SHARE_MIN = 0.9;
 const TEXT_LENGTH_MAX = 100;
+/** More than processors: many tests wait. */
+const SANDBOXES = availableParallelism() + 1;
+/** The compiler, which runs between the fast and the slow tests, takes about as long. */
+const FAST_MS_MAX = 8_000;
 /** Its result does not depend on any mutated file. */
 const UNRELATED_TEST = 'src/cli/terminal.test.ts';
 
@@ -27,7 +32,7 @@ export const drill: Drill = {
     run: (options) =>
       run(
         options,
-        () => ({ first: [UNRELATED_TEST], others: [] }),
+        () => [UNRELATED_TEST],
         async () => undefined,
       ),
   },
@@ -38,53 +43,91 @@ export const drill: Drill = {
 // written to a copy of the project.
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
-  testsOf: (file: string) => Tests,
+  testsOf: (file: string) => readonly string[],
   onResults: (results: Results) => Promise<void>,
 ): Promise<DrillReport> {
   const mutants = await chooseMutants(ROOT, rounds, seed);
-  const waitingTests = [...new Set(mutants.flatMap(({ file }) => allOf(testsOf(file))))];
-  const waitingMutants = [...mutants];
+  const files = [...new Set(mutants.flatMap(({ file }) => testsOf(file)))];
   const results: Results = { found: [], notFound: [], refused: [], unchanged: [] };
-  const work = async () => {
-    await using sandbox = await Sandbox.open(ROOT);
-    // A test that fails without a change would find every mutant.
-    for (let next = waitingTests.pop(); next !== undefined; next = waitingTests.pop()) {
-      onProgress(`without a change, ${waitingTests.length + 1} test files left`);
-      const test = await sandbox.failingTest([next]);
-      if (test !== undefined) results.unchanged.push(test);
-    }
-    for (let next = waitingMutants.pop(); next !== undefined; next = waitingMutants.pop()) {
-      await tryMutant(sandbox, next, testsOf(next.file), results);
-      // After each one: a run takes long, and may be ended early.
-      await onResults(results);
-      const tried = mutants.length - waitingMutants.length;
-      onProgress(`${tried} of ${mutants.length} mutants, ${results.notFound.length} not found`);
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  const sandboxes = await Promise.all(Array.from({ length: SANDBOXES }, () => Sandbox.open(ROOT)));
+  await using _ = { [Symbol.asyncDispose]: () => closeAll(sandboxes) };
+  const tests: TestFile[] = [];
+  await inParallel(sandboxes, files, async (sandbox, file, left) => {
+    tests.push(await tryUnchanged(sandbox, file, results));
+    onProgress(`without a change, ${left} test files left`);
+  });
+  await inParallel(sandboxes, mutants, async (sandbox, mutant, left) => {
+    const inArea = tests.filter(({ file }) => testsOf(mutant.file).includes(file));
+    await tryMutant(sandbox, mutant, inArea, results);
+    // After each one: a run takes long, and may be ended early.
+    await onResults(results);
+    onProgress(`${left} of ${mutants.length} mutants left, ${results.notFound.length} not found`);
+  });
   return toReport(results);
 }
 
+/** A file of tests, as it runs without a change. */
+interface TestFile {
+  file: string;
+  tookMs: number;
+  /** Undefined if it is not known: the tests then run for every mutant of their area. */
+  coverage: Coverage | undefined;
+}
+
+async function inParallel<Item>(
+  sandboxes: readonly Sandbox[],
+  items: readonly Item[],
+  work: (sandbox: Sandbox, item: Item, left: number) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  await Promise.all(
+    sandboxes.map(async (sandbox) => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        await work(sandbox, next, waiting.length);
+      }
+    }),
+  );
+}
+
+async function closeAll(sandboxes: readonly Sandbox[]): Promise<void> {
+  for (const sandbox of sandboxes) await sandbox[Symbol.asyncDispose]();
+}
+
+/** A test that fails without a change would find every mutant. */
+async function tryUnchanged(sandbox: Sandbox, file: string, results: Results): Promise<TestFile> {
+  const startedMs = performance.now();
+  const coverage = await sandbox.coverageOf(file);
+  const tookMs = performance.now() - startedMs;
+  // Writing the coverage makes a test slow, and may make it fail.
+  const failing = coverage === undefined ? await sandbox.failingTest([file]) : undefined;
+  if (failing !== undefined) results.unchanged.push(failing);
+  return { file, tookMs, coverage };
+}
+
+/** Runs the tests that run the changed place: the fast ones one after the other, then the others together. */
 async function tryMutant(
   sandbox: Sandbox,
   mutant: Mutant,
-  { first, others }: Tests,
+  tests: readonly TestFile[],
   results: Results,
 ): Promise<void> {
   await using _ = await sandbox.change(mutant);
+  const ordered = tests
+    .filter(({ coverage }) => coverage?.includes(mutant) ?? true)
+    .toSorted((a, b) => a.tookMs - b.tookMs);
+  const filesOf = (isWanted: (test: TestFile) => boolean) =>
+    ordered.filter(isWanted).map(({ file }) => file);
+  const fast = filesOf(({ tookMs }) => tookMs < FAST_MS_MAX);
+  const slow = filesOf(({ tookMs }) => tookMs >= FAST_MS_MAX);
   const addFound = (test: string) => results.found.push(`${describe(mutant)}: found by "${test}"`);
-  for (const file of first) {
+  for (const file of fast) {
     const test = await sandbox.failingTest([file]);
     if (test !== undefined) return void addFound(test);
   }
   if (await sandbox.isRefused()) return void results.refused.push(describe(mutant));
-  const test = await sandbox.failingTest(others);
+  const test = slow.length === 0 ? undefined : await sandbox.failingTest(slow);
   if (test !== undefined) addFound(test);
   else results.notFound.push(describe(mutant));
-}
-
-function allOf({ first, others }: Tests): string[] {
-  return [...first, ...others];
 }
 
 /** One line per mutant, or per test that failed without one. */

@@ -9,6 +9,8 @@ import { newRandom } from '../random.ts';
 export interface Mutant {
   file: string;
   line: number;
+  /** Where the place begins in the original file, in characters. */
+  offset: number;
   /** The original text of the place, and what replaces it. */
   original: string;
   replacement: string;
@@ -66,6 +68,7 @@ export async function chooseMutants(root: string, count: number, seed: number): 
       mutants.push({
         file,
         line: location.start.line + 1,
+        offset: start,
         original: content.slice(start, end),
         replacement,
         content: content.slice(0, start) + replacement + content.slice(end),

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import '../../test/memory-folder.ts';
+import type { TemporaryFolder } from '../temporary-folder.ts';
+import { Coverage } from './coverage.ts';
 import type { Mutant } from './mutants.ts';
 
 /** A mutant whose tests take longer counts as found: it may have removed the end of a loop. */
@@ -64,22 +66,37 @@ export class Sandbox implements AsyncDisposable {
 
   /** Runs test files, and returns the name of the first test that fails. */
   async failingTest(files: readonly string[]): Promise<string | undefined> {
-    if (files.length === 0) return undefined;
-    const temporary = join(this.#folder, 'temporary');
-    await mkdir(temporary, { recursive: true });
-    await chmod(temporary, OPEN_MODE);
+    await using temporary = await this.#newFolder();
+    return await this.#run(files, { TMPDIR: temporary.path });
+  }
+
+  /** Runs a test file, and returns which places it runs; undefined if a test fails. */
+  async coverageOf(file: string): Promise<Coverage | undefined> {
+    await using temporary = await this.#newFolder();
+    await using written = await this.#newFolder();
+    const env = { TMPDIR: temporary.path, NODE_V8_COVERAGE: written.path };
+    if ((await this.#run([file], env)) !== undefined) return undefined;
+    return await Coverage.read(written.path);
+  }
+
+  #run(files: readonly string[], env: Record<string, string>): Promise<string | undefined> {
     const child = spawn(process.execPath, [...RUNNER, ...files], {
       cwd: this.#folder,
-      env: { ...process.env, TMPDIR: temporary },
+      env: { ...process.env, ...env },
       // Its own process group, so that the processes of a test end with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    try {
-      return await untilFailure(child);
-    } finally {
-      await rm(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-    }
+    return untilFailure(child);
+  }
+
+  async #newFolder(): Promise<TemporaryFolder> {
+    const path = await mkdtemp(join(this.#folder, 'temporary-'));
+    await chmod(path, OPEN_MODE);
+    // A database that was ended with its test may still write for a moment.
+    const remove = () =>
+      rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    return { path, [Symbol.asyncDispose]: remove };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
