@@ -57,6 +57,15 @@ describe('One connection', () => {
     }
   });
 
+  test('more pipelined requests than the memory for held requests takes are read by and by', async () => {
+    const count = 6_000;
+    const received = await exchange(port, [get('/v1/pets?limit=1').repeat(count)], {
+      responsesMax: count,
+    });
+    const responses = parseResponses(received);
+    assert.equal(responses.filter(({ status }) => status === 200).length, count);
+  });
+
   test('a list pipelined behind a create contains the created animal', async () => {
     for (let round = 0; round < 20; round += 1) {
       const name = `behind-${round}`;

@@ -51,6 +51,7 @@ export const malformedRequests: Malformed[] = [
   ['a method in small letters', `get /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
   ['a method with a digit', `GET1 /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
   ['a method with a colon', `G:T /v1/pets HTTP/1.1\r\n${good}\r\n`],
+  ['a method with a colon, and bare line feeds', 'G:T /v1/pets HTTP/1.1\nHost: a\n\n'],
   ['an empty method', ` /v1/pets HTTP/1.1\r\n${good}\r\n`],
   ['a very long method', `${'A'.repeat(5000)} /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
   ['a target without a slash', `GET v1/pets HTTP/1.1\r\n${good}\r\n`],

@@ -86,6 +86,21 @@ test('a worker responds with 503 unavailable while its primary is suspended, and
   );
 });
 
+test('requests that wait one after the other for a suspended primary are all counted when it continues', async (t) => {
+  const service = await serveWithWorkers(t, '100000/60s');
+  const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+  t.after(() => agent.destroy());
+  assert.equal((await list(service, agent)).status, 200);
+  service.kill('SIGSTOP');
+  const waiting: ReturnType<typeof list>[] = [];
+  for (let index = 0; index < 20; index += 1) {
+    waiting.push(list(service, agent));
+    await sleep(10);
+  }
+  service.kill('SIGCONT');
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+});
+
 test('a worker that dies during a rate limit request does not stop the primary', async (t) => {
   const service = await serveWithWorkers(t, '100000/60s');
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });

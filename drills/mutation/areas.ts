@@ -7,7 +7,7 @@ interface Area {
 const CONTRACT = 'test/sqlite.test.ts';
 const testsIn = (folder: string, ...names: string[]) =>
   names.map((name) => `${folder}/${name}.test.ts`);
-const HTTP = testsIn('src/http', 'app', 'openapi', 'router', 'key-ring', 'response-cache');
+const HTTP = testsIn('src/http', 'app', 'body', 'key-ring', 'openapi', 'response-cache', 'router');
 
 const AREAS: readonly Area[] = [
   {

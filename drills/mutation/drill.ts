@@ -52,16 +52,18 @@ async function run(
   const sandboxes = await Promise.all(Array.from({ length: SANDBOXES }, () => Sandbox.open(ROOT)));
   await using _ = { [Symbol.asyncDispose]: () => closeAll(sandboxes) };
   const tests: TestFile[] = [];
-  await inParallel(sandboxes, files, async (sandbox, file, left) => {
+  await inParallel(sandboxes, files, async (sandbox, file) => {
     tests.push(await tryUnchanged(sandbox, file, results));
-    onProgress(`without a change, ${left} test files left`);
+    onProgress(`${tests.length} of ${files.length} test files without a change`);
   });
-  await inParallel(sandboxes, mutants, async (sandbox, mutant, left) => {
+  await inParallel(sandboxes, mutants, async (sandbox, mutant) => {
     const inArea = tests.filter(({ file }) => testsOf(mutant.file).includes(file));
     await tryMutant(sandbox, mutant, inArea, results);
     // After each one: a run takes long, and may be ended early.
     await onResults(results);
-    onProgress(`${left} of ${mutants.length} mutants left, ${results.notFound.length} not found`);
+    const { found, refused, notFound } = results;
+    const tried = found.length + refused.length + notFound.length;
+    onProgress(`${tried} of ${mutants.length} mutants, ${notFound.length} not found`);
   });
   return toReport(results);
 }
@@ -77,13 +79,13 @@ interface TestFile {
 async function inParallel<Item>(
   sandboxes: readonly Sandbox[],
   items: readonly Item[],
-  work: (sandbox: Sandbox, item: Item, left: number) => Promise<void>,
+  work: (sandbox: Sandbox, item: Item) => Promise<void>,
 ): Promise<void> {
   const waiting = [...items];
   await Promise.all(
     sandboxes.map(async (sandbox) => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        await work(sandbox, next, waiting.length);
+        await work(sandbox, next);
       }
     }),
   );
@@ -112,9 +114,9 @@ async function tryMutant(
   results: Results,
 ): Promise<void> {
   await using _ = await sandbox.change(mutant);
-  const ordered = tests
-    .filter(({ coverage }) => coverage?.includes(mutant) ?? true)
-    .toSorted((a, b) => a.tookMs - b.tookMs);
+  const reaching = tests.filter(({ coverage }) => coverage?.includes(mutant) ?? true);
+  // The thread that writes to SQLite tells nothing of its coverage, so none may be known.
+  const ordered = (reaching.length > 0 ? reaching : tests).toSorted((a, b) => a.tookMs - b.tookMs);
   const filesOf = (isWanted: (test: TestFile) => boolean) =>
     ordered.filter(isWanted).map(({ file }) => file);
   const fast = filesOf(({ tookMs }) => tookMs < FAST_MS_MAX);

@@ -72,4 +72,6 @@ test('a number that is not an int64 stays a number', () => {
     9223372036854775808,
     Infinity,
   ]);
+  // Without a long number beside them.
+  for (const text of ['1.5', '1e400', '-0.5', '5E-1']) assert.equal(parseJson(text), Number(text));
 });

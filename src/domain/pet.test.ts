@@ -58,6 +58,21 @@ test('one Refusal names every invalid field and what it must be', () => {
   );
 });
 
+test('the Refusal of a body that is not an object says what it is', () => {
+  const kinds = [
+    [null, 'null'],
+    [[], 'an array'],
+    ['Rex', 'a string'],
+    [true, 'a boolean'],
+    [1n, 'a number'],
+    [1.5, 'a number'],
+  ] as const;
+  for (const [body, kind] of kinds) {
+    const message = `The body must be a JSON object, not ${kind}.`;
+    assert.throws(() => newPet(body, lenient), { code: 'invalid_json', message });
+  }
+});
+
 test('an error message repeats a limited number of unknown names', () => {
   const body = Object.fromEntries(
     Array.from({ length: 5000 }, (_, index) => [`${index}`.padEnd(300, 'x'), 1]),

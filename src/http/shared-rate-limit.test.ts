@@ -7,10 +7,14 @@ import { SharedRateLimit } from './shared-rate-limit.ts';
 const LIMIT = { requests: 100, windowSeconds: 60 };
 
 /** A rate limit whose store does what `take` does, and a clock that a test moves. */
-function newRateLimit(t: TestContext, take: Budgets['take']) {
+function newRateLimit(
+  t: TestContext,
+  take: Budgets['take'],
+  giveBack: Budgets['giveBack'] = async () => new Map(),
+) {
   const time = { nowMs: 0 };
   const clock = { now: () => new Date(0), elapsedMs: () => time.nowMs };
-  const budgets = { take, giveBack: async () => new Map<string, number>() };
+  const budgets = { take, giveBack };
   const rateLimit = new SharedRateLimit(budgets, LIMIT, clock);
   t.after(() => rateLimit.close());
   return { rateLimit, time };
@@ -73,4 +77,23 @@ test('a portion is not used after its window', async (t) => {
   time.nowMs = 60_000;
   await rateLimit.count('a');
   assert.equal(taken, 2);
+});
+
+test('what an idle process has not used is given back once, and nothing is asked after that', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const given: unknown[] = [];
+  const { rateLimit } = newRateLimit(
+    t,
+    async () => portionOf(5, 20),
+    async (unused) => {
+      given.push(...unused);
+      return new Map();
+    },
+  );
+  await rateLimit.count('a');
+  for (let second = 0; second < 5; second += 1) t.mock.timers.tick(1_000);
+  assert.deepEqual(given, [
+    { keyId: 'a', requests: 0, window: 1n },
+    { keyId: 'a', requests: 4, window: 1n },
+  ]);
 });

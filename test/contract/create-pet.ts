@@ -215,6 +215,7 @@ export function createPetContract(storage: TestStorage): void {
       'APPLICATION/JSON',
       'application/json; charset=utf-8',
       'application/json;charset="UTF-8"',
+      'application/json; charset=utf-8 ; version=1',
       '',
     ]) {
       test(`Content-Type ${type || '(none)'} is accepted`, async () => {
@@ -225,6 +226,7 @@ export function createPetContract(storage: TestStorage): void {
       'text/plain',
       'application/x-www-form-urlencoded',
       'application/json; charset=latin1',
+      'application/json; charset=utf-8x',
       'application/jsonx',
       'multipart/form-data',
     ]) {

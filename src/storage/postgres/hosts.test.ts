@@ -87,6 +87,23 @@ test('creates that wait for the standby of a replaced primary succeed on the new
   assert.equal(await countOf(replaced, 'other'), 0);
 });
 
+test('a primary that is gone is replaced by the host that was promoted', async (context) => {
+  const { replaced, promoted, url } = await startPair(context, { isSynchronous: false });
+  const store = await openPostgresStore(url);
+  context.after(() => store.close());
+  await store.createPet({ ...REX, name: 'before' });
+  await until(async () => (await countOf(promoted, 'before')) === 1);
+  await replaced.stop('immediate');
+  await promoted.query('SELECT pg_promote()');
+  await until(() =>
+    store.createPet({ ...REX, name: 'after' }).then(
+      () => true,
+      () => false,
+    ),
+  );
+  assert.ok((await countOf(promoted, 'after')) >= 1);
+});
+
 test('while no host responds to the watch, open connections stay in use', async (context) => {
   const server = await PostgresServer.start();
   context.after(() => server.close());

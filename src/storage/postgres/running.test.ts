@@ -11,6 +11,7 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempot
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Store } from '../../domain/store.ts';
+import { deadlineIn } from '../batcher.ts';
 import { parseAddress } from './address.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
@@ -222,6 +223,39 @@ test('callers that wait for the same read share a query, and none joins a query 
   for (const rows of await Promise.all(second)) assert.deepEqual(rows, [[1]]);
   await Promise.all(first);
   assert.equal(sent.length, 2);
+  await pool.close();
+});
+
+test('after a stale plan no connection with prepared plans is used again, also if it is in use', async (context) => {
+  const { database } = await openFresh(context);
+  await server.query('CREATE TABLE animals (id int)', database);
+  let lost = 0;
+  const pool = new Pool(
+    () => openTo(server.url(database)),
+    2,
+    () => (lost += 1),
+  );
+  const read = { name: 'read', text: 'SELECT * FROM animals' };
+  const deadline = deadlineIn(30_000);
+  const prepared = Promise.withResolvers<void>();
+  const changed = Promise.withResolvers<void>();
+  const inUse = pool.run(deadline, async (connection) => {
+    await connection.query(read, [], deadline);
+    prepared.resolve();
+    await changed.promise;
+  });
+  await prepared.promise;
+  await pool.query(read, [], deadline);
+  await server.query('ALTER TABLE animals ADD COLUMN name text', database);
+  await assert.rejects(pool.query(read, [], deadline), { code: '0A000' });
+  changed.resolve();
+  await inUse;
+  assert.deepEqual(await pool.query(read, [], deadline), []);
+
+  assert.equal(lost, 0, 'the server has responded to every query');
+  const end = { name: '', text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
+  await assert.rejects(pool.query(end, [], deadline));
+  assert.equal(lost, 1);
   await pool.close();
 });
 
