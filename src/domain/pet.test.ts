@@ -54,7 +54,7 @@ test('one Refusal names every invalid field and what it must be', () => {
       /categoryId is missing: it must be an integer/.test(message) &&
       /name must be a string of 1 to 255/.test(message) &&
       /status must be one of available, pending, sold/.test(message) &&
-      /Unknown fields: colour/.test(message),
+      /Unknown fields: colour;/.test(message),
   );
 });
 

@@ -152,6 +152,23 @@ describe('App.handle', () => {
     assert.ok(!String(response.body).includes('/srv'));
   });
 
+  test('requests that take a second or fail are logged, and no others', async () => {
+    const linesFor = async (durationMs: number, parts: Partial<AppParts> = {}) => {
+      const lines: string[] = [];
+      const log = openLog('info', { write: (line: string) => lines.push(line) });
+      let calls = 0;
+      const clock = {
+        now: () => new Date('2026-11-15T00:00:00Z'),
+        elapsedMs: () => durationMs * calls++,
+      };
+      await handle(newSent(), { log, clock, ...parts });
+      return lines.length;
+    };
+    assert.equal(await linesFor(999), 0);
+    assert.equal(await linesFor(1_000), 1);
+    assert.equal(await linesFor(0, { authenticate: fail }), 1);
+  });
+
   test('the headers of a deprecated operation are on all its responses and on no other', async () => {
     const get = { ...newSent(), method: 'GET', target: '/v1/pets/1' };
     const missing = { ...get, headers: {} };

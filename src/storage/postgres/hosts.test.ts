@@ -12,6 +12,8 @@ import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const POLL_MS = 50;
+/** In this time the hosts are asked at least twice. */
+const WATCHES_MS = 2_500;
 /** Far more than the two seconds that are promised, for a busy machine. */
 const PATIENCE_MS = 30_000;
 
@@ -102,6 +104,15 @@ test('a primary that is gone is replaced by the host that was promoted', async (
     ),
   );
   assert.ok((await countOf(promoted, 'after')) >= 1);
+
+  await promoted.stop('immediate');
+  await replaced.start();
+  await until(async () => {
+    const reasons = await store.createPet(REX).then(() => '', reasonsOf);
+    return /:\d+ was replaced by a newer primary \(its timeline is 1, and 2 was seen\)/.test(
+      reasons,
+    );
+  });
 });
 
 test('while no host responds to the watch, open connections stay in use', async (context) => {
@@ -111,6 +122,8 @@ test('while no host responds to the watch, open connections stay in use', async 
   const store = await openPostgresStore(`postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`);
   context.after(() => store.close());
   await store.createPet(REX);
+  await sleep(WATCHES_MS);
+  assert.equal(await sessionsOf(server), 2, 'one of the pool, one of the watch');
   const client = new Client({ connectionString: server.url() });
   client.on('error', () => undefined);
   await client.connect();
@@ -121,9 +134,8 @@ test('while no host responds to the watch, open connections stay in use', async 
      WHERE application_name = 'petstore' AND query LIKE '%pg_walfile_name%'`,
   );
   assert.equal(rowCount, 1);
-  // More than two intervals of the watch.
   for (let round = 0; round < 10; round += 1) {
-    await sleep(250);
+    await sleep(WATCHES_MS / 10);
     assert.equal((await store.findPet(1n))?.name, REX.name);
   }
 });
@@ -152,6 +164,11 @@ async function startPair(context: TestContext, { isSynchronous }: { isSynchronou
   }
   const hosts = [replaced, promoted].map(({ port }) => `127.0.0.1:${port}`).join(',');
   return { replaced, promoted, url: `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres` };
+}
+
+/** The messages of an error and of its causes. */
+function reasonsOf(error: unknown): string {
+  return error instanceof Error ? `${error.message}; ${reasonsOf(error.cause)}` : '';
 }
 
 async function countOf(server: PostgresServer, name: string): Promise<number> {

@@ -18,6 +18,8 @@ import { Pool } from './pool.ts';
 import { SharedReads } from './queues.ts';
 import { openPostgresStore } from './store.ts';
 
+/** The delay of the pool after a refused connection, and a little more. */
+const REOPEN_DELAY_MS = 1_100;
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
 let server: PostgresServer;
@@ -223,6 +225,38 @@ test('callers that wait for the same read share a query, and none joins a query 
   for (const rows of await Promise.all(second)) assert.deepEqual(rows, [[1]]);
   await Promise.all(first);
   assert.equal(sent.length, 2);
+  await pool.close();
+});
+
+test('the pool opens no more connections than it may, and waits after a refusal unless none is open', async (context) => {
+  const { database } = await openFresh(context);
+  const pause = { name: 'pause', text: 'SELECT FROM pg_sleep(0.01)' };
+  const deadline = deadlineIn(30_000);
+  let attempts = 0;
+  let isRefused = true;
+  const pool = new Pool(async () => {
+    attempts += 1;
+    if (isRefused) throw new Error('too many connections');
+    return openTo(server.url(database));
+  }, 3);
+  const queryMany = () =>
+    Promise.all(Array.from({ length: 50 }, () => pool.query(pause, [], deadline)));
+
+  await assert.rejects(pool.query(pause, [], deadline), { name: 'NotSent' });
+  isRefused = false;
+  await pool.query(pause, [], deadline);
+  assert.equal(attempts, 2, 'none is open, so it does not wait');
+
+  isRefused = true;
+  await queryMany();
+  // One per second, and one at a time for each place: a slow machine takes a few seconds.
+  assert.ok(attempts < 12, `${attempts} attempts`);
+
+  isRefused = false;
+  await sleep(REOPEN_DELAY_MS);
+  attempts = 0;
+  await queryMany();
+  assert.equal(attempts, 2);
   await pool.close();
 });
 
