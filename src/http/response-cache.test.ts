@@ -55,6 +55,9 @@ test('pages that are requested once, as on a walk through the catalogue, are not
   await walk(25_000);
   await walk(25_000);
   assert.equal(made, 50_000);
+  await walk(1);
+  await walk(1);
+  assert.equal(made, 50_002, 'the first page is forgotten too');
 });
 
 test('a response that was read before a commit is not cached after it', async () => {

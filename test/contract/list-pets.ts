@@ -172,6 +172,19 @@ export function listPetsContract(storage: TestStorage): void {
       assert.equal(kept.headers['preference-applied'], 'handling=strict');
     });
 
+    for (const prefer of ['wait=1;x=2,handling=strict', 'Handling = "strict" ; x=1, wait=1']) {
+      test(`Prefer: ${prefer} asks for strict handling`, async () => {
+        const response = await service.send('/pets?offset=3', { headers: { prefer } });
+        assertError(response, 'unknown_parameter');
+      });
+    }
+    for (const prefer of ['xhandling=strict', 'x handling=strict', 'handling=strictly']) {
+      test(`Prefer: ${prefer} does not`, async () => {
+        const response = await service.send('/pets?offset=3', { headers: { prefer } });
+        assert.equal(response.status, 200);
+      });
+    }
+
     test('If-None-Match with the current ETag is 304 without a body, and 200 after a create', async () => {
       const lastPage = `/pets?limit=100&cursor=${newCursor(BigInt((await walk(service, '/pets?limit=100')).ids.at(-2) ?? 0), undefined)}`;
       const page = await service.send(lastPage);
