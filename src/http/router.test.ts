@@ -25,6 +25,10 @@ test('under strict handling the unknown are named, but only so many of them', ()
     code: 'unknown_parameter',
     message: /offset/,
   });
+  const operation = operations.find(({ id }) => id === 'getPet') as Operation;
+  assert.throws(() => parseQuery({ query: 'x=1', operation, isStrict: true }), {
+    message: 'Unknown query parameters: x; this operation has none.',
+  });
   const many = Array.from({ length: 1000 }, (_, index) => `name${index}=1`).join('&');
   assert.throws(
     () => parse(many, true),

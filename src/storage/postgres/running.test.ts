@@ -232,6 +232,7 @@ test('the pool opens no more connections than it may, and waits after a refusal 
   const { database } = await openFresh(context);
   const pause = { name: 'pause', text: 'SELECT FROM pg_sleep(0.01)' };
   const deadline = deadlineIn(30_000);
+  const timers = countTimers();
   let attempts = 0;
   let isRefused = true;
   const pool = new Pool(async () => {
@@ -258,6 +259,7 @@ test('the pool opens no more connections than it may, and waits after a refusal 
   await queryMany();
   assert.equal(attempts, 2);
   await pool.close();
+  assert.equal(countTimers(), timers, 'no timer of a query stays');
 });
 
 test('after a stale plan no connection with prepared plans is used again, also if it is in use', async (context) => {
@@ -345,6 +347,10 @@ async function sessionsThatWaitFor(what: string, database: string): Promise<numb
     `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = '${what}'`,
   );
   return rows.length;
+}
+
+function countTimers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 }
 
 async function openTo(url: string): Promise<Connection> {
