@@ -36,6 +36,7 @@ async function run(
       'memory after a tenth and at the end (MiB)': report.memoryMib.join(' '),
       'open files after a tenth and at the end': report.files.join(' '),
       'largest log (MiB)': report.logMibMax,
+      'longest pause of this machine (ms)': report.pauseMsMax,
     },
   };
 }

@@ -19,6 +19,7 @@ const UNSETTLED_MIB_MAX = 96;
 const FILES_MORE_MAX = 5;
 /** The log is emptied in time, unless a reader holds it: none of this load does. */
 const LOG_MIB_MAX = 64;
+const PAUSE_CHECK_MS = 100;
 const MIB = 1024 * 1024;
 
 export interface EnduranceOptions {
@@ -44,6 +45,8 @@ export interface EnduranceReport {
   memoryMib: [first: number, last: number];
   files: [first: number, last: number];
   logMibMax: number;
+  /** The longest time for which this process did not run. After some seconds, reads that waited get a 503. */
+  pauseMsMax: number;
   violations: string[];
 }
 
@@ -70,11 +73,29 @@ export async function drillEndurance(options: EnduranceOptions): Promise<Enduran
   const { baseUrl } = service;
   const load = new MixedLoad(baseUrl, key, newRandom(options.seed), options.requests, sample);
   const startedMs = performance.now();
+  using pauses = new Pauses();
   await load.run();
   const seconds = (performance.now() - startedMs) / 1_000;
   const compared = compare(samples, options.requests);
   const violations = [...load.violations, ...compared.violations, ...(await service.stop())];
-  return { requests: load.done, created: load.created, seconds, ...compared, violations };
+  const { done, created } = load;
+  const pauseMsMax = Math.round(pauses.longestMs);
+  return { requests: done, created, seconds, ...compared, pauseMsMax, violations };
+}
+
+/** Notices when the machine or this process is suspended. */
+class Pauses implements Disposable {
+  longestMs = 0;
+  #lastMs = performance.now();
+  readonly #timer = setInterval(() => {
+    const nowMs = performance.now();
+    this.longestMs = Math.max(this.longestMs, nowMs - this.#lastMs - PAUSE_CHECK_MS);
+    this.#lastMs = nowMs;
+  }, PAUSE_CHECK_MS);
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
 }
 
 type Compared = Pick<EnduranceReport, 'memoryMib' | 'files' | 'logMibMax' | 'violations'>;

@@ -117,6 +117,19 @@ describe('App.handle', () => {
     return app.handle(request);
   }
 
+  /** How many lines the log gets from a request of that duration. */
+  async function linesFor(durationMs: number, parts: Partial<AppParts> = {}): Promise<number> {
+    const lines: string[] = [];
+    const log = openLog('info', { write: (line: string) => lines.push(line) });
+    let calls = 0;
+    const clock = {
+      now: () => new Date('2026-11-15T00:00:00Z'),
+      elapsedMs: () => durationMs * calls++,
+    };
+    await handle(newSent(), { log, clock, ...parts });
+    return lines.length;
+  }
+
   test('a request without a fault is 201', async () => {
     assert.equal((await handle(newSent())).status, 201);
   });
@@ -153,17 +166,6 @@ describe('App.handle', () => {
   });
 
   test('requests that take a second or fail are logged, and no others', async () => {
-    const linesFor = async (durationMs: number, parts: Partial<AppParts> = {}) => {
-      const lines: string[] = [];
-      const log = openLog('info', { write: (line: string) => lines.push(line) });
-      let calls = 0;
-      const clock = {
-        now: () => new Date('2026-11-15T00:00:00Z'),
-        elapsedMs: () => durationMs * calls++,
-      };
-      await handle(newSent(), { log, clock, ...parts });
-      return lines.length;
-    };
     assert.equal(await linesFor(999), 0);
     assert.equal(await linesFor(1_000), 1);
     assert.equal(await linesFor(0, { authenticate: fail }), 1);
