@@ -215,6 +215,7 @@ export function createPetContract(storage: TestStorage): void {
       'APPLICATION/JSON',
       'application/json; charset=utf-8',
       'application/json;charset="UTF-8"',
+      'application/json; charset=utf8',
       'application/json; charset=utf-8 ; version=1',
       '',
     ]) {

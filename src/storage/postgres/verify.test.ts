@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PostgresServer } from '../../../test/postgres-server.ts';
+import { openPostgresStore } from './store.ts';
+import { verifyPostgres } from './verify.ts';
+
+test('a sound catalogue has no problems, and each rule that one breaks is named', async (context) => {
+  const server = await PostgresServer.start();
+  context.after(() => server.close());
+  const store = await openPostgresStore(server.url());
+  await store.createPet({ name: 'Rex', categoryId: 7n, status: 'available' });
+  await store.createPet({ name: 'Ada', categoryId: 7n, status: 'sold' });
+  await store.close();
+  const sound = { animals: 2, lastId: 2n, problems: [] };
+  assert.deepEqual(await verifyPostgres(server.url()), sound);
+
+  await server.query('UPDATE pet_counter SET last_id = 1');
+  const { problems } = await verifyPostgres(server.url());
+  assert.equal(problems.length, 1);
+  assert.match(String(problems[0]), /1 animal.* id that was never assigned/);
+});
