@@ -35,7 +35,7 @@ const AREAS: readonly Area[] = [
     source: /^src\/storage\/postgres\//,
     tests: [
       ...testsIn('src/storage/postgres', 'address', 'budgets', 'hosts', 'open', 'pgbouncer'),
-      ...testsIn('src/storage/postgres', 'running', 'session', 'store', 'verify'),
+      ...testsIn('src/storage/postgres', 'pool', 'running', 'session', 'store', 'verify'),
       'test/postgres.test.ts',
       'src/cli/copy.test.ts',
     ],

@@ -11,15 +11,10 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempot
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Store } from '../../domain/store.ts';
-import { deadlineIn } from '../batcher.ts';
 import { parseAddress } from './address.ts';
-import { openConnection, type Connection } from './connection.ts';
-import { Pool } from './pool.ts';
-import { SharedReads } from './queues.ts';
+import { Hosts } from './hosts.ts';
 import { openPostgresStore } from './store.ts';
 
-/** The delay of the pool after a refused connection, and a little more. */
-const REOPEN_DELAY_MS = 1_100;
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
 let server: PostgresServer;
@@ -210,104 +205,27 @@ test('when the server takes no more writes, the store moves to the host that doe
   }
 });
 
-test('callers that wait for the same read share a query, and none joins a query already sent', async (context) => {
-  const { database } = await openFresh(context);
-  const sent: string[] = [];
-  const pool = new Pool(() => openCounted(server.url(database), sent), 3);
-  const reads = new SharedReads(pool, 4_000);
-  const count = { name: 'count', text: 'SELECT count(*)::int FROM pets, pg_sleep(0.5)' };
-
-  const first = Array.from({ length: 100 }, () => reads.query(count, []));
-  while (sent.length === 0) await sleep(1);
-  await server.query(`INSERT INTO pets VALUES (1, 'Rex', 7, 'sold')`, database);
-  // The first query may still be in flight: its result would lack the animal.
-  const second = Array.from({ length: 100 }, () => reads.query(count, []));
-  for (const rows of await Promise.all(second)) assert.deepEqual(rows, [[1]]);
-  await Promise.all(first);
-  assert.equal(sent.length, 2);
-  await pool.close();
-});
-
-test('the pool opens no more connections than it may, and waits after a refusal unless none is open', async (context) => {
-  const { database } = await openFresh(context);
-  const pause = { name: 'pause', text: 'SELECT FROM pg_sleep(0.01)' };
-  const deadline = deadlineIn(30_000);
-  const timers = countTimers();
-  let attempts = 0;
-  let isRefused = true;
-  const pool = new Pool(async () => {
-    attempts += 1;
-    if (isRefused) throw new Error('too many connections');
-    return openTo(server.url(database));
-  }, 3);
-  const queryMany = () =>
-    Promise.all(Array.from({ length: 50 }, () => pool.query(pause, [], deadline)));
-
-  await assert.rejects(pool.query(pause, [], deadline), { name: 'NotSent' });
-  isRefused = false;
-  await pool.query(pause, [], deadline);
-  assert.equal(attempts, 2, 'none is open, so it does not wait');
-
-  isRefused = true;
-  await queryMany();
-  // One per second, and one at a time for each place: a slow machine takes a few seconds.
-  assert.ok(attempts < 12, `${attempts} attempts`);
-
-  isRefused = false;
-  await sleep(REOPEN_DELAY_MS);
-  attempts = 0;
-  await queryMany();
-  assert.equal(attempts, 2);
-  await pool.close();
-  assert.equal(countTimers(), timers, 'no timer of a query stays');
-});
-
-test('after a stale plan no connection with prepared plans is used again, also if it is in use', async (context) => {
-  const { database } = await openFresh(context);
-  await server.query('CREATE TABLE animals (id int)', database);
-  let lost = 0;
-  const pool = new Pool(
-    () => openTo(server.url(database)),
-    2,
-    () => (lost += 1),
+test('a session that is ended while it is opened is opened again', async (context) => {
+  const database = await server.createDatabase();
+  const [[version] = []] = await server.query('SHOW server_version_num');
+  if (Number(version) < 170_000) return context.skip('PostgreSQL has no login triggers before 17');
+  await server.query(
+    `CREATE SEQUENCE logins;
+     CREATE FUNCTION end_first() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF current_setting('application_name') = 'petstore' AND nextval('logins') = 1 THEN
+         PERFORM pg_terminate_backend(pg_backend_pid());
+       END IF;
+     END $$;
+     CREATE EVENT TRIGGER end_first ON login EXECUTE FUNCTION end_first()`,
+    database,
   );
-  const read = { name: 'read', text: 'SELECT * FROM animals' };
-  const deadline = deadlineIn(30_000);
-  const prepared = Promise.withResolvers<void>();
-  const changed = Promise.withResolvers<void>();
-  const inUse = pool.run(deadline, async (connection) => {
-    await connection.query(read, [], deadline);
-    prepared.resolve();
-    await changed.promise;
-  });
-  await prepared.promise;
-  await pool.query(read, [], deadline);
-  await server.query('ALTER TABLE animals ADD COLUMN name text', database);
-  await assert.rejects(pool.query(read, [], deadline), { code: '0A000' });
-  changed.resolve();
-  await inUse;
-  assert.deepEqual(await pool.query(read, [], deadline), []);
-
-  assert.equal(lost, 0, 'the server has responded to every query');
-  const end = { name: '', text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
-  await assert.rejects(pool.query(end, [], deadline));
-  assert.equal(lost, 1);
-  await pool.close();
-});
-
-test('reads leave two connections to writes', async (context) => {
-  const { database } = await openFresh(context);
-  const pool = new Pool(() => openTo(server.url(database)), 4);
-  const reads = new SharedReads(pool, 10_000);
-  const pause = { name: 'pause', text: 'SELECT $1::int FROM pg_sleep(0.5)' };
-  const all = Promise.all([1, 2, 3, 4, 5].map((number) => reads.query(pause, [number])));
-  const isOver = all.then(() => true);
-  let most = 0;
-  while (!(await Promise.race([isOver, sleep(5, false)]))) {
-    most = Math.max(most, await sessionsThatWaitFor('Timeout', database));
-  }
-  assert.equal(most, 2);
-  await pool.close();
+  const address = parseAddress(server.url(database));
+  const hosts = new Hosts(address);
+  context.after(() => hosts.close());
+  const connection = await hosts.open();
+  await connection.close();
+  const [[logins] = []] = await server.query('SELECT last_value::int FROM logins', database);
+  assert.ok(Number(logins) > 1);
 });
 
 test('beyond what may wait, a read is refused at once', async (context) => {
@@ -347,26 +265,4 @@ async function sessionsThatWaitFor(what: string, database: string): Promise<numb
     `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = '${what}'`,
   );
   return rows.length;
-}
-
-function countTimers(): number {
-  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-}
-
-async function openTo(url: string): Promise<Connection> {
-  const address = parseAddress(url);
-  const [host] = address.hosts;
-  assert.ok(host !== undefined);
-  return openConnection(address, host);
-}
-
-async function openCounted(url: string, sent: string[]): Promise<Connection> {
-  const connection = await openTo(url);
-  const query = connection.query.bind(connection);
-  return Object.assign(connection, {
-    query(...values: Parameters<Connection['query']>) {
-      sent.push(values[0].name);
-      return query(...values);
-    },
-  });
 }
