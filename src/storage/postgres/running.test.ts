@@ -208,7 +208,7 @@ test('when the server takes no more writes, the store moves to the host that doe
 test('a session that is ended while it is opened is opened again', async (context) => {
   const database = await server.createDatabase();
   const [[version] = []] = await server.query('SHOW server_version_num');
-  if (Number(version) < 170_000) return context.diagnostic('login triggers need 17');
+  if (Number(version) < 170_000) return context.diagnostic('login triggers need PostgreSQL 17');
   await server.query(
     `CREATE SEQUENCE logins;
      CREATE FUNCTION end_first() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
