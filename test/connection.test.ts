@@ -59,11 +59,19 @@ describe('One connection', () => {
 
   test('more pipelined requests than the memory for held requests takes are read by and by', async () => {
     const count = 6_000;
-    const received = await exchange(port, [get('/v1/pets?limit=1').repeat(count)], {
-      responsesMax: count,
-    });
-    const responses = parseResponses(received);
-    assert.equal(responses.filter(({ status }) => status === 200).length, count);
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+    socket.write(get('/v1/pets?limit=1').repeat(count));
+    const status = 'HTTP/1.1 200 ';
+    let responses = 0;
+    let rest = '';
+    for await (const chunk of socket) {
+      const parts = (rest + chunk).split(status);
+      responses += parts.length - 1;
+      // The beginning of a status line may end the chunk.
+      rest = String(parts.at(-1)).slice(-status.length);
+      if (responses === count) break;
+    }
+    assert.equal(responses, count);
   });
 
   test('a list pipelined behind a create contains the created animal', async () => {
