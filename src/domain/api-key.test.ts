@@ -62,7 +62,7 @@ test('a byte that would favour some letters is skipped', () => {
   assert.equal(secretOf(247, 7), secretOf(247 % 62));
 });
 
-/** The key from a source of random bytes that returns the same byte at each call, and the last one for ever. */
+/** The key if the first random bytes are all the first of `bytes`, the next all the second, and so on. */
 function secretOf(...bytes: number[]): string {
   let calls = 0;
   return newSecret('production', (length) => Buffer.alloc(length, bytes[calls++] ?? bytes.at(-1)));

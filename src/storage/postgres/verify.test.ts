@@ -4,7 +4,7 @@ import { PostgresServer } from '../../../test/postgres-server.ts';
 import { openPostgresStore } from './store.ts';
 import { verifyPostgres } from './verify.ts';
 
-test('a sound catalogue has no problems, and each rule that one breaks is named', async (context) => {
+test('a sound catalogue has no problems, and a rule that is broken is named', async (context) => {
   const server = await PostgresServer.start();
   context.after(() => server.close());
   const store = await openPostgresStore(server.url());
