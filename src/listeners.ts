@@ -9,7 +9,7 @@ import { jsonResponse, requestIdOf } from './http/message.ts';
 import type { HttpRequest, HttpResponse, Page } from './http/message.ts';
 import { parseTarget, respondWithPage } from './http/router.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
-import { openMonitor } from './monitor/monitor.ts';
+import { openMonitor } from './web/monitor/monitor.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 

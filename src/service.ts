@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
-import { consolePages } from './console/pages.ts';
-import { docsPages, type DocumentedService } from './docs/pages.ts';
+import { consolePages } from './web/console/pages.ts';
+import type { DocumentedService } from './web/docs/contents.ts';
+import { docsPages } from './web/docs/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
 import { Metrics, type Figure, type Measured } from './domain/metrics.ts';

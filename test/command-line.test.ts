@@ -276,7 +276,7 @@ test('a warning of Node.js is logged as one line, and an ExperimentalWarning onl
   for (const level of ['info', 'debug']) {
     const service = await serve(t, ['--data', temporaryFolder(t), '--log', level]);
     // Node.js warns that the function which strips the types of this file is experimental.
-    const page = new URL('/assets/src/console/page/main.ts', service.baseUrl);
+    const page = new URL('/assets/src/web/console/page/main.ts', service.baseUrl);
     assert.equal((await fetch(page)).status, 200);
     service.kill('SIGTERM');
     await service.ended;

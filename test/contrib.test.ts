@@ -32,7 +32,7 @@ test('each file in contrib/ names the command that checks it in its first lines'
 });
 
 test('Containerfile, compose.yaml, README.md and the client library have the version of the package', () => {
-  const quickStart = 'src/docs/content/quick-start.md';
+  const quickStart = 'src/web/docs/content/quick-start.md';
   const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
   for (const name of ['Containerfile', 'compose.yaml', 'README.md', 'sdk/README.md', quickStart]) {
     const named = read(name, REPOSITORY).matchAll(

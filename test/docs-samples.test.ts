@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { processVariables } from '../src/config.ts';
-import { DOCS } from '../src/docs/pages.ts';
+import { DOCS } from '../src/web/docs/contents.ts';
 import { sqliteStorage, startTestService, type TestService } from './test-service.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { toJavaScript } from '../../src/console/assets.ts';
+import { toJavaScript } from '../../src/web/assets.ts';
 import { openTestServer } from './server.ts';
 
 const SDK = dirname(import.meta.dirname);

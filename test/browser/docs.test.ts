@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { processVariables } from '../../src/config.ts';
-import { DOCS } from '../../src/docs/pages.ts';
+import { DOCS } from '../../src/web/docs/contents.ts';
 import { assertAccessible, keepPicture, signIn, Stage, visit } from './stage.ts';
 
 const execute = promisify(execFile);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openServer } from '../../src/http/server.ts';
 import { respondWithPage } from '../../src/http/router.ts';
-import { openMonitor } from '../../src/monitor/monitor.ts';
+import { openMonitor } from '../../src/web/monitor/monitor.ts';
 import { send } from '../test-service.ts';
 import { Stage, until, visit } from './stage.ts';
 import { checkView, VIEWS } from './states.ts';

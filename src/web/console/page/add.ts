@@ -1,0 +1,166 @@
+import { PET_STATUSES, type NewPet, type Pet } from '../../../../sdk/src/index.ts';
+import { curlCommand } from './curl.ts';
+import { offerCurl } from './copy.ts';
+import { byId, element, isUsable, setUsable } from './dom.ts';
+import { explain, type Fault } from './fault.ts';
+import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';
+import { faultNotice, serviceWords } from './notice.ts';
+import { parseInt64, petName } from './pet.ts';
+import { BASE_URL, newIdempotencyKey, type Session } from './session.ts';
+
+const EXAMPLE = { name: 'Rex', categoryId: 7n };
+
+export interface AddEvents {
+  keyNeeded: (fault?: Fault) => void;
+  /** The key may not add animals. */
+  forbidden: (fault: Fault) => void;
+  added: (pet: Pet) => void;
+}
+
+/** The form that adds an animal. It keeps its values until the service has accepted them. */
+export class AddForm {
+  readonly #session: Session;
+  readonly #on: AddEvents;
+  readonly #form = byId('add', HTMLFormElement);
+  readonly #name = byId('name', HTMLInputElement);
+  readonly #categoryId = byId('categoryId', HTMLInputElement);
+  readonly #submit = byId('add-submit', HTMLButtonElement);
+  readonly #outcome = byId('add-outcome', HTMLElement);
+  readonly #curl = offerCurl(byId('add-curl', HTMLElement), () => this.#command());
+  /** Identifies this create. It changes when a value changes, but not when the form is sent again. */
+  #idempotencyKey = newIdempotencyKey();
+
+  constructor(session: Session, on: AddEvents) {
+    this.#session = session;
+    this.#on = on;
+  }
+
+  listen(): void {
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#send();
+    });
+    // The second click of a double click must not send the form again.
+    this.#submit.addEventListener('click', (event) => {
+      if (event.detail > 1) event.preventDefault();
+    });
+    this.#form.addEventListener('input', (event) => {
+      this.#idempotencyKey = newIdempotencyKey();
+      this.#curl.clear();
+      const field = FIELDS.find((each) => each === (event.target as HTMLInputElement).name);
+      if (field !== undefined) showFieldFault(field, undefined);
+    });
+  }
+
+  async #send(isAutomatic = false): Promise<void> {
+    if (!isUsable(this.#submit)) return;
+    const pet = this.#read();
+    if (pet === undefined) return;
+    this.#outcome.replaceChildren();
+    this.#setBusy(true);
+    try {
+      const added = await this.#session.pets.create(pet, { idempotencyKey: this.#idempotencyKey });
+      this.#clear();
+      this.#outcome.replaceChildren(addedNotice(added));
+      this.#on.added(added);
+    } catch (error) {
+      this.#showFault(explain(error), isAutomatic);
+    } finally {
+      this.#setBusy(false);
+    }
+  }
+
+  /** Rejects only what cannot be sent. The service validates the rest. */
+  #read(): NewPet | undefined {
+    const { name, categoryId: text } = this.#typed;
+    const categoryId = parseInt64(text);
+    if (categoryId !== undefined) return { name, categoryId, status: this.#status };
+    this.#showFieldFaults({
+      name: FIELD_WORDS.name(name),
+      categoryId: FIELD_WORDS.categoryId(text),
+    });
+    return undefined;
+  }
+
+  get #typed() {
+    return { name: this.#name.value, categoryId: this.#categoryId.value.trim() };
+  }
+
+  get #status(): NewPet['status'] {
+    const wanted = new FormData(this.#form).get('status');
+    return PET_STATUSES.find((status) => status === wanted);
+  }
+
+  #setBusy(isBusy: boolean): void {
+    setUsable(this.#submit, !isBusy);
+    this.#submit.textContent = isBusy ? 'Adding …' : 'Add animal';
+  }
+
+  #clear(): void {
+    this.#form.reset();
+    this.#idempotencyKey = newIdempotencyKey();
+    this.#showFieldFaults({});
+    this.#name.focus();
+  }
+
+  /** The pressed button disappears with its notice, so the focus moves to the submit button. */
+  #retry(isAutomatic: boolean): void {
+    if (this.#outcome.contains(document.activeElement)) this.#submit.focus();
+    void this.#send(isAutomatic);
+  }
+
+  #showFault(fault: Fault, wasAutomatic: boolean): void {
+    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
+    if (fault.isForbidden) return this.#on.forbidden(fault);
+    const parts = fault.mend === 'none' ? splitByField(fault.message) : {};
+    const refused = FIELDS.filter((field) => parts[field] !== undefined);
+    this.#showFieldFaults(
+      Object.fromEntries(refused.map((field) => [field, this.#wordsFor(field)])),
+    );
+    for (const field of refused) {
+      const message = parts[field] ?? '';
+      byId(`${field}-fault`, HTMLElement).append(serviceWords({ ...fault, message }));
+    }
+    if (refused.length > 0) return;
+    // A key that was used for a different animal cannot be used again, so the next attempt gets a new one.
+    if (fault.mend === 'none') this.#idempotencyKey = newIdempotencyKey();
+    const retry = (isAutomatic: boolean): void => this.#retry(isAutomatic);
+    this.#outcome.replaceChildren(faultNotice(fault, { retry, canCountDown: !wasAutomatic }));
+  }
+
+  #wordsFor(field: Field): string {
+    const value = field === 'status' ? this.#status : this.#typed[field];
+    return FIELD_WORDS[field](value) ?? 'The service did not accept this.';
+  }
+
+  #showFieldFaults(faults: Partial<Record<Field, string | undefined>>): void {
+    for (const field of FIELDS) showFieldFault(field, faults[field]);
+    const first = FIELDS.find((field) => faults[field] !== undefined);
+    if (first === 'name') this.#name.focus();
+    if (first === 'categoryId') this.#categoryId.focus();
+  }
+
+  #command(): string {
+    const name = this.#name.value || EXAMPLE.name;
+    const categoryId = parseInt64(this.#categoryId.value.trim()) ?? EXAMPLE.categoryId;
+    const status = JSON.stringify(this.#status);
+    const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":${status}}`;
+    return curlCommand(`${BASE_URL}/pets`, body);
+  }
+}
+
+function showFieldFault(field: Field, message: string | undefined): void {
+  byId(`${field}-fault`, HTMLElement).textContent = message ?? '';
+  const control = document.getElementById(field);
+  if (!(control instanceof HTMLInputElement)) return;
+  if (message === undefined) control.removeAttribute('aria-invalid');
+  else control.setAttribute('aria-invalid', 'true');
+}
+
+function addedNotice({ id, name }: Pet): HTMLElement {
+  return element(
+    'div',
+    { class: 'notice done', role: 'status' },
+    element('p', {}, element('b', {}, petName(name)), ` was added with the id ${id}.`),
+  );
+}

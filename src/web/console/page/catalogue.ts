@@ -1,0 +1,221 @@
+import { PET_STATUSES, type Pet, type PetPage } from '../../../../sdk/src/index.ts';
+import { curlCommand } from './curl.ts';
+import { offerCurl } from './copy.ts';
+import { byId, isUsable, setUsable } from './dom.ts';
+import { emptyMessage } from './empty.ts';
+import { explain, type Fault } from './fault.ts';
+import { faultNotice } from './notice.ts';
+import { petRow } from './pet.ts';
+import {
+  enterPlace,
+  firstPage,
+  followHistory,
+  placeInAddress,
+  queryOf,
+  restoreScroll,
+  type Place,
+  type Step,
+} from './place.ts';
+import { BASE_URL, type Session } from './session.ts';
+
+export interface CatalogueEvents {
+  keyNeeded: (fault?: Fault) => void;
+  /** The key may not list animals. */
+  forbidden: (fault: Fault) => void;
+  open: (pet: Pet) => void;
+  addMany: () => void;
+}
+
+interface Loading {
+  /** Scroll to where this place was left. */
+  isReturn?: boolean;
+  /** The page itself tries again. It does so once. */
+  isAutomatic?: boolean;
+}
+
+/** The list of animals: one page at a time, with a filter. The address has its place. */
+export class Catalogue {
+  readonly #session: Session;
+  readonly #on: CatalogueEvents;
+  readonly #panel = byId('catalogue', HTMLElement);
+  readonly #rows = byId('rows', HTMLTableSectionElement);
+  readonly #table = byId('table', HTMLTableElement);
+  readonly #message = byId('list-message', HTMLElement);
+  readonly #count = byId('place', HTMLElement);
+  readonly #previous = byId('previous', HTMLButtonElement);
+  readonly #next = byId('next', HTMLButtonElement);
+  readonly #limit = byId('limit', HTMLSelectElement);
+  readonly #filter = byId('filter', HTMLFormElement);
+  readonly #curl = offerCurl(byId('list-curl', HTMLElement), () =>
+    curlCommand(`${BASE_URL}/pets${queryOf(this.#place)}`),
+  );
+  #place = placeInAddress();
+  #nextStep: Step | undefined;
+  #loading = new AbortController();
+  #newId: bigint | undefined;
+
+  constructor(session: Session, on: CatalogueEvents) {
+    this.#session = session;
+    this.#on = on;
+    this.#filter.addEventListener('change', () => this.#goTo(firstPage(this.#wanted)));
+    this.#filter.addEventListener('submit', (event) => event.preventDefault());
+    this.#previous.addEventListener('click', () => {
+      if (isUsable(this.#previous)) this.#goTo(this.#placeBefore);
+    });
+    this.#next.addEventListener('click', () => {
+      if (this.#nextStep === undefined || !isUsable(this.#next)) return;
+      this.#goTo({ ...this.#place, trail: [...this.#place.trail, this.#nextStep] });
+    });
+    followHistory(
+      () => this.#place,
+      () => {
+        this.#showControls(placeInAddress());
+        if (this.#session.isOpen) void this.#load({ isReturn: true });
+      },
+    );
+    this.#showControls(this.#place);
+  }
+
+  /** Loads the page that the address names. */
+  async open(): Promise<void> {
+    await this.#load({ isReturn: true });
+  }
+
+  /** Loads the current page again and highlights a newly added animal if it is on the page. */
+  async refresh(newId?: bigint): Promise<void> {
+    this.#newId = newId;
+    await this.#load();
+  }
+
+  get #wanted(): Omit<Place, 'trail'> {
+    const wanted = new FormData(this.#filter).get('status');
+    const status = PET_STATUSES.find((each) => each === wanted);
+    return { status, limit: Number(this.#limit.value) };
+  }
+
+  /** The page before, or the first one where the pages between are not known. */
+  get #placeBefore(): Place {
+    const trail = this.#place.trail.slice(0, -1);
+    return trail.length > 0 ? { ...this.#place, trail } : firstPage(this.#place);
+  }
+
+  #goTo(place: Place): void {
+    enterPlace(place);
+    this.#showControls(place);
+    void this.#load();
+  }
+
+  #showControls(place: Place): void {
+    this.#place = place;
+    this.#limit.value = String(place.limit);
+    for (const radio of this.#filter.querySelectorAll('input')) {
+      radio.checked = radio.value === (place.status ?? '');
+    }
+  }
+
+  async #load({ isReturn = false, isAutomatic = false }: Loading = {}): Promise<void> {
+    this.#loading.abort();
+    const { signal } = (this.#loading = new AbortController());
+    const { status, limit, trail } = this.#place;
+    this.#setBusy(true);
+    try {
+      const list = this.#session.pets.list({ status, limit, signal });
+      this.#render(await list.page(trail.at(-1)?.cursor));
+      if (isReturn) restoreScroll();
+    } catch (error) {
+      // A later request has replaced this one.
+      if (signal.aborted) return;
+      this.#renderFault(explain(error), isAutomatic);
+    }
+    this.#setBusy(false);
+  }
+
+  #setBusy(isBusy: boolean): void {
+    this.#panel.setAttribute('aria-busy', String(isBusy));
+    if (!isBusy) return;
+    this.#curl.clear();
+    this.#count.textContent = 'Loading …';
+    // Whether there is a previous or next page is known after the page is loaded.
+    setUsable(this.#previous, false);
+    setUsable(this.#next, false);
+  }
+
+  #render({ pets, nextCursor }: PetPage): void {
+    const before = this.#place.trail.at(-1)?.before;
+    const after = before === undefined ? undefined : before + pets.length;
+    this.#nextStep = nextCursor === undefined ? undefined : { cursor: nextCursor, before: after };
+    this.#replaceRows(pets);
+    const isFirst = this.#showPrevious();
+    const isEmpty = pets.length === 0 && isFirst;
+    this.#message.replaceChildren(
+      ...(isEmpty
+        ? [
+            emptyMessage(this.#place.status, {
+              addMany: this.#on.addMany,
+              showAll: () => this.#showAll(),
+            }),
+          ]
+        : []),
+    );
+    this.#count.textContent = countWords(pets.length, before, nextCursor !== undefined);
+    setUsable(this.#next, nextCursor !== undefined);
+  }
+
+  /** Replaces the rows. The keyboard focus stays on the row of the same animal. */
+  #replaceRows(pets: Pet[]): void {
+    const focused = this.#rows.contains(document.activeElement)
+      ? document.activeElement?.closest('tr')?.id
+      : undefined;
+    this.#rows.replaceChildren(
+      ...pets.map((pet) => petRow(pet, { isNew: pet.id === this.#newId, open: this.#on.open })),
+    );
+    this.#table.hidden = pets.length === 0;
+    if (focused === undefined) return;
+    const row = document.getElementById(focused)?.querySelector('button');
+    (row ?? byId('title', HTMLElement)).focus({ preventScroll: true });
+  }
+
+  /** Returns whether this is the first page. */
+  #showPrevious(): boolean {
+    const { trail } = this.#place;
+    const isFirst = trail.length === 1 && trail[0]?.cursor === undefined;
+    this.#previous.textContent = trail.length === 1 && !isFirst ? 'First page' : 'Previous';
+    setUsable(this.#previous, !isFirst);
+    return isFirst;
+  }
+
+  #showAll(): void {
+    byId('all', HTMLInputElement).focus();
+    this.#goTo(firstPage({ ...this.#place, status: undefined }));
+  }
+
+  /** The rows of the page before stay, so that the user loses nothing. */
+  #renderFault(fault: Fault, wasAutomatic: boolean): void {
+    this.#showPrevious();
+    const hasRows = !this.#table.hidden && this.#rows.childElementCount > 0;
+    this.#count.textContent = hasRows ? 'Still showing the earlier rows' : 'Not loaded';
+    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
+    if (fault.isForbidden) return this.#on.forbidden(fault);
+    const notice = faultNotice(fault, {
+      canCountDown: !wasAutomatic,
+      retry: (isAutomatic) => {
+        // The button disappears with its notice, so the focus moves to the title.
+        if (this.#message.contains(document.activeElement)) byId('title', HTMLElement).focus();
+        void this.#load({ isAutomatic });
+      },
+    });
+    this.#message.replaceChildren(notice);
+  }
+}
+
+/** What is known about the place in the whole list, and no more. */
+function countWords(count: number, before: number | undefined, hasMore: boolean): string {
+  if (before === undefined) {
+    const animals = count === 1 ? '1 animal' : `${count} animals`;
+    return hasMore ? `${animals}, more follow` : `${animals}, the last`;
+  }
+  if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
+  const [first, last] = [before + 1, before + count];
+  const animals = count === 1 ? `Animal ${first}` : `Animals ${first}–${last}`;
+  return hasMore ? `${animals}, more follow` : `${animals} of ${last}`;
+}

@@ -1,0 +1,109 @@
+import { PetStoreError } from '../../../../sdk/src/index.ts';
+
+/** An error as the page shows it. */
+export interface Fault {
+  title: string;
+  remedy: string;
+  /** What the user can do about it on this page. */
+  mend: 'key' | 'retry' | 'none';
+  /** The message of the service, or of the client library without a response. */
+  message: string;
+  /** The HTTP status, or 0 without a response. */
+  status: number;
+  requestId: string | undefined;
+  /** After this time the request may succeed; undefined if that is not known or too far off to wait for. */
+  waitMs: number | undefined;
+  /** The service does not accept the key. */
+  isKeyRefused: boolean;
+  /** The key lacks the scope of the operation. */
+  isForbidden: boolean;
+}
+
+type Words = Pick<Fault, 'title' | 'remedy' | 'mend'>;
+
+const NOTHING_LOST = 'Nothing you typed is lost.';
+const WAIT_MS_DEFAULT = 5_000;
+const WAIT_MS_MAX = 120_000;
+
+const WORDS_OF_STATUS: Readonly<Record<number, Words>> = {
+  400: {
+    title: 'The service did not accept this',
+    remedy: 'Change it and send it again.',
+    mend: 'none',
+  },
+  401: { title: 'This key does not open the catalogue', remedy: 'Paste another one.', mend: 'key' },
+  403: { title: 'This key may not do that', remedy: 'Use another key.', mend: 'key' },
+  404: { title: 'No animal has this id', remedy: 'Check the number and try again.', mend: 'none' },
+  410: {
+    title: 'This operation is gone',
+    remedy: 'Filter the catalogue by status instead.',
+    mend: 'none',
+  },
+  422: {
+    title: 'This was sent before with other values',
+    remedy: 'Send it again: it then counts as a new animal.',
+    mend: 'none',
+  },
+};
+
+const BAD_LINK: Words = {
+  title: 'This link leads to no page',
+  remedy: 'Press “First page” to start again.',
+  mend: 'none',
+};
+
+const NO_CONNECTION: Words = {
+  title: 'The service cannot be reached',
+  remedy: `Check that the service runs and that this device is online, then try again. ${NOTHING_LOST}`,
+  mend: 'retry',
+};
+
+const OUR_FAULT: Words = {
+  title: 'The service has failed',
+  remedy: `Try again; if it stays so, tell whoever runs the service the request id. ${NOTHING_LOST}`,
+  mend: 'retry',
+};
+
+export function explain(error: unknown): Fault {
+  if (!(error instanceof PetStoreError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    return newFault(OUR_FAULT, { message, status: 0, requestId: undefined, retryAfterMs: 0 });
+  }
+  return newFault(wordsFor(error), error);
+}
+
+function newFault(
+  words: Words,
+  error: Pick<PetStoreError, 'message' | 'status' | 'requestId' | 'retryAfterMs'>,
+): Fault {
+  const { message, status, requestId, retryAfterMs = WAIT_MS_DEFAULT } = error;
+  const isPassing = status === 429 || status === 503;
+  return {
+    ...words,
+    message,
+    status,
+    requestId,
+    waitMs: isPassing && retryAfterMs <= WAIT_MS_MAX ? retryAfterMs : undefined,
+    isKeyRefused: status === 401,
+    isForbidden: status === 403,
+  };
+}
+
+function wordsFor({ status, code, retryAfterMs }: PetStoreError): Words {
+  if (code === 'connection_lost' || code === 'timed_out') return NO_CONNECTION;
+  if (code === 'invalid_cursor') return BAD_LINK;
+  if (status === 429 || status === 503) {
+    return {
+      title: status === 429 ? 'Too many requests with this key' : 'The service is busy',
+      remedy: `Wait ${seconds(retryAfterMs)}, then try again. ${NOTHING_LOST}`,
+      mend: 'retry',
+    };
+  }
+  return WORDS_OF_STATUS[status] ?? OUR_FAULT;
+}
+
+function seconds(waitMs: number | undefined): string {
+  if (waitMs === undefined) return 'a moment';
+  const count = Math.max(1, Math.ceil(waitMs / 1000));
+  return count === 1 ? 'a second' : `${count} seconds`;
+}

@@ -1,0 +1,75 @@
+import type { NewPet } from '../../../../sdk/src/index.ts';
+import { csvLine } from '../../../pet-file/csv.ts';
+import { PetReader, type LineFault } from '../../../pet-file/pet-reader.ts';
+import { HeaderError } from '../../../pet-file/read-pet.ts';
+import { PAGE_RULES } from './pet-rules.ts';
+import { newIdempotencyKey } from './session.ts';
+
+export const ROWS_MAX = 5_000;
+export const BYTES_MAX = 1024 * 1024;
+
+const BEGINS_LIKE_JSON = /^\uFEFF?\s*[{[]/;
+/** Enough to see how the text begins. */
+const START_BYTES = 1_024;
+
+/** One animal of the list, and what became of it. */
+export interface Row {
+  line: number;
+  pet: NewPet;
+  /** Kept for every attempt, so that the service stores the animal once. */
+  idempotencyKey: string;
+  id?: bigint;
+  /** Why the service did not accept the animal. */
+  refusal?: string;
+}
+
+export interface Preview {
+  rows: Row[];
+  faults: LineFault[];
+}
+
+/** Reads a list with the reader of `petstore import`. Throws an Error in words for people if it is no list. */
+export function readRows(bytes: Uint8Array): Preview {
+  if (bytes.length > BYTES_MAX) throw tooLarge();
+  const start = new TextDecoder().decode(bytes.subarray(0, START_BYTES));
+  const format = BEGINS_LIKE_JSON.test(start) ? 'ndjson' : 'csv';
+  const reader = new PetReader(format, { rules: PAGE_RULES, linesBefore: 0, isStrict: false });
+  const preview: Preview = { rows: [], faults: [] };
+  try {
+    for (const { pets, petLines, faults } of [reader.push(bytes), reader.end()]) {
+      for (const [index, { name, categoryId, status }] of pets.entries()) {
+        const pet = { name, categoryId, status };
+        const line = petLines[index] ?? 0;
+        preview.rows.push({ line, pet, idempotencyKey: newIdempotencyKey() });
+      }
+      preview.faults.push(...faults);
+    }
+  } catch (error) {
+    if (!(error instanceof HeaderError)) throw error;
+    throw new Error(error.message.replace(/^t/, 'T'), { cause: error });
+  }
+  if (preview.rows.length > ROWS_MAX) throw tooLarge();
+  return preview;
+}
+
+export function tooLarge(): Error {
+  return new Error(
+    `This list is too long for a page: at most ${ROWS_MAX} animals and 1 MiB. Use petstore import instead.`,
+  );
+}
+
+/** What became of each line, as CSV, in the order of the lines. */
+export function reportText({ rows, faults }: Preview): string {
+  const lines: { line: number; fields: string[] }[] = [
+    ...rows.map(({ line, pet, id, refusal }) => {
+      const outcome = id !== undefined ? 'added' : refusal === undefined ? 'not sent' : 'refused';
+      return { line, fields: [outcome, String(id ?? ''), pet.name, refusal ?? ''] };
+    }),
+    ...faults.map(({ line, reason }) => ({ line, fields: ['left out', '', '', reason] })),
+  ];
+  const sorted = lines.toSorted((a, b) => a.line - b.line);
+  return [
+    csvLine(['line', 'outcome', 'id', 'name', 'reason']),
+    ...sorted.map(({ line, fields }) => csvLine([String(line), ...fields])),
+  ].join('');
+}

@@ -1,0 +1,26 @@
+import { parseJson } from '../../../../sdk/src/json.ts';
+import { Refusal } from '../../../domain/errors.ts';
+import type { PetRules } from '../../../pet-file/read-pet.ts';
+import type { NewPet } from '../../../domain/pet.ts';
+import { FIELD_WORDS, FIELDS } from './fields.ts';
+
+/** The rules of the service, in words for people. A test compares their results with those of the service. */
+export const PAGE_RULES: PetRules = {
+  parseJson: (text) => {
+    try {
+      return parseJson(text);
+    } catch {
+      throw new Refusal('invalid_json', 'The line is not JSON. Write one JSON object per line.');
+    }
+  },
+
+  newPet: (fields) => {
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+      throw new Refusal('invalid_json', 'The line is not one JSON object.');
+    }
+    const given = fields as Record<string, unknown>;
+    const words = FIELDS.flatMap((field) => FIELD_WORDS[field](given[field]) ?? []);
+    if (words.length > 0) throw new Refusal('invalid_field', words.join(' '));
+    return { status: 'available', ...given } as NewPet;
+  },
+};

@@ -1,0 +1,149 @@
+import type { Pet } from '../../../../sdk/src/index.ts';
+import { AddForm } from './add.ts';
+import { Catalogue } from './catalogue.ts';
+import { button, byId, element } from './dom.ts';
+import type { Fault } from './fault.ts';
+import { JustAdded } from './just-added.ts';
+import { serviceWords } from './notice.ts';
+import type { Parts } from './parts.ts';
+import { Session } from './session.ts';
+
+/** Why another key is needed, for the key form. */
+export interface KeyRefusal {
+  words: string;
+  details: HTMLElement;
+}
+
+/** What the key does not allow is hidden. */
+type Access = 'read' | 'write';
+
+const ACCESS_WORDS: Record<Access, [title: string, text: string]> = {
+  read: [
+    'This key cannot add animals',
+    'It may only read the catalogue. Nothing you typed is lost.',
+  ],
+  write: ['This key only adds animals', 'It may not read the catalogue, so that is not shown.'],
+};
+
+/** The catalogue and its forms. */
+export class Workspace {
+  readonly #session = new Session();
+  readonly #askForKey: (refusal?: KeyRefusal) => void;
+  readonly #panels = byId('workspace', HTMLElement);
+  readonly #note = byId('access-note', HTMLElement);
+  readonly #justAdded = new JustAdded((pet) => this.#open(pet));
+  readonly #catalogue = new Catalogue(this.#session, {
+    keyNeeded: (fault) => this.#changeKey(fault),
+    forbidden: (fault) => this.#restrict('write', fault),
+    open: (pet) => this.#open(pet),
+    addMany: () => this.#addMany(),
+  });
+  #loading: Promise<Parts> | undefined;
+
+  constructor(askForKey: (refusal?: KeyRefusal) => void) {
+    this.#askForKey = askForKey;
+    new AddForm(this.#session, {
+      keyNeeded: (fault) => this.#changeKey(fault),
+      forbidden: (fault) => this.#restrict('read', fault),
+      added: (pet) => {
+        this.#justAdded.add(pet);
+        this.#refresh(pet.id);
+      },
+    }).listen();
+    byId('lookup', HTMLFormElement).addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#withParts(({ lookup }) => lookup.send());
+    });
+    byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
+    addEventListener('drop', (event) => {
+      const file = event.dataTransfer?.files[0];
+      if (file !== undefined && this.#session.isOpen) this.#addMany(file);
+    });
+  }
+
+  /** Uses the key from now on. Returns whether the service accepts it. */
+  async enter(key: string): Promise<boolean> {
+    this.#session.open(key);
+    delete this.#panels.dataset['access'];
+    this.#note.replaceChildren();
+    await this.#catalogue.open();
+    // A failure is shown when a part is used.
+    this.#loadParts().catch(() => undefined);
+    return this.#session.isOpen;
+  }
+
+  /** A key that cannot read begins at the form. */
+  focus(): void {
+    byId(this.#panels.dataset['access'] === 'write' ? 'name' : 'title', HTMLElement).focus();
+  }
+
+  #changeKey(fault?: Fault): void {
+    this.#session.close();
+    this.#askForKey(
+      fault && { words: `${fault.title}. ${fault.remedy}`, details: serviceWords(fault) },
+    );
+  }
+
+  #refresh(newId?: bigint): void {
+    if (this.#panels.dataset['access'] !== 'write') void this.#catalogue.refresh(newId);
+  }
+
+  #open(pet: Pet): void {
+    this.#withParts((parts) => parts.openPet(pet));
+  }
+
+  #addMany(file?: File): void {
+    this.#withParts(({ many }) => many.open(file));
+  }
+
+  /** The parts that nobody needs at first are loaded once, when the catalogue is there. */
+  #loadParts(): Promise<Parts> {
+    this.#loading ??= import('./parts.ts').then(({ newParts }) =>
+      newParts(this.#session, {
+        keyNeeded: (fault) => this.#changeKey(fault),
+        forbidden: (fault) => this.#restrict('read', fault),
+        added: (pet) => this.#justAdded.add(pet),
+        ended: () => this.#refresh(),
+      }),
+    );
+    return this.#loading;
+  }
+
+  #withParts(use: (parts: Parts) => void): void {
+    this.#loadParts().then(use, (error: unknown) => {
+      byId('page-message', HTMLElement).replaceChildren(
+        element(
+          'div',
+          { class: 'notice fault', role: 'alert' },
+          element('p', { class: 'title' }, 'A part of this page could not be loaded'),
+          element('p', {}, 'Check the connection, then load the page again. It keeps your place.'),
+          button('Load again', () => location.reload()),
+          element('p', { class: 'small' }, String(error)),
+        ),
+      );
+    });
+  }
+
+  /** Shows only what the scope of the key allows, and says why. The forms keep their values. */
+  #restrict(access: Access, refusal: Fault): void {
+    this.#panels.dataset['access'] = access;
+    const another = button('Use another key', () => this.#changeKey());
+    const [title, text] = ACCESS_WORDS[access];
+    this.#note.replaceChildren(
+      element(
+        'div',
+        { class: 'notice' },
+        element(
+          'div',
+          { role: 'alert' },
+          element('p', { class: 'title' }, title),
+          element('p', {}, text),
+        ),
+        another,
+        serviceWords(refusal),
+      ),
+    );
+    if (access === 'read') another.focus();
+    else if (!this.#panels.hidden) this.focus();
+  }
+}

@@ -1,0 +1,112 @@
+import type { Environment } from '../../domain/api-key.ts';
+import type { Page } from '../../http/message.ts';
+import {
+  assetPage,
+  HTML_HEADERS,
+  tighten,
+  tightenStyles,
+  toJavaScript,
+  type Asset,
+} from '../assets.ts';
+
+/** The repository root. An asset has the URL /assets/ and its path below the root, so that imports work. */
+const ROOT = new URL('../../../', import.meta.url);
+const PAGE_FOLDER = 'src/web/console/page';
+
+/** The modules of the first view, the key form. The HTML preloads them. */
+export const FIRST_MODULES = ['dom', 'environment', 'main', 'stored-key'].map(inPageFolder);
+
+/** The modules of the workspace. The page preloads them when there is a key. */
+export const WORKSPACE_MODULES = [
+  ...[
+    'add',
+    'catalogue',
+    'copy',
+    'curl',
+    'empty',
+    'fault',
+    'fields',
+    'just-added',
+    'notice',
+    'pet',
+    'place',
+    'session',
+    'workspace',
+  ].map(inPageFolder),
+  ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
+];
+
+/** The modules that are loaded when the workspace is open. */
+export const LATER_MODULES = [
+  ...[
+    'animal',
+    'bulk',
+    'lookup',
+    'many',
+    'many-input',
+    'many-preview',
+    'many-rows',
+    'parts',
+    'pet-rules',
+  ].map(inPageFolder),
+  ...['csv', 'pet-reader', 'read-pet', 'records'].map((name) => `src/pet-file/${name}.ts`),
+  ...['errors', 'int64'].map((name) => `src/domain/${name}.ts`),
+];
+
+/** Created once per environment: otherwise the files are the same for every service in this process. */
+const made = new Map<Environment, [path: string, page: Page][]>();
+
+/** The console and its assets. */
+export function consolePages(environment: Environment): [path: string, page: Page][] {
+  const pages = made.get(environment) ?? newPages(environment);
+  made.set(environment, pages);
+  return pages;
+}
+
+function newPages(environment: Environment): [path: string, page: Page][] {
+  const modules = [...FIRST_MODULES, ...WORKSPACE_MODULES, ...LATER_MODULES];
+  return [
+    [
+      '/',
+      assetPage({
+        file: new URL(`${PAGE_FOLDER}/index.html`, ROOT),
+        headers: HTML_HEADERS,
+        edit: (html) => preloadModules(nameEnvironment(html, environment)),
+      }),
+    ],
+    ...modules.map((file) => treeAsset(file, toJavaScript)),
+    ...['parts', 'style'].map((name) => treeAsset(`${PAGE_FOLDER}/${name}.css`, tightenStyles)),
+    treeAsset(`${PAGE_FOLDER}/icon.svg`, tighten),
+  ];
+}
+
+function treeAsset(file: string, edit: NonNullable<Asset['edit']>): [path: string, page: Page] {
+  return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
+}
+
+/** A browser ignores the links with the relation "later" until the page changes it. */
+function preloadModules(html: string): string {
+  const links = [
+    ...FIRST_MODULES.map((file) => `<link rel="modulepreload" href="assets/${file}" />\n`),
+    ...WORKSPACE_MODULES.map((file) => `<link rel="later" href="assets/${file}" />\n`),
+  ];
+  return tighten(html).replace('</head>', `${links.join('')}</head>`);
+}
+
+/** The page is written for production. In staging, a band, the title and every example of a key say so. */
+function nameEnvironment(html: string, environment: Environment): string {
+  if (environment === 'production') return html;
+  const band =
+    '<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>';
+  return html
+    .replace('data-environment="production"', 'data-environment="staging"')
+    .replace('<title>', '<title>Staging · ')
+    .replace('</a>', `</a>${band}`)
+    .replace('>Production<', '>Staging<')
+    .replace('pet_live_…', 'pet_test_…')
+    .replace('--name NAME', '--name NAME --env staging');
+}
+
+function inPageFolder(name: string): string {
+  return `${PAGE_FOLDER}/${name}.ts`;
+}

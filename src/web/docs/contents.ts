@@ -1,0 +1,49 @@
+// Which pages there are at /docs, in their order, and what they know about the service.
+
+/** What the pages say about the service that shows them. */
+export interface DocumentedService {
+  /** Ends in /v1. */
+  baseUrl: string;
+  environment: 'production' | 'staging';
+  rateLimit: { requests: number; windowSeconds: number } | undefined;
+}
+
+/** The pages in the order of the table of contents. The file is Markdown, below the repository root. */
+export const DOCS = [
+  {
+    path: '/docs',
+    title: 'Quick start',
+    group: 'Start',
+    file: 'src/web/docs/content/quick-start.md',
+  },
+  guide('authentication', 'Authentication'),
+  guide('pagination', 'Pagination'),
+  guide('idempotency', 'Idempotency'),
+  guide('conditional-requests', 'Conditional requests'),
+  { path: '/docs/errors', title: 'Errors', group: 'Guides', file: 'docs/errors.md' },
+  guide('rate-limits', 'Rate limits'),
+  reference('reference', 'API reference', 'src/web/docs/content/reference.md'),
+  reference('generated-clients', 'Generated clients', 'docs/generated-clients.md'),
+  reference('deprecations', 'Deprecations', 'src/web/docs/content/deprecations.md'),
+  reference('changelog', 'Changelog', 'CHANGELOG.md'),
+] as const satisfies DocsPage[];
+
+export interface DocsPage {
+  path: string;
+  title: string;
+  group: string;
+  file: string;
+}
+
+function guide(name: string, title: string): DocsPage {
+  return { path: `/docs/${name}`, title, group: 'Guides', file: `src/web/docs/content/${name}.md` };
+}
+
+function reference(name: string, title: string, file: string): DocsPage {
+  return { path: `/docs/${name}`, title, group: 'Reference', file };
+}
+
+/** The scripts of the pages, below the repository root. */
+export const DOCS_MODULES = ['copy', 'key', 'languages', 'main', 'search', 'try'].map(
+  (name) => `src/web/docs/page/${name}.ts`,
+);

@@ -1,0 +1,172 @@
+import { Marked, type Token, type Tokens } from 'marked';
+import { codeBlock, escapeHtml, heading, slugOf } from '../html.ts';
+import { errorList } from './errors.ts';
+import { isLanguage, sampleTabs } from './samples.ts';
+
+/** A part of a page that has an address: for the table of contents and the search. */
+export interface Section {
+  id: string;
+  title: string;
+  depth: number;
+  /** Words by which the search finds the section, in addition to its title. */
+  terms: string[];
+}
+
+export interface Rendered {
+  html: string;
+  sections: Section[];
+}
+
+/** Languages of plain code blocks, and how a screen reader announces them. */
+const PLAIN_LABELS: Readonly<Record<string, string>> = {
+  sh: 'Command',
+  http: 'HTTP message',
+  json: 'JSON',
+};
+
+/** Languages of what the reader is meant to copy. */
+const COPIED = ['sh', 'js', 'ts'];
+
+/** Converts Markdown to HTML. Links of the form /docs/page become relative to `root`. */
+export class Markdown {
+  readonly #marked: Marked;
+  readonly #values: Readonly<Record<string, string>>;
+  #tabGroups = 0;
+
+  constructor(root: string, values: Readonly<Record<string, string>>) {
+    this.#values = values;
+    this.#marked = new Marked({
+      renderer: {
+        // The page has its own h1.
+        heading: ({ depth, text, tokens }) =>
+          depth === 1 ? '' : heading(depth, slugOf(text), this.#inlineTokens(tokens)),
+        code: ({ text, lang = '' }) =>
+          codeBlock({
+            label: PLAIN_LABELS[lang] ?? 'Example',
+            code: text,
+            isCopied: COPIED.includes(lang),
+            language: lang,
+          }),
+        link: ({ href, tokens }) => link(root, href, this.#inlineTokens(tokens)),
+        table: (table) =>
+          table.header[0]?.text === 'Code' ? errorList(table, (cell) => this.inline(cell)) : false,
+      },
+    });
+  }
+
+  /** Converts a short text without paragraphs. */
+  inline(text: string): string {
+    return this.#marked.parseInline(this.fill(text), { async: false });
+  }
+
+  render(source: string): Rendered {
+    const tokens = this.#marked.lexer(this.fill(source));
+    return {
+      html: groupSamples(tokens)
+        .map((part) => ('samples' in part ? this.samples(part.samples) : this.#block(part.text)))
+        .join(''),
+      sections: sectionsOf(tokens),
+    };
+  }
+
+  samples(codes: readonly Tokens.Code[]): string {
+    this.#tabGroups += 1;
+    return sampleTabs(`samples-${this.#tabGroups}`, codes);
+  }
+
+  /** The code blocks of a text that are samples in one of the languages. */
+  samplesIn(source: string): Tokens.Code[] {
+    return this.#marked.lexer(this.fill(source)).filter(isSample);
+  }
+
+  /** Replaces each {{name}} by its value. An unknown name is a mistake in the text. */
+  fill(source: string): string {
+    return source.replaceAll(/\{\{([\w ]+)\}\}/g, (_, name: string) => {
+      const value = this.#values[name];
+      if (value === undefined) throw new Error(`The text names an unknown value: ${name}`);
+      return value;
+    });
+  }
+
+  #block(tokens: Token[]): string {
+    return this.#marked.parser(tokens);
+  }
+
+  #inlineTokens(tokens: Token[]): string {
+    return this.#marked.Parser.parseInline(tokens, this.#marked.defaults);
+  }
+}
+
+/** Files of the repository that are pages here. */
+const DOCUMENTS = [
+  ['docs/errors.md', 'docs/errors'],
+  ['openapi.json', 'openapi.json'],
+  ['sdk/README.md', 'docs#the-client-library'],
+] as const;
+
+function link(root: string, href: string, html: string): string {
+  if (/^https?:/.test(href)) return `<a href="${escapeHtml(href)}">${html}</a>`;
+  if (href.startsWith('#')) return `<a href="${href}">${html}</a>`;
+  if (href.startsWith('/')) {
+    return `<a href="${escapeHtml(root + href.slice(1)) || './'}">${html}</a>`;
+  }
+  const page = DOCUMENTS.find(([file]) => href.endsWith(file))?.[1];
+  if (page !== undefined) return `<a href="${root}${page}">${html}</a>`;
+  // Another file of the repository: a reader of the page does not have it.
+  return html;
+}
+
+function isSample(token: Token): token is Tokens.Code {
+  return token.type === 'code' && isLanguage((token as Tokens.Code).lang);
+}
+
+/** Neighbouring samples belong together: they are one program in several languages. */
+function groupSamples(tokens: Token[]): ({ samples: Tokens.Code[] } | { text: Token[] })[] {
+  const parts: ({ samples: Tokens.Code[] } | { text: Token[] })[] = [];
+  for (const token of tokens) {
+    const last = parts.at(-1);
+    if (isSample(token)) {
+      if (last !== undefined && 'samples' in last) last.samples.push(token);
+      else parts.push({ samples: [token] });
+    } else if (last !== undefined && 'text' in last) {
+      last.text.push(token);
+    } else if (token.type !== 'space') {
+      parts.push({ text: [token] });
+    }
+  }
+  return parts;
+}
+
+function sectionsOf(tokens: Token[]): Section[] {
+  const sections: Section[] = [];
+  const add = (token: Token): void => {
+    if (token.type === 'heading' && token['depth'] > 1) {
+      const title = plain(String(token['text']));
+      sections.push({ id: slugOf(String(token['text'])), title, depth: token['depth'], terms: [] });
+    }
+    if (token.type === 'table' && (token as Tokens.Table).header[0]?.text === 'Code') {
+      for (const [code] of (token as Tokens.Table).rows) {
+        const title = plain(code?.text ?? '');
+        sections.push({ id: title, title, depth: 3, terms: [] });
+      }
+      return;
+    }
+    if (token.type === 'codespan') sections.at(-1)?.terms.push(String(token['text']));
+    for (const child of childrenOf(token)) add(child);
+  };
+  tokens.forEach(add);
+  return sections;
+}
+
+function childrenOf(token: Token): Token[] {
+  if (token.type === 'list') return (token as Tokens.List).items;
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [header, ...rows].flat().flatMap(({ tokens }) => tokens);
+  }
+  return 'tokens' in token ? (token.tokens ?? []) : [];
+}
+
+function plain(markdown: string): string {
+  return markdown.replaceAll('`', '');
+}

@@ -1,0 +1,34 @@
+import { assetPage, contentPage, HTML_HEADERS, tighten, toJavaScript } from '../assets.ts';
+import type { Page } from '../../http/message.ts';
+import { DOCS, DOCS_MODULES, type DocumentedService } from './contents.ts';
+import type { Site } from './site.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+
+/** The pages at /docs and their assets. They are rendered once, when the first of them is requested. */
+export function docsPages(service: DocumentedService): [path: string, page: Page][] {
+  let rendering: Promise<Site> | undefined;
+  const site = () =>
+    (rendering ??= import('./site.ts')
+      .then(({ renderSite }) => renderSite(service, ROOT))
+      .catch((fault: unknown) => {
+        // The next request tries again.
+        rendering = undefined;
+        throw fault;
+      }));
+  return [
+    ...DOCS.map(({ path }): [string, Page] => [
+      path,
+      contentPage('html', async () => (await site()).pages.get(path) ?? '', HTML_HEADERS),
+    ]),
+    ['/docs/search.json', contentPage('json', async () => (await site()).searchIndex)],
+    ...DOCS_MODULES.map((file): [string, Page] => [
+      `/assets/${file}`,
+      assetPage({ file: new URL(file, ROOT), edit: toJavaScript }),
+    ]),
+    [
+      '/assets/src/web/docs/page/docs.css',
+      assetPage({ file: new URL('src/web/docs/page/docs.css', ROOT), edit: tighten }),
+    ],
+  ];
+}

@@ -1,0 +1,48 @@
+import type { Tokens } from 'marked';
+import { codeBlock, tabs } from '../html.ts';
+
+/** The languages of the samples, by the name of their code blocks in Markdown. */
+const LANGUAGES = {
+  curl: { label: 'curl', name: 'curl', run: 'Paste it into a shell.' },
+  client: {
+    label: 'JS client',
+    name: 'JavaScript with the client library',
+    run: 'Save it as <code>sample.mjs</code> and run <code>node sample.mjs</code>.',
+  },
+  fetch: {
+    label: 'JS fetch',
+    name: 'JavaScript with fetch',
+    run: 'Save it as <code>sample.mjs</code> and run <code>node sample.mjs</code>.',
+  },
+  python: {
+    label: 'Python',
+    name: 'Python with requests',
+    run: 'Save it as <code>sample.py</code> and run <code>python3 sample.py</code>.',
+  },
+  go: {
+    label: 'Go',
+    name: 'Go',
+    run: 'Save it as <code>sample.go</code> and run <code>go run sample.go</code>.',
+  },
+} as const;
+
+type Language = keyof typeof LANGUAGES;
+
+export function isLanguage(name: string | undefined): name is Language {
+  return name !== undefined && Object.hasOwn(LANGUAGES, name);
+}
+
+/** One program in several languages, with one tab each. */
+export function sampleTabs(id: string, codes: readonly Tokens.Code[]): string {
+  return tabs({
+    id,
+    kind: 'samples',
+    legend: 'Language of the sample',
+    tabs: codes.flatMap(({ lang, text }) => {
+      if (!isLanguage(lang)) return [];
+      const { label, name, run } = LANGUAGES[lang];
+      const block = codeBlock({ label: name, code: text, isCopied: true, language: lang });
+      return [{ label, value: lang, html: `${block}<p class="run">${run}</p>` }];
+    }),
+  });
+}

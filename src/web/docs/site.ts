@@ -1,0 +1,86 @@
+import { KEY_PREFIX } from '../../domain/api-key.ts';
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../domain/idempotency.ts';
+import { CURSOR_LENGTH_MAX, LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../../domain/page.ts';
+import { GET_PET_DEPRECATION } from '../../http/pets.ts';
+import { operations } from '../../http/operations.ts';
+import { readProgramFile } from '../../installation.ts';
+import { layout } from './layout.ts';
+import { Markdown } from './markdown.ts';
+import { DOCS, type DocumentedService } from './contents.ts';
+import { renderReference } from './reference.ts';
+
+export interface Site {
+  pages: ReadonlyMap<string, string>;
+  /** JSON: the sections of all pages. */
+  searchIndex: string;
+}
+
+/** Renders every page. Their number and size are fixed, so they are all kept in memory. */
+export async function renderSite(service: DocumentedService, repository: URL): Promise<Site> {
+  const read = (file: string) => readProgramFile(new URL(file, repository));
+  const samples = await Promise.all(
+    operations.map(async ({ id }) => [id, read(`src/web/docs/content/operations/${id}.md`)]),
+  );
+  const operationTexts: Readonly<Record<string, string>> = Object.fromEntries(samples);
+  const values = valuesOf(service, operationTexts);
+  const pages = new Map<string, string>();
+  const index: object[] = [];
+  for (const page of DOCS) {
+    // Links are relative, so that they also work behind a proxy that adds a path prefix.
+    const root = page.path === '/docs' ? '' : '../';
+    const markdown = new Markdown(root, values);
+    const source = ownPart(read(page.file), values['site'] ?? '');
+    const isReference = page.path === '/docs/reference';
+    const { html, sections } = isReference
+      ? renderReference(markdown, { source, operationTexts, baseUrl: service.baseUrl })
+      : markdown.render(source);
+    pages.set(page.path, layout({ page, html, sections, root, isWide: isReference }));
+    index.push({
+      href: page.path.slice(1),
+      title: page.title,
+      sections: sections.map(({ id, title, terms }) => [id, title, [...new Set(terms)].join(' ')]),
+    });
+  }
+  return { pages, searchIndex: JSON.stringify(index) };
+}
+
+/** Documents of the repository name the default address, and end with what concerns only developers. */
+function ownPart(document: string, site: string): string {
+  const [part = ''] = document.split('\n## In this repository\n');
+  return part.replaceAll('http://127.0.0.1:8080', site);
+}
+
+/** What stands in the texts as {{name}}: facts that the program knows. */
+function valuesOf(
+  { baseUrl, environment, rateLimit }: DocumentedService,
+  operationTexts: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const values: Record<string, string> = {
+    base_url: baseUrl,
+    site: baseUrl.replace(/\/v1$/, ''),
+    environment,
+    key_prefix: KEY_PREFIX[environment],
+    env_flag: environment === 'production' ? '' : ` --env ${environment}`,
+    limit_min: String(LIMIT_MIN),
+    limit_max: String(LIMIT_MAX),
+    limit_default: String(LIMIT_DEFAULT),
+    cursor_length_max: String(CURSOR_LENGTH_MAX),
+    idempotency_key_length_max: String(IDEMPOTENCY_KEY_LENGTH_MAX),
+    deprecated_since: longDate(GET_PET_DEPRECATION.since),
+    deprecated_since_seconds: String(GET_PET_DEPRECATION.since.getTime() / 1000),
+    removed_on: longDate(GET_PET_DEPRECATION.removedAt),
+    sunset: GET_PET_DEPRECATION.removedAt.toUTCString(),
+    rate_limit:
+      rateLimit === undefined
+        ? 'This service has no rate limit.'
+        : `This service allows **${rateLimit.requests} requests in ${rateLimit.windowSeconds} seconds** for each API key.`,
+  };
+  for (const [id, text] of Object.entries(operationTexts)) {
+    values[`samples ${id}`] = text.slice(text.indexOf('```')).replaceAll('{{base_url}}', baseUrl);
+  }
+  return values;
+}
+
+function longDate(date: Date): string {
+  return date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+}

@@ -1,0 +1,62 @@
+import { assetPage, HTML_HEADERS, tighten, tightenStyles, toJavaScript } from '../assets.ts';
+import type { Environment } from '../../domain/api-key.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Figure } from '../../domain/metrics.ts';
+import type { Page } from '../../http/message.ts';
+import { History } from './history.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+
+/** The page at the root of the admin port, for those who have no Prometheus. */
+export interface Monitor {
+  pages: [path: string, page: Page][];
+  /** Begins to take samples. */
+  start(): void;
+  close(): void;
+}
+
+export interface MonitorParts {
+  environment: Environment;
+  figures: () => Figure[] | Promise<Figure[]>;
+  clock: Clock;
+  intervalMs?: number;
+}
+
+export function openMonitor({ environment, figures, ...options }: MonitorParts): Monitor {
+  const history = new History(figures, options);
+  // A sample that cannot be taken is a gap in the charts.
+  const take = () => void history.take().catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const page: Page = async () => {
+    const { renderMonitor } = await import('./render.ts');
+    return {
+      status: 200,
+      headers: [
+        'Content-Type',
+        'text/html; charset=utf-8',
+        'Cache-Control',
+        'no-store',
+        ...HTML_HEADERS,
+      ],
+      body: await renderMonitor(environment, history),
+    };
+  };
+  return {
+    pages: [
+      ['/', page],
+      asset('src/web/monitor/page/main.ts', toJavaScript),
+      asset('src/web/monitor/page/monitor.css', tightenStyles),
+      asset('src/web/console/page/style.css', tightenStyles),
+      asset('src/web/console/page/icon.svg', tighten),
+    ],
+    start() {
+      take();
+      timer = setInterval(take, history.intervalMs).unref();
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function asset(file: string, edit: (text: string) => string): [path: string, page: Page] {
+  return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
+}

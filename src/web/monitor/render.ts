@@ -1,0 +1,99 @@
+import type { Environment } from '../../domain/api-key.ts';
+import { escapeHtml } from '../html.ts';
+import { renderChart, timeOf } from './chart.ts';
+import type { FigureReader, History, Sample } from './history.ts';
+import { chartsOf, formatCount } from './series.ts';
+
+const MIB = 1024 * 1024;
+const ASSETS = 'assets/src/web/monitor/page';
+const CONSOLE_ASSETS = 'assets/src/web/console/page';
+
+/** The whole page. Its script replaces #figures with that of a newer page. */
+export async function renderMonitor(environment: Environment, history: History): Promise<string> {
+  const { samples, intervalMs } = history;
+  const isStaging = environment === 'staging';
+  const band = `<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>`;
+  const newest = samples.at(-1);
+  const time = newest === undefined ? '' : timeOf(newest);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${isStaging ? 'Staging · ' : ''}Monitor · Pet Store</title>
+<link rel="icon" href="${CONSOLE_ASSETS}/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${CONSOLE_ASSETS}/style.css">
+<link rel="stylesheet" href="${ASSETS}/monitor.css">
+<script type="module" src="${ASSETS}/main.ts"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+${isStaging ? band : ''}<header class="bar">
+<a class="brand" href=".//"><img src="${CONSOLE_ASSETS}/icon.svg" alt="" width="28" height="28">Pet Store</a>
+<nav aria-label="Pages"><a href=".//" aria-current="page">Monitor</a><a href="metrics">Metrics</a></nav>
+<div class="who"><span class="chip">${isStaging ? 'Staging' : 'Production'}</span><button id="pause" type="button" hidden>Pause</button></div>
+</header>
+<main id="main" tabindex="-1">
+<div class="head"><h1>Last five minutes</h1><p id="state" class="small" role="status"></p></div>
+<div id="figures" data-interval="${intervalMs}">
+<p class="small">As of <time>${time} UTC</time>, sampled every ${intervalMs / 1000} seconds.</p>
+${facts(await history.figures(), samples)}
+<div class="charts">
+${chartsOf(samples)
+  .map((chart) => renderChart(chart, samples))
+  .join('\n')}
+</div>
+${errorTable(samples)}
+</div>
+</main>
+</body>
+</html>
+`;
+}
+
+function facts(latest: FigureReader, samples: History['samples']): string {
+  const [build] = latest.values('petstore_build_info');
+  const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
+  const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
+  const keys = latest.find('petstore_api_keys');
+  const keysAge = latest.find('petstore_api_keys_age_seconds') ?? 0;
+  const used = latest.find('petstore_pool_connections', ({ state }) => state === 'used');
+  const max = latest.find('petstore_pool_connections_max');
+  const wal = latest.find('petstore_wal_size_bytes');
+  const all: [name: string, value: string | false][] = [
+    [
+      'Version',
+      build !== undefined && `${build.labels['version']}, Node.js ${build.labels['node']}`,
+    ],
+    ['API keys', keys !== undefined && `${formatCount(keys)}, read ${keysAge.toFixed(1)} s ago`],
+    ['Cache hits', reads > 0 && `${formatCount((100 * hits) / reads)} %`],
+    ['Connections', used !== undefined && `${used} of ${max} in use`],
+    ['Log of SQLite', wal !== undefined && `${(wal / MIB).toFixed(1)} MiB`],
+  ];
+  const items = all.map(([name, value]) =>
+    value === false ? '' : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
+  );
+  return `<dl class="figures">${items.join('')}</dl>`;
+}
+
+function errorTable(samples: History['samples']): string {
+  const codes = [...(samples.at(-1)?.errors.keys() ?? [])];
+  const grown = codes
+    .map((code) => [code, growthOf(samples, ({ errors }) => errors.get(code) ?? 0)] as const)
+    .filter(([, count]) => count > 0)
+    .toSorted(([, one], [, other]) => other - one);
+  const rows = grown.map(
+    ([code, count]) =>
+      `<tr><th scope="row"><code>${escapeHtml(code)}</code></th><td>${formatCount(count)}</td></tr>`,
+  );
+  const table = `<table><thead><tr><th scope="col">Code</th><th scope="col">Responses</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
+  const none = '<p class="small">No error responses in this time.</p>';
+  return `<section class="card errors"><h2>Errors by code</h2>${rows.length > 0 ? table : none}</section>`;
+}
+
+/** How much a count grew in the time of the samples. */
+function growthOf(samples: History['samples'], pick: (sample: Sample) => number): number {
+  const [first, last] = [samples[0], samples.at(-1)];
+  return first === undefined || last === undefined ? 0 : Math.max(0, pick(last) - pick(first));
+}
