@@ -6,7 +6,7 @@ import type { DocumentedService } from './web/docs/contents.ts';
 import { docsPages } from './web/docs/pages.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
-import { Metrics, type Figure, type Measured } from './domain/metrics.ts';
+import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
 import { App } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
@@ -21,7 +21,9 @@ import { SharedRateLimit } from './http/shared-rate-limit.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
-import { healthPages, listen, localUrl, openAdmin } from './listeners.ts';
+import { openAdmin } from './admin.ts';
+import { healthPages } from './http/health.ts';
+import { listen, localUrl } from './listen.ts';
 import { DeprecatedCallsRecorder } from './ops/deprecated-calls.ts';
 import type { Tracing } from './ops/tracing.ts';
 
@@ -59,7 +61,7 @@ export function storeFile(config: Config): string {
 }
 
 /** Opens the store that the settings name: the database, or the file in the data folder. */
-export async function openConfiguredStore(config: Config, log?: Log): Promise<Store> {
+export async function openConfiguredStore(config: Config, log?: Log): Promise<Store & Measured> {
   // Only the store that is used is loaded: the driver of the other one would make the start slower.
   if (config.databaseUrl !== undefined) {
     const { openPostgresStore } = await import('./storage/postgres/store.ts');

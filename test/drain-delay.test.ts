@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SAME_SIGNAL_MS } from '../src/cli/serve.ts';
-import { assertError } from './contract/errors.ts';
+import { assertError } from './interface/errors.ts';
 import { send } from './test-service.ts';
 import { serve, temporaryFolder } from './test-process.ts';
 

@@ -1,12 +1,12 @@
 // The whole interface, end to end over a real socket, on a real PostgreSQL.
 
 import { after, before } from 'node:test';
-import { accessContract } from './contract/access.ts';
-import { conformanceContract } from './contract/conformance.ts';
-import { createPetContract } from './contract/create-pet.ts';
-import { getPetContract } from './contract/get-pet.ts';
-import { idempotencyContract } from './contract/idempotency.ts';
-import { listPetsContract } from './contract/list-pets.ts';
+import { accessTests } from './interface/access.ts';
+import { conformanceTests } from './interface/conformance.ts';
+import { createPetTests } from './interface/create-pet.ts';
+import { getPetTests } from './interface/get-pet.ts';
+import { idempotencyTests } from './interface/idempotency.ts';
+import { listPetsTests } from './interface/list-pets.ts';
 import { PostgresServer } from './postgres-server.ts';
 import type { TestStorage } from './test-service.ts';
 
@@ -26,9 +26,9 @@ const postgresStorage: TestStorage = {
   },
 };
 
-listPetsContract(postgresStorage);
-createPetContract(postgresStorage);
-idempotencyContract(postgresStorage);
-getPetContract(postgresStorage);
-accessContract(postgresStorage);
-conformanceContract(postgresStorage);
+listPetsTests(postgresStorage);
+createPetTests(postgresStorage);
+idempotencyTests(postgresStorage);
+getPetTests(postgresStorage);
+accessTests(postgresStorage);
+conformanceTests(postgresStorage);

@@ -18,7 +18,7 @@ import {
   type Received,
   type TestService,
 } from './test-service.ts';
-import { assertError } from './contract/errors.ts';
+import { assertError } from './interface/errors.ts';
 import { Http2Client } from '../drills/parts/proxy-client.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';

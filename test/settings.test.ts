@@ -9,7 +9,7 @@ import { welcome } from '../src/cli/welcome.ts';
 import { loadConfig } from '../src/config.ts';
 import { openLog } from '../src/ops/log.ts';
 import { startService, type Service } from '../src/service.ts';
-import { assertError } from './contract/errors.ts';
+import { assertError } from './interface/errors.ts';
 import { freePort } from './postgres-server.ts';
 import {
   linksOf,

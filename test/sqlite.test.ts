@@ -1,16 +1,16 @@
 // The whole interface, end to end over a real socket, on SQLite.
 
-import { accessContract } from './contract/access.ts';
-import { conformanceContract } from './contract/conformance.ts';
-import { createPetContract } from './contract/create-pet.ts';
-import { getPetContract } from './contract/get-pet.ts';
-import { idempotencyContract } from './contract/idempotency.ts';
-import { listPetsContract } from './contract/list-pets.ts';
+import { accessTests } from './interface/access.ts';
+import { conformanceTests } from './interface/conformance.ts';
+import { createPetTests } from './interface/create-pet.ts';
+import { getPetTests } from './interface/get-pet.ts';
+import { idempotencyTests } from './interface/idempotency.ts';
+import { listPetsTests } from './interface/list-pets.ts';
 import { sqliteStorage } from './test-service.ts';
 
-listPetsContract(sqliteStorage);
-createPetContract(sqliteStorage);
-idempotencyContract(sqliteStorage);
-getPetContract(sqliteStorage);
-accessContract(sqliteStorage);
-conformanceContract(sqliteStorage);
+listPetsTests(sqliteStorage);
+createPetTests(sqliteStorage);
+idempotencyTests(sqliteStorage);
+getPetTests(sqliteStorage);
+accessTests(sqliteStorage);
+conformanceTests(sqliteStorage);

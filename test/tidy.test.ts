@@ -45,17 +45,17 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/storage\/sqlite\//,
-    /^src\/(domain|storage\/sqlite)\/|^src\/(storage\/[\w-]+|installation)\.ts$|^node:/,
+    /^src\/(domain|storage\/sqlite)\/|^src\/(storage\/[\w-]+|ops\/metrics|installation)\.ts$|^node:/,
     'Move code that both stores need to src/storage/: the SQLite store may import only the domain and Node.js.',
   ],
   [
     /^src\/storage\/postgres\//,
-    /^src\/(domain|storage\/postgres)\/|^src\/storage\/[\w-]+\.ts$|^pg$|^node:/,
+    /^src\/(domain|storage\/postgres)\/|^src\/(storage\/[\w-]+|ops\/metrics)\.ts$|^pg$|^node:/,
     'Move code that both stores need to src/storage/: the PostgreSQL store may import only the domain, pg and Node.js.',
   ],
   [
     /^src\/storage\//,
-    /^src\/(domain|storage)\/|^src\/installation\.ts$|^node:/,
+    /^src\/(domain|storage)\/|^src\/(ops\/metrics|installation)\.ts$|^node:/,
     'Pass the value in as a parameter: src/storage/ may import only the domain and Node.js.',
   ],
   [
@@ -137,6 +137,22 @@ describe('Imports', () => {
       }
     }
   });
+});
+
+test('no imports form a circle, imports of types included', () => {
+  const files = sources.filter((file) => /^(?:src|check|sdk)\//.test(file));
+  const imports = new Map(files.map((file) => [file, importsOf(file).map(({ from }) => from)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  function visit(file: string, path: readonly string[]): void {
+    const start = path.indexOf(file);
+    if (start !== -1) circles.push([...path.slice(start), file].join(' → '));
+    if (start !== -1 || done.has(file)) return;
+    for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  }
+  for (const file of files) visit(file, []);
+  assert.deepEqual(circles, [], 'Move what both files need into a third one.');
 });
 
 test('only config.ts reads process.env', () => {

@@ -1,6 +1,6 @@
 import { Client, types } from 'pg';
 import { parseAddress } from '../../src/storage/postgres/address.ts';
-import { deadlineIn, timeLeftMs } from '../../src/storage/batcher.ts';
+import { deadlineIn, timeLeftMs } from '../../src/storage/deadline.ts';
 import {
   openConnection,
   type Connection,

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import type { NewPet, Pet } from '../../src/domain/pet.ts';
-import { apiKeyOfRow, petOfRow, type ApiKeyRow, type PetRow } from '../../src/storage/schema.ts';
+import { apiKeyOfRow, petOfRow, type ApiKeyRow, type PetRow } from '../../src/storage/rows.ts';
 import { openStoreFile } from '../../src/storage/sqlite/connection.ts';
 import {
   beginTransaction,

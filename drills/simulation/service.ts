@@ -7,7 +7,7 @@ import { KeyRing } from '../../src/http/key-ring.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/message.ts';
 import { ResponseCache } from '../../src/http/response-cache.ts';
 import { openLog } from '../../src/ops/log.ts';
-import { Metrics } from '../../src/domain/metrics.ts';
+import { Metrics } from '../../src/ops/metrics.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import type { Random } from '../random.ts';
 

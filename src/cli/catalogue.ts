@@ -1,6 +1,6 @@
 import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { PET_STATUSES, type Pet } from '../domain/pet.ts';
-import type { Store } from '../domain/store.ts';
+import type { CatalogueAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { IDS_MAX, readIds } from './pet-ids.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
@@ -93,7 +93,7 @@ interface ChangeCall {
 
 /** What is done to the animals, and the words for it. */
 interface Change {
-  apply: (store: Store, ids: bigint[]) => Promise<bigint[]>;
+  apply: (store: CatalogueAdministration, ids: bigint[]) => Promise<bigint[]>;
   /** "set the status of 2 animals to sold": after "Would", or as a question. */
   words: (animals: string) => string;
   done: (animals: string) => string;
@@ -140,7 +140,7 @@ async function change(call: ChangeCall, work: Change): Promise<number> {
   }
 }
 
-async function findPets(store: Store, ids: bigint[]): Promise<Map<bigint, Pet>> {
+async function findPets(store: CatalogueAdministration, ids: bigint[]): Promise<Map<bigint, Pet>> {
   const found = new Map<bigint, Pet>();
   for (let start = 0; start < ids.length; start += LOOKUPS_MAX) {
     const some = ids.slice(start, start + LOOKUPS_MAX);

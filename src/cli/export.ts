@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { oneOf } from '../setting.ts';
 import { defineCommand, type Io, type Output } from './command.ts';
-import type { Store } from '../domain/store.ts';
+import type { CatalogueAdministration } from '../domain/store.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import type { PetFormat } from '../pet-file/read-pet.ts';
 import { headerOf, PET_FORMATS, writePet } from './pet-format.ts';
@@ -32,7 +32,7 @@ export const exportPets = defineCommand({
  * below the last id that was read is missing. One that `petstore catalogue` changes or removes during the
  * export is written as it was before or as it is after.
  */
-async function writePets(store: Store, format: PetFormat, io: Io): Promise<void> {
+async function writePets(store: CatalogueAdministration, format: PetFormat, io: Io): Promise<void> {
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   await output.write(headerOf(format));

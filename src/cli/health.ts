@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { loadConfig, SETTINGS } from '../config.ts';
-import { localUrl } from '../listeners.ts';
+import { localUrl } from '../listen.ts';
 import { defineCommand } from './command.ts';
 
 /** Longer than `/readyz` takes when the store does not respond. */

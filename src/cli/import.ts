@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { oneOf, UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
-import type { ImportProgress, Store } from '../domain/store.ts';
+import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts';
 import { PetReader, type PetPiece } from '../pet-file/pet-reader.ts';
 import { HeaderError, type PetFormat } from '../pet-file/read-pet.ts';
 import { defineCommand } from './command.ts';
@@ -17,7 +17,7 @@ import { Suspension } from './suspension.ts';
 const STANDARD_INPUT = '-';
 
 interface Import {
-  store: Store;
+  store: CatalogueAdministration;
   report: ImportReport;
   format: PetFormat;
   isStrict: boolean;

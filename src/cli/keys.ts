@@ -10,7 +10,7 @@ import {
   type ApiKey,
   type Scope,
 } from '../domain/api-key.ts';
-import type { Store } from '../domain/store.ts';
+import type { KeyAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { programName } from './program-name.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
@@ -169,7 +169,7 @@ async function withStore(
   flags: Flags,
   io: Io,
   options: { mustExist: boolean },
-  work: (store: Store, config: Config) => Promise<void>,
+  work: (store: KeyAdministration, config: Config) => Promise<void>,
 ): Promise<number> {
   const { config, store } = await openStoreByFlags(flags, io.env, options);
   try {
@@ -180,7 +180,7 @@ async function withStore(
   }
 }
 
-async function findKey(store: Store, id: string, { env }: Io): Promise<ApiKey> {
+async function findKey(store: KeyAdministration, id: string, { env }: Io): Promise<ApiKey> {
   const key = (await store.listApiKeys()).find((each) => each.id === id);
   if (key !== undefined) return key;
   throw new UsageError(`there is no key "${id}"; ${programName(env)} keys list shows them.`);

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { Refusal, shownNames } from './errors.ts';
-import { Int64 } from './int64.ts';
+import { Int64, parseInt64 } from './int64.ts';
 
 // Plain JSON Schema. TypeBox derives the types and the validation from it, and openapi.ts the document.
 
@@ -82,6 +82,13 @@ export const Pets = {
   description: 'A list of animals.',
   examples: [[{ id: 1, name: 'Rex', categoryId: 7, status: 'available' }]],
 } as const;
+
+const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
+
+/** Parses the id in a path. Undefined for a text that no animal's URL contains, such as `01` or `1.0`. */
+export function parsePetId(text: string): bigint | undefined {
+  return CANONICAL_INTEGER.test(text) ? parseInt64(text) : undefined;
+}
 
 type Field = keyof typeof NewPet.properties;
 

@@ -1,11 +1,10 @@
 import type { ApiKey } from './api-key.ts';
-import type { Measured } from './metrics.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 
 /**
- * The store of animals and keys. Every store guarantees the following, and storage/store.contract.ts
- * tests each of them.
+ * The store of animals and keys, as one interface for each user. Every store implements all of them and
+ * guarantees the following, and storage/store.contract.ts tests each of them.
  *
  * - When the promise of a write resolves, the write is durable: it survives a crash of the process and a
  *   loss of power.
@@ -15,12 +14,50 @@ import type { NewPet, Pet, PetStatus } from './pet.ts';
  * - Errors are Refusals: `unavailable` if the database cannot be reached or written, `overloaded` if the
  *   queue is full. After either, a create with a claim can be retried.
  */
-export interface Store extends Measured {
+export interface Store
+  extends PetStore, KeyStore, CatalogueAdministration, KeyAdministration, RateLimitStore {
+  /** Resolves when the database responds to a query. */
+  ping(): Promise<void>;
+  /** Completes the accepted calls, then releases every resource. */
+  close(): Promise<void>;
+}
+
+/** What the three operations need. */
+export interface PetStore {
   /**
    * Stores one animal. A claim is stored in the same transaction, and a second create with the same claim
    * stores nothing.
    */
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation>;
+  findPet(id: bigint): Promise<Pet | undefined>;
+  /**
+   * At most `count` animals with ids above `afterId`, in ascending order, each with the JSON that `petJson`
+   * writes. Every page costs the same.
+   */
+  listPetJson(query: PetQuery): Promise<PetJson[]>;
+  /**
+   * A number that changes with every commit of any process. A response that was cached with the same number is
+   * still exact. A store that would need a query to find out has no version.
+   */
+  version?(): number;
+}
+
+/** What the check of API keys needs. */
+export interface KeyStore {
+  findApiKey(hash: string): Promise<ApiKey | undefined>;
+  /** All keys, oldest first. */
+  listApiKeys(): Promise<ApiKey[]>;
+  /** Records when keys were last used. A date older than the recorded one is ignored. */
+  recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void>;
+  /**
+   * Adds calls of deprecated operations, by the id of the key, to those of the day in UTC. For these keys,
+   * days that no list counts any more are removed.
+   */
+  recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void>;
+}
+
+/** What the commands that read and change the catalogue need. */
+export interface CatalogueAdministration extends Pick<PetStore, 'findPet'> {
   /**
    * Stores animals in one transaction, in the given order. A step updates the progress of the import in the
    * same transaction. Returns false and stores nothing if the stored progress is not where the step begins,
@@ -29,11 +66,8 @@ export interface Store extends Measured {
   importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean>;
   /** The progress of the import of a file, or undefined if it was never started. */
   findImport(source: string): Promise<ImportProgress | undefined>;
-  findPet(id: bigint): Promise<Pet | undefined>;
-  /** At most `count` animals with ids above `afterId`, in ascending order. Every page costs the same. */
+  /** The animals of `listPetJson` as values. */
   listPets(query: PetQuery): Promise<Pet[]>;
-  /** The same animals, each with the JSON that `petJson` writes: a list sends them on unchanged. */
-  listPetJson(query: PetQuery): Promise<PetJson[]>;
   /**
    * Gives these animals a status, all of them in one transaction. Returns the ids that do not exist; if
    * there are any, nothing is changed.
@@ -44,43 +78,27 @@ export interface Store extends Measured {
    * repeated create does not bring an animal back.
    */
   removePets(ids: readonly bigint[]): Promise<bigint[]>;
-  /**
-   * A number that changes with every commit of any process. A response that was cached with the same number is
-   * still exact. A store that would need a query to find out has no version.
-   */
-  version?(): number;
+}
 
-  /** Stores a key. */
+/** What the commands for keys need. */
+export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {
   createApiKey(key: ApiKey): Promise<void>;
   /** Stores a key if the store has none. If several processes try at once, one succeeds. */
   createFirstApiKey(key: ApiKey): Promise<boolean>;
-  findApiKey(hash: string): Promise<ApiKey | undefined>;
-  /** All keys, oldest first. */
-  listApiKeys(): Promise<ApiKey[]>;
   /** Revokes a key. Returns false if there is no such key. A second call keeps the first date. */
   revokeApiKey(id: string, revokedAt: Date): Promise<boolean>;
   /** Stores the successor and the expiry of the old key atomically. Returns false if there is no such key. */
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean>;
-  /** Records when keys were last used. A date older than the recorded one is ignored. */
-  recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void>;
-  /**
-   * Adds calls of deprecated operations, by the id of the key, to those of the day in UTC. For these keys,
-   * days that no list counts any more are removed.
-   */
-  recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void>;
   /** The calls of each key that has ever made one. The key with the latest call is the first. */
   listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]>;
+}
 
+export interface RateLimitStore {
   /**
    * What rate limits leave to keys, for all processes that use the store. Undefined where only one does: then
    * it is counted in memory.
    */
   readonly budgets?: Budgets;
-
-  /** Resolves when the database responds to a query. */
-  ping(): Promise<void>;
-  /** Completes the accepted calls, then releases every resource. */
-  close(): Promise<void>;
 }
 
 export interface PetQuery {

@@ -9,7 +9,7 @@ import type { ApiKey } from '../domain/api-key.ts';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
 import { openLog } from '../ops/log.ts';
-import { Metrics } from '../domain/metrics.ts';
+import { Metrics } from '../ops/metrics.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { App, type AppParts } from './app.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';

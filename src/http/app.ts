@@ -1,18 +1,19 @@
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
-import { RequestLog, SLOW_REQUEST_MS, type Log } from '../ops/log.ts';
-import type { Metrics } from '../domain/metrics.ts';
+import type { Log } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
 import { requestIdOf } from './message.ts';
 import type { Handler, HttpRequest, HttpResponse, PublicPages } from './message.ts';
-import { operations, type Operation } from './operations.ts';
-import type { Deprecation, PetsParts } from './pets.ts';
+import type { Deprecation, Operation, OperationParts, RequestContext } from './operation.ts';
+import { operations } from './operations.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
+import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import { allow, isInInterface, parseTarget, respondWithPage, Router } from './router.ts';
 
-export interface AppParts extends PetsParts {
+export interface AppParts extends OperationParts {
   authenticate: Authenticate;
   /** Undefined if no rate limit is configured. */
   countRequest: CountRequest | undefined;
@@ -23,24 +24,6 @@ export interface AppParts extends PetsParts {
   metrics: Metrics;
   log: Log;
   newRequestId: () => string;
-}
-
-/** One request, and what the checks have found out about it so far. */
-export interface RequestContext {
-  readonly request: HttpRequest;
-  readonly requestId: string;
-  readonly startedMs: number;
-  /** Whether the caller asked for `Prefer: handling=strict`. */
-  readonly isStrict: boolean;
-  /** The query of the target, not parsed yet. */
-  query: string;
-  /** The value of the path parameter. Empty if the path has none. */
-  pathParameter: string;
-  operation: Operation | undefined;
-  /** The id of the API key. Empty until the key is accepted. */
-  keyId: string;
-  /** Headers that the response gets, whatever its status. */
-  readonly headers: string[];
 }
 
 const router = new Router(operations);

@@ -1,8 +1,8 @@
 import type { ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
-import { gauge, type Figure, type Measured } from '../domain/metrics.ts';
-import type { Store } from '../domain/store.ts';
+import { gauge, type Figure, type Measured } from '../ops/metrics.ts';
+import type { KeyStore } from '../domain/store.ts';
 
 /** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
 const STALENESS_MAX_MS = 5_000;
@@ -23,7 +23,7 @@ function every(intervalMs: number, work: () => Promise<void>): NodeJS.Timeout {
   return setInterval(() => void work().catch(() => undefined), intervalMs).unref();
 }
 
-type KeyStore = Pick<Store, 'findApiKey' | 'listApiKeys' | 'recordKeyUse'>;
+type KeysRead = Pick<KeyStore, 'findApiKey' | 'listApiKeys' | 'recordKeyUse'>;
 
 interface LookUp {
   askedAtMs: number;
@@ -38,7 +38,7 @@ interface LookUp {
  * refreshes, and only while the limits above allow it. Otherwise it waits for the next refresh.
  */
 export class KeyRing implements Measured {
-  readonly #store: KeyStore;
+  readonly #store: KeysRead;
   readonly #clock: Clock;
   readonly #timers: NodeJS.Timeout[] = [];
   #keys = new Map<string, ApiKey>();
@@ -50,7 +50,7 @@ export class KeyRing implements Measured {
   #waiting: (() => void)[] = [];
   #usedSinceRecord = new Map<string, Date>();
 
-  constructor(store: KeyStore, clock: Clock) {
+  constructor(store: KeysRead, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }

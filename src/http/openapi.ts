@@ -1,6 +1,7 @@
 import { ERRORS, ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
-import { operations, type Operation, type OperationResponse } from './operations.ts';
+import type { Operation, OperationResponse } from './operation.ts';
+import { operations } from './operations.ts';
 
 const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody };
 

@@ -1,46 +1,10 @@
-import type { Scope } from '../domain/api-key.ts';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../domain/idempotency.ts';
 import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
-import type { HttpResponse } from './message.ts';
-import type { RequestContext } from './app.ts';
+import type { Operation, Parameter } from './operation.ts';
 import { createPet, getPet, GET_PET_DEPRECATION, listPets } from './pets.ts';
-import type { Deprecation, PetsParts } from './pets.ts';
-
-export interface Parameter {
-  name: string;
-  in: 'query' | 'path' | 'header';
-  /** JSON Schema with an example, like every schema here. */
-  schema: object;
-  description: string;
-}
-
-export interface OperationResponse {
-  description: string;
-  schema?: object;
-  /** The headers it can have, in addition to those of every response; openapi.ts describes them. */
-  headers: readonly string[];
-}
-
-/** One operation. The router, the checks and the OpenAPI document are derived from it. */
-export interface Operation {
-  id: 'listPets' | 'createPet' | 'getPet';
-  method: 'GET' | 'POST';
-  /** Relative to the base URL. At most one path parameter, at the end. */
-  path: string;
-  summary: string;
-  description: string;
-  scope: Scope;
-  parameters: readonly Parameter[];
-  body?: object;
-  responses: Readonly<Record<number, OperationResponse>>;
-  /** In addition to those of every operation. */
-  errors: readonly ErrorCode[];
-  deprecation?: Deprecation;
-  handler: (context: RequestContext, parts: PetsParts) => Promise<HttpResponse>;
-}
 
 const prefer: Parameter = {
   name: 'Prefer',

@@ -1,40 +1,13 @@
-import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, parseIdempotencyKey } from '../domain/idempotency.ts';
-import { parseInt64 } from '../domain/int64.ts';
 import { petJson } from '../domain/json.ts';
 import { LIMIT_DEFAULT, newCursor, parsePageRequest, type PageRequest } from '../domain/page.ts';
-import { newPet, type NewPet } from '../domain/pet.ts';
-import type { Store } from '../domain/store.ts';
-import type { Metrics } from '../domain/metrics.ts';
-import type { RequestContext } from './app.ts';
+import { newPet, parsePetId, type NewPet } from '../domain/pet.ts';
+import type { Deprecation, OperationParts, RequestContext } from './operation.ts';
 import { readJsonBody } from './body.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';
-import {
-  newRepresentation,
-  respondConditionally,
-  type Representation,
-  type ResponseCache,
-} from './response-cache.ts';
+import { newRepresentation, respondConditionally, type Representation } from './response-cache.ts';
 import { parseQuery } from './router.ts';
-
-/** The parts of the service that the operations use. */
-export interface PetsParts {
-  store: Store;
-  cache: ResponseCache;
-  clock: Clock;
-  metrics: Metrics;
-  /** The URL of the service for clients. Ends in /v1. */
-  baseUrl: string;
-}
-
-/** Since when an operation is deprecated, when it is removed, and what replaces it. */
-export interface Deprecation {
-  since: Date;
-  removedAt: Date;
-  /** Relative to the base URL. */
-  successorPath: string;
-}
 
 /** The specification gives the date of removal. The deprecation began with interface version 1.0.0. */
 export const GET_PET_DEPRECATION: Deprecation = {
@@ -43,15 +16,13 @@ export const GET_PET_DEPRECATION: Deprecation = {
   successorPath: '/pets',
 };
 
-const CANONICAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
-
-export function listPets(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+export function listPets(context: RequestContext, parts: OperationParts): Promise<HttpResponse> {
   return respondFromCache(context, parts, representPage);
 }
 
 async function representPage(
   context: RequestContext,
-  { store, baseUrl }: PetsParts,
+  { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
   const page = parsePageRequest(parseQuery(context));
   // One animal more than the page may have shows that another page follows.
@@ -76,7 +47,10 @@ function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {
   return `${baseUrl}/pets${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
 }
 
-export async function createPet(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+export async function createPet(
+  context: RequestContext,
+  parts: OperationParts,
+): Promise<HttpResponse> {
   const { store, clock, metrics, baseUrl } = parts;
   const body = await readJsonBody(context.request);
   parseQuery(context);
@@ -105,17 +79,16 @@ function claimOf({ request, keyId }: RequestContext, pet: NewPet, now: Date) {
   return newIdempotencyClaim(parseIdempotencyKey(key), pet, { apiKeyId: keyId, now });
 }
 
-export function getPet(context: RequestContext, parts: PetsParts): Promise<HttpResponse> {
+export function getPet(context: RequestContext, parts: OperationParts): Promise<HttpResponse> {
   return respondFromCache(context, parts, representPet);
 }
 
 async function representPet(
   context: RequestContext,
-  { store }: PetsParts,
+  { store }: OperationParts,
 ): Promise<Representation> {
   parseQuery(context);
-  const { pathParameter } = context;
-  const id = CANONICAL_INTEGER.test(pathParameter) ? parseInt64(pathParameter) : undefined;
+  const id = parsePetId(context.pathParameter);
   const pet = id === undefined ? undefined : await store.findPet(id);
   if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
   return newRepresentation(petJson(pet));
@@ -123,8 +96,8 @@ async function representPet(
 
 async function respondFromCache(
   context: RequestContext,
-  parts: PetsParts,
-  represent: (context: RequestContext, parts: PetsParts) => Promise<Representation>,
+  parts: OperationParts,
+  represent: (context: RequestContext, parts: OperationParts) => Promise<Representation>,
 ): Promise<HttpResponse> {
   const { request, isStrict } = context;
   // The same target gets the same response, except that a strict caller may be refused where others are not.

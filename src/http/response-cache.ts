@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { counter, type Figure, type Measured } from '../domain/metrics.ts';
-import type { Store } from '../domain/store.ts';
+import { counter, type Figure, type Measured } from '../ops/metrics.ts';
+import type { PetStore } from '../domain/store.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
 const ETAG_LENGTH = 22;
@@ -52,7 +52,7 @@ export function respondConditionally(
  * fill the memory with pages that nobody requests again.
  */
 export class ResponseCache implements Measured {
-  readonly #store: Pick<Store, 'version'>;
+  readonly #store: Pick<PetStore, 'version'>;
   readonly #responses = new Map<string, Representation>();
   readonly #requested = new Set<string>();
   #version: number | undefined;
@@ -61,7 +61,7 @@ export class ResponseCache implements Measured {
   #hits = 0;
   #misses = 0;
 
-  constructor(store: Pick<Store, 'version'>) {
+  constructor(store: Pick<PetStore, 'version'>) {
     this.#store = store;
   }
 

@@ -1,8 +1,7 @@
 import { Refusal, shownNames } from '../domain/errors.ts';
-import type { RequestContext } from './app.ts';
 import { methodNotAllowed, notFound } from './error-response.ts';
 import type { HttpRequest, HttpResponse, PublicPages } from './message.ts';
-import type { Operation } from './operations.ts';
+import type { Operation, RequestContext } from './operation.ts';
 
 /** The paths of the operations begin with the version of the interface. */
 const PREFIX = '/v1';

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import type { Store } from '../domain/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { DeprecatedCallsRecorder } from './deprecated-calls.ts';
-import { Metrics } from '../domain/metrics.ts';
+import { Metrics } from './metrics.ts';
 
 const INTERVAL_MS = 5_000;
 const NOW = new Date('2026-11-15T12:00:00.000Z');

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
-import type { Figure } from '../domain/metrics.ts';
+import type { Figure } from './metrics.ts';
 
 /** When a worker is killed, only the counts since its last report are lost. */
 const REPORT_INTERVAL_MS = 1_000;

@@ -1,4 +1,4 @@
-import { gauge, type Figure, type Measured } from '../domain/metrics.ts';
+import { gauge, type Figure, type Measured } from './metrics.ts';
 
 /** What is known about this process without counting. */
 export function processFigures(version: string): Measured {

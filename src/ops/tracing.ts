@@ -47,7 +47,7 @@ type SynchronousCall = {
       : Name
     : never;
 }[keyof Store];
-const NOT_TRACED: Readonly<Record<SynchronousCall, true>> = { version: true, figures: true };
+const NOT_TRACED: Readonly<Record<SynchronousCall, true>> = { version: true };
 
 /** Makes one span per request, and one below it per call of the store. */
 export class Tracing {

@@ -1,7 +1,8 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../domain/errors.ts';
-import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../domain/metrics.ts';
-import type { Figure, Measured } from '../domain/metrics.ts';
+import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../ops/metrics.ts';
+import type { Figure, Measured } from '../ops/metrics.ts';
+import { deadlineIn, type Deadline } from './deadline.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
@@ -16,23 +17,9 @@ const LAST_WEIGHT = 1 / 8;
 const SIZE_VARIANCE_MIN = 16;
 /** An average batch of so few items shows that there is no congestion. */
 const FEW_ITEMS = 4;
-/** A timer that is later than this shows that this process was slow, and not what it waits for. */
-const LATE_MS = 50;
 
 /** Upper bounds of the buckets that the sizes of batches are counted in. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
-
-/** The time by which something must be settled, on the clock of `performance.now()`. */
-export type Deadline = number;
-
-export function deadlineIn(milliseconds: number): Deadline {
-  return performance.now() + milliseconds;
-}
-
-/** 0 once the deadline has passed. */
-export function timeLeftMs(deadline: Deadline): number {
-  return Math.max(0, deadline - performance.now());
-}
 
 /** One accepted item, and the promise that its caller waits for. */
 export interface Pending<Item, Result> {
@@ -219,32 +206,4 @@ class ItemCost {
       this.itemMs = Math.max(0, this.#covariance / this.#sizeVariance);
     }
   }
-}
-
-/**
- * Calls `onPassed` once the deadline has passed without a response. Returns a function that cancels the call.
- *
- * After a process was stopped or starved, its timers run before it reads the responses that have arrived
- * meanwhile. So the call comes one turn of the event loop after the timer. A stall is not counted as time to
- * respond, but at most doubles it.
- */
-export function atDeadline(deadline: Deadline, onPassed: () => void): () => void {
-  let extensionMs = timeLeftMs(deadline);
-  let dueMs = deadline;
-  let immediate: NodeJS.Immediate | undefined;
-  const check = () => {
-    const lateMs = Math.min(performance.now() - dueMs, extensionMs);
-    if (lateMs < LATE_MS) {
-      immediate = setImmediate(onPassed);
-      return;
-    }
-    extensionMs -= lateMs;
-    dueMs = performance.now() + lateMs;
-    timer = setTimeout(check, lateMs);
-  };
-  let timer = setTimeout(check, extensionMs);
-  return () => {
-    clearTimeout(timer);
-    clearImmediate(immediate);
-  };
 }

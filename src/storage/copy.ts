@@ -5,7 +5,7 @@ import {
   DEPRECATED_CALL_COLUMNS,
   IMPORT_COLUMNS,
   PET_COLUMNS,
-} from './schema.ts';
+} from './rows.ts';
 
 // Copies a whole catalogue from one database to another, of any two kinds.
 //

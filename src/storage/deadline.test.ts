@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import { atDeadline, deadlineIn } from './batcher.ts';
+import { atDeadline, deadlineIn } from './deadline.ts';
 
 /** Stops this thread, as a machine does that gives it no processor time. */
 function stall(milliseconds: number): void {

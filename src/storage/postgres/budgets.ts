@@ -1,7 +1,8 @@
 // The rate limit of all processes: each takes portions of what is left to a key, by the clock of the database.
 
 import type { Budgets, Portion, RateLimit, UnusedPortion } from '../../domain/store.ts';
-import { Batcher, deadlineIn, type Deadline, type Pending } from '../batcher.ts';
+import { Batcher, type Pending } from '../batcher.ts';
+import { deadlineIn, type Deadline } from '../deadline.ts';
 import type { Statement } from './connection.ts';
 import { faultOf, isRepeatable, unavailable, withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError, types } from 'pg';
-import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../batcher.ts';
+import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
 import type { Address, Host } from './address.ts';
 import {
   ConnectionGone,

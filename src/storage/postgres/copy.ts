@@ -1,10 +1,10 @@
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopySource, CopyTarget, Row, Table } from '../copy.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../batcher.ts';
+import { deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection } from './connection.ts';
 import { Hosts, openFirst } from './hosts.ts';
-import { migrate, unfinishedCopyOf } from './schema.ts';
+import { migrate, unfinishedCopyOf } from './migrate.ts';
 
 /** No request waits for a copy, and one statement may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;

@@ -8,7 +8,7 @@ import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts'
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { readMigrations } from '../schema.ts';
+import { readMigrations } from '../migrations.ts';
 import { openPostgresStore } from './store.ts';
 
 let server: PostgresServer;

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer } from '../../../test/postgres-server.ts';
-import { deadlineIn } from '../batcher.ts';
+import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
-import { SharedReads } from './queues.ts';
+import { SharedReads } from './shared-reads.ts';
 
 /** The delay of the pool after a refused connection, and a little more. */
 const REOPEN_DELAY_MS = 1_100;

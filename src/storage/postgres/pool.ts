@@ -1,5 +1,5 @@
-import { gauge, type Figure } from '../../domain/metrics.ts';
-import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../batcher.ts';
+import { gauge, type Figure } from '../../ops/metrics.ts';
+import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
 import { type Connection, type Row, type Statement } from './connection.ts';
 import { faultOf, NotSent, type Fault } from './errors.ts';
 

@@ -11,10 +11,10 @@ import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../batcher.ts';
+import { deadlineIn } from '../deadline.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
-import { SharedReads } from './queues.ts';
+import { SharedReads } from './shared-reads.ts';
 import { FIND_PET } from './statements.ts';
 import { openPostgresStore } from './store.ts';
 

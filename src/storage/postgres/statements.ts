@@ -7,7 +7,7 @@ import {
   IMPORT_COLUMNS,
   PET_COLUMNS,
   selectDeprecatedCalls,
-} from '../schema.ts';
+} from '../rows.ts';
 import type { Statement } from './connection.ts';
 
 export const FIND_PET: Statement = {

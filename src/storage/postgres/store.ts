@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../domain/api-key.ts';
-import type { Figure } from '../../domain/metrics.ts';
+import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
@@ -19,21 +19,23 @@ import {
   importOfRow,
   petOfRow,
   rowOfApiKey,
-  unfinishedCopy,
   type ApiKeyRow,
   type DeprecatedCallsRow,
   type ImportRow,
   type PetRow,
-} from '../schema.ts';
+} from '../rows.ts';
+import { unfinishedCopy } from '../unfinished-copy.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../batcher.ts';
+import { deadlineIn } from '../deadline.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { inTransaction, type Row, type Statement } from './connection.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
-import { newCreateBatcher, SharedReads } from './queues.ts';
-import { migrate, requireRights, unfinishedCopyOf } from './schema.ts';
+import { newCreateBatcher } from './creates.ts';
+import { SharedReads } from './shared-reads.ts';
+import { migrate, unfinishedCopyOf } from './migrate.ts';
+import { requireRights } from './rights.ts';
 import * as statements from './statements.ts';
 
 /** Every call is settled within this time, plus the delay of the event loop. */
@@ -44,7 +46,7 @@ const CONNECTIONS_MAX = 10;
 export async function openPostgresStore(
   url: string,
   { connectionsMax = CONNECTIONS_MAX }: { connectionsMax?: number } = {},
-): Promise<Store> {
+): Promise<Store & Measured> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
@@ -68,7 +70,7 @@ export async function openPostgresStore(
   return new PostgresStore(pool, hosts);
 }
 
-class PostgresStore implements Store {
+class PostgresStore implements Store, Measured {
   readonly budgets: PostgresBudgets;
   readonly #pool: Pool;
   readonly #hosts: Hosts;

@@ -3,11 +3,11 @@ import { backup, type DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
-import { unfinishedCopy } from '../schema.ts';
+import { unfinishedCopy } from '../unfinished-copy.ts';
 import type { Verification } from '../verify.ts';
 import { createFile, openAsIs } from './connection.ts';
 import { isTemporary } from './errors.ts';
-import { migrate, unfinishedCopyOf } from './schema.ts';
+import { migrate, unfinishedCopyOf } from './migrate.ts';
 import { syncFile, syncName } from './sync.ts';
 import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
 

@@ -16,7 +16,8 @@ import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { FileReplaced, isTemporary } from './errors.ts';
-import { migrate, refuseForeign } from './schema.ts';
+import { refuseForeign } from './file-kind.ts';
+import { migrate } from './migrate.ts';
 import { syncName } from './sync.ts';
 
 /** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */

@@ -4,7 +4,7 @@ import { StoreUnusable } from '../../domain/store.ts';
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopySource, CopyTarget, Row, Table } from '../copy.ts';
 import { openAsIs, openStoreFile } from './connection.ts';
-import { unfinishedCopyOf } from './schema.ts';
+import { unfinishedCopyOf } from './migrate.ts';
 import { beginTransaction } from './statements.ts';
 
 /** Opens a file to copy from. Other processes may keep writing: the snapshot does not change. */

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { readMigrations } from '../schema.ts';
+import { readMigrations } from '../migrations.ts';
 import { openSqliteSource } from './copy.ts';
 import { openSqliteStore } from './store.ts';
 

@@ -8,7 +8,7 @@ import { copyStore, temporaryFile } from './backup.ts';
 import { freeName, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
-import { refuseEmpty } from './schema.ts';
+import { refuseEmpty } from './file-kind.ts';
 import { beginTransaction } from './statements.ts';
 import { syncName } from './sync.ts';
 import { LAST_ID, openToRead, rowsOf } from './verify.ts';

@@ -14,7 +14,7 @@ import {
   PET_COLUMNS,
   rowOfApiKey,
   selectDeprecatedCalls,
-} from '../schema.ts';
+} from '../rows.ts';
 
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
 export function beginTransaction(database: DatabaseSync): Disposable & { commit: () => void } {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { gauge, type Figure } from '../../domain/metrics.ts';
+import { gauge, type Figure } from '../../ops/metrics.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { unfinishedCopy } from '../schema.ts';
+import { unfinishedCopy } from '../unfinished-copy.ts';
 import {
   findIdentity,
   isSameDatabase,
@@ -12,7 +12,8 @@ import {
   type FileIdentity,
 } from './connection.ts';
 import { unavailable } from './errors.ts';
-import { refuseForeign, unfinishedCopyOf } from './schema.ts';
+import { refuseForeign } from './file-kind.ts';
+import { unfinishedCopyOf } from './migrate.ts';
 import { prepareReads, type Reads } from './statements.ts';
 import { WriterClient } from './writer-client.ts';
 

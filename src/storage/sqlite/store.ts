@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
-import type { Figure } from '../../domain/metrics.ts';
+import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
@@ -23,7 +23,7 @@ import {
   type DeprecatedCallsRow,
   type ImportRow,
   type PetRow,
-} from '../schema.ts';
+} from '../rows.ts';
 import { isCorrupt, unavailable } from './errors.ts';
 import type { Reads, Writes } from './statements.ts';
 import { StoreFile } from './store-file.ts';
@@ -32,7 +32,7 @@ import { StoreFile } from './store-file.ts';
 export function openSqliteStore(
   file: string,
   { onWarning = () => undefined }: { onWarning?: (message: string) => void } = {},
-): Store {
+): Store & Measured {
   return new SqliteStore(new StoreFile(file, onWarning));
 }
 
@@ -40,7 +40,7 @@ export function openSqliteStore(
 const CONNECTION_VERSIONS_MAX = 2 ** 32;
 
 /** Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread. */
-class SqliteStore implements Store {
+class SqliteStore implements Store, Measured {
   readonly #file: StoreFile;
 
   constructor(file: StoreFile) {

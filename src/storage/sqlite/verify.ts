@@ -5,7 +5,7 @@ import { StoreUnusable } from '../../domain/store.ts';
 import { catalogueRules, problemLine, type Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
-import { refuseEmpty, refuseForeign } from './schema.ts';
+import { refuseEmpty, refuseForeign } from './file-kind.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";

@@ -1,9 +1,10 @@
 import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import type { Figure } from '../../domain/metrics.ts';
+import type { Figure } from '../../ops/metrics.ts';
 import { startThread } from '../../installation.ts';
-import { atDeadline, Batcher, deadlineIn, type Pending } from '../batcher.ts';
+import { Batcher, type Pending } from '../batcher.ts';
+import { atDeadline, deadlineIn } from '../deadline.ts';
 import type { FileIdentity } from './connection.ts';
 import { isCorrupt, unavailable } from './errors.ts';
 import type { Writes } from './statements.ts';

@@ -1,4 +1,4 @@
-import type { Operation, Parameter } from '../../http/operations.ts';
+import type { Operation, Parameter } from '../../http/operation.ts';
 import { escapeHtml } from '../html.ts';
 import type { Schema } from './field-table.ts';
 

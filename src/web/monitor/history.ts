@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { Figure, FigureValue } from '../../domain/metrics.ts';
+import type { Figure, FigureValue } from '../../ops/metrics.ts';
 
 export const SPAN_MS = 300_000;
 /** Those of five minutes, and the one before. */

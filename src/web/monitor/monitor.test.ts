@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Metrics } from '../../domain/metrics.ts';
+import { Metrics } from '../../ops/metrics.ts';
 import { History, type Buckets } from './history.ts';
 import { chartsOf, quantileOf } from './series.ts';
 

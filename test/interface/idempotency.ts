@@ -6,7 +6,7 @@ import { assertError } from './errors.ts';
 const REX = '{"name":"Rex","categoryId":7}';
 const HOUR_MS = 3_600_000;
 
-export function idempotencyContract(storage: TestStorage): void {
+export function idempotencyTests(storage: TestStorage): void {
   describe(`Idempotency-Key on ${storage.name}`, { concurrency: false }, () => {
     let service: TestService;
     const post = (key: string, body = REX, authorization?: string) =>

@@ -20,7 +20,7 @@ interface PetJson {
 const STATUSES = ['available', 'pending', 'sold'];
 const CREATE_CONNECTIONS = 50;
 
-export function listPetsContract(storage: TestStorage): void {
+export function listPetsTests(storage: TestStorage): void {
   describe(`GET /v1/pets on ${storage.name}`, { concurrency: false }, () => {
     let service: TestService;
     const create = (index: number, prefix = 'animal') =>

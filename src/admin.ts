@@ -1,20 +1,19 @@
 import { isIP } from 'node:net';
-import { SETTINGS, type Config, type SettingName } from './config.ts';
+import type { Config } from './config.ts';
 import type { Clock } from './domain/clock.ts';
 import { Refusal } from './domain/errors.ts';
-import type { Figure } from './domain/metrics.ts';
+import type { Figure } from './ops/metrics.ts';
 import { UsageError } from './setting.ts';
 import { errorResponse } from './http/error-response.ts';
-import { jsonResponse, requestIdOf } from './http/message.ts';
+import { healthPages } from './http/health.ts';
+import { requestIdOf } from './http/message.ts';
 import type { HttpRequest, HttpResponse, Page } from './http/message.ts';
 import { parseTarget, respondWithPage } from './http/router.ts';
-import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
+import { listen, localUrl } from './listen.ts';
 import { openMonitor } from './web/monitor/monitor.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 
-/** For a client on the same machine. */
-const LOOPBACK = '127.0.0.1';
 const ADMIN_GRACE_MS = 500;
 const LOOPBACK_NAME = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
@@ -97,45 +96,4 @@ function requireKnownHost(host: string | undefined, adminHost: string): void {
     ? '127.0.0.1, [::1] or localhost'
     : `an IP address, localhost or ${adminHost}`;
   throw new Refusal('malformed_request', `The Host must be ${known}.`);
-}
-
-/** `/livez` says whether the process runs, `/readyz` whether it can serve requests. */
-export function healthPages(isReady: () => Promise<boolean>): [path: string, page: Page][] {
-  const ok = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
-  const notReady = errorResponse('unavailable', 'The service is not ready; try again shortly.');
-  return [
-    ['/livez', () => ok],
-    ['/readyz', async () => ((await isReady()) ? ok : notReady)],
-  ];
-}
-
-/** The address of the service that has these settings, for a client on the same machine. */
-export function localUrl(host: string, port: number): string {
-  // Listening on every address does not tell which one a client should use.
-  const reachable = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-}
-
-const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;
-
-/** Listens, or throws a UsageError that names the wrong setting, which begins with the prefix. */
-export async function listen(prefix: '' | 'admin-', parts: ServerParts): Promise<HttpServer> {
-  try {
-    return await openServer(parts);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    const { host, port } = parts;
-    const hostFlag = flag(`${prefix}host`);
-    const portFlag = flag(`${prefix}port`);
-    const noAddress = `${host} is not an address of this machine: ${hostFlag} must be one`;
-    const messages: Record<string, string> = {
-      EADDRINUSE: `port ${port} of ${host} is already in use: ${portFlag} must be a free port`,
-      EACCES: `this user may not listen on port ${port}: ${portFlag} must be another port`,
-      EADDRNOTAVAIL: noAddress,
-      ENOTFOUND: noAddress,
-      EAI_AGAIN: noAddress,
-    };
-    if (messages[code] === undefined) throw error;
-    throw new UsageError(`${messages[code]}.`);
-  }
 }

@@ -4,7 +4,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { startTestService, type TestStorage } from '../test-service.ts';
 
-export function conformanceContract(storage: TestStorage): void {
+export function conformanceTests(storage: TestStorage): void {
   test(`petstore check passes every clause of the specification on ${storage.name}`, async (t) => {
     const service = await startTestService(storage);
     t.after(() => service.close());

@@ -1,11 +1,11 @@
+// Tells the file of a store from the databases of other programs.
+
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
-import { pendingMigrations, readMigrations } from '../schema.ts';
-import { beginTransaction } from './statements.ts';
 
 /** "PETS": tells a store's file from the databases of other programs. */
-const APPLICATION_ID = 0x50455453n;
+export const APPLICATION_ID = 0x50455453n;
 
 /** The header of a database file as the file format defines it, and the offsets of these 32-bit numbers. */
 const HEADER_BYTES = 100;
@@ -30,14 +30,14 @@ export function refuseForeign(file: string): void {
   if (Object.values(HEADER_OFFSET).some((offset) => read(offset) !== 0n)) throw foreign(file);
 }
 
-function foreign(file: string): StoreUnusable {
+export function foreign(file: string): StoreUnusable {
   return new StoreUnusable(
     `${file} belongs to another program: --data must name a folder of the pet store's own.`,
   );
 }
 
 /** The same check for an open database, whose newest header may still be in its log. */
-function isForeign(database: DatabaseSync): boolean {
+export function isForeign(database: DatabaseSync): boolean {
   if (pragma(database, 'application_id') === APPLICATION_ID) return false;
   const anyTable = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get();
   return pragma(database, 'user_version') !== 0n || anyTable !== undefined;
@@ -49,36 +49,7 @@ export function refuseEmpty(database: DatabaseSync, file: string): void {
   throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
 }
 
-/** Brings the schema up to date. Of several processes that start at once, one migrates. */
-export function migrate(database: DatabaseSync, file: string): void {
-  const migrations = readMigrations(new URL('./migrations/', import.meta.url));
-  // A file that is up to date is opened without a lock, even while another process writes to it.
-  const isCurrent =
-    pragma(database, 'application_id') === APPLICATION_ID &&
-    Number(pragma(database, 'user_version')) === migrations.length;
-  if (isCurrent) return;
-  using transaction = beginTransaction(database);
-  if (isForeign(database)) throw foreign(file);
-  const version = Number(pragma(database, 'user_version'));
-  for (const migration of pendingMigrations(migrations, version, file)) {
-    database.exec(migration.sql);
-    database.exec(`PRAGMA user_version = ${migration.version}`);
-  }
-  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  transaction.commit();
-}
-
-/** The source that the marker of an unfinished copy names, or undefined if there is no marker. */
-export function unfinishedCopyOf(database: DatabaseSync): string | undefined {
-  const isMarked = database
-    .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unfinished_copy'")
-    .get();
-  if (isMarked === undefined) return undefined;
-  const row = database.prepare('SELECT source FROM unfinished_copy').get() as unknown as unknown[];
-  return String(row[0]);
-}
-
-function pragma(database: DatabaseSync, name: string): unknown {
+export function pragma(database: DatabaseSync, name: string): unknown {
   const row = database.prepare(`PRAGMA ${name}`).get() as unknown as unknown[];
   return row[0];
 }

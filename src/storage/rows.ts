@@ -1,9 +1,8 @@
-// What the schemas of both stores have in common: the columns of their tables, and how they are migrated.
+// The tables that both stores have: their columns, and what a row of each means.
 
 import type { ApiKey, Scope } from '../domain/api-key.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
-import { StoreUnusable, type DeprecatedCalls, type ImportProgress } from '../domain/store.ts';
-import { listProgramFolder, readProgramFile } from '../installation.ts';
+import type { DeprecatedCalls, ImportProgress } from '../domain/store.ts';
 
 // Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
 
@@ -122,44 +121,4 @@ export function deprecatedCallsOfRow([apiKeyId, ...numbers]: DeprecatedCallsRow)
 
 function dateOf(time: Time): Date | undefined {
   return time === null ? undefined : new Date(Number(time));
-}
-
-/** One step of a schema: plain SQL that can be pasted into the database's shell. */
-export interface Migration {
-  version: number;
-  sql: string;
-}
-
-/** Reads `0001-name.sql`, `0002-name.sql`, … of a folder in order, and throws if a number is missing. */
-export function readMigrations(folder: URL): Migration[] {
-  const files = listProgramFolder(folder)
-    .filter((file) => file.endsWith('.sql'))
-    .toSorted();
-  return files.map((file, index) => {
-    const version = Number.parseInt(file, 10);
-    if (version !== index + 1) throw new Error(`${file} should be migration number ${index + 1}`);
-    return { version, sql: readProgramFile(new URL(file, folder)) };
-  });
-}
-
-/** The migrations that a store at `version` still needs. A newer store than this program's is refused. */
-export function pendingMigrations(
-  migrations: readonly Migration[],
-  version: number,
-  store: string,
-): Migration[] {
-  const newest = migrations.length;
-  if (version > newest) {
-    throw new StoreUnusable(
-      `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
-    );
-  }
-  return migrations.slice(version);
-}
-
-/** The error for a store that `petstore copy` has not filled completely. */
-export function unfinishedCopy(store: string, source: string): StoreUnusable {
-  return new StoreUnusable(
-    `${store} is an unfinished copy of ${source}: finish it with petstore copy, or open another store.`,
-  );
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseJson } from '../../sdk/src/json.ts';
 import { findDeclared, type DeclaredResponse, type OpenApiDocument } from './document.ts';
 import { isStrict, type Model, type ModelPet, type Page, type Sending } from './model.ts';
-import { Schemas } from './schema.ts';
+import { Schemas } from './json-schema.ts';
 
 export interface Received {
   status: number;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Refusal } from '../domain/errors.ts';
-import { openLog, RequestLog, type LogLevel, type Outcome } from './log.ts';
+import { openLog, type LogLevel } from '../ops/log.ts';
+import { RequestLog, type Outcome } from './request-log.ts';
 
 function openRequestLog(t: TestContext, level: LogLevel = 'info') {
   t.mock.timers.enable({ apis: ['setTimeout'] });

@@ -19,7 +19,7 @@ function padded(bytes: number): string {
   return `${REX.slice(0, -1)}${' '.repeat(bytes - REX.length)}}`;
 }
 
-export function createPetContract(storage: TestStorage): void {
+export function createPetTests(storage: TestStorage): void {
   describe(`POST /v1/pets on ${storage.name}`, { concurrency: false }, () => {
     let service: TestService;
     const post = (body: string | Buffer, sent: Sent = {}) =>

@@ -1,6 +1,6 @@
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ALTERATIONS, openAlteringProxy } from './altered-responses.ts';
-import { drillContract } from './contract.ts';
+import { drillOpenApi } from './openapi.ts';
 
 export const drill: Drill = {
   purpose:
@@ -8,7 +8,7 @@ export const drill: Drill = {
   unit: 'cases',
   rounds: 100_000,
   quickRounds: 1_000,
-  run: drillContract,
+  run: drillOpenApi,
   control: { brokenBy: 'a proxy that alters responses', run: runControl },
 };
 
@@ -17,7 +17,7 @@ async function runControl(options: DrillOptions): Promise<DrillReport> {
   const violations: string[] = [];
   for (const [name, alter] of Object.entries(ALTERATIONS)) {
     const open = (baseUrl: string) => openAlteringProxy(baseUrl, alter);
-    const report = await drillContract({ ...options, isShort: true, alter: open });
+    const report = await drillOpenApi({ ...options, isShort: true, alter: open });
     violations.push(...report.violations.map((violation) => `${name}: ${violation}`));
   }
   const alterations = Object.keys(ALTERATIONS).length;

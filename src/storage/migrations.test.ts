@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { StoreUnusable } from '../domain/store.ts';
-import { pendingMigrations, readMigrations } from './schema.ts';
+import { pendingMigrations, readMigrations } from './migrations.ts';
 
 test('migrations are read in the order of their numbers, and a gap is a mistake', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-migrations-'));

@@ -20,7 +20,7 @@ const RATE_LIMIT = '200/1s';
 const REMOVED = new Date('2030-12-05T00:00:00Z');
 const EXPIRED = new Date('2020-01-01T00:00:00Z');
 
-export interface ContractOptions extends DrillOptions {
+export interface OpenApiOptions extends DrillOptions {
   /** Only SQLite, because a PostgreSQL takes seconds to start. */
   isShort?: boolean;
   /** Puts something before the service, and returns its base URL. */
@@ -28,7 +28,7 @@ export interface ContractOptions extends DrillOptions {
 }
 
 /** One batch of ten has a rate limit, and one of ten runs after the removal of getPet. */
-export async function drillContract(options: ContractOptions): Promise<DrillReport> {
+export async function drillOpenApi(options: OpenApiOptions): Promise<DrillReport> {
   const { rounds, seed, onProgress, isShort = false } = options;
   const database = isShort ? undefined : await PostgresServer.start();
   const storages = [sqliteStorage, ...(database === undefined ? [] : [postgresOf(database)])];
@@ -83,7 +83,7 @@ async function readDocument({ baseUrl }: TestService): Promise<OpenApiDocument> 
   return json() as OpenApiDocument;
 }
 
-interface BatchOptions extends ContractOptions {
+interface BatchOptions extends OpenApiOptions {
   cases: number;
   flags: string[];
   now: Date | undefined;

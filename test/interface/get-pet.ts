@@ -9,7 +9,7 @@ import {
 } from '../test-service.ts';
 import { assertError } from './errors.ts';
 
-export function getPetContract(storage: TestStorage): void {
+export function getPetTests(storage: TestStorage): void {
   describe(`GET /v1/pets/{petId} on ${storage.name}`, { concurrency: false }, () => {
     let service: TestService;
 

@@ -1,6 +1,6 @@
 // What the parts of the service count about themselves.
 
-import { ERROR_CODES, type ErrorCode } from './errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts';
 
 /** A part of the service that reports about itself. */
 export interface Measured {

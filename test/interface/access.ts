@@ -16,7 +16,7 @@ function as(authorization: string | string[]) {
   return { headers: { authorization } };
 }
 
-export function accessContract(storage: TestStorage): void {
+export function accessTests(storage: TestStorage): void {
   describe(`Access on ${storage.name}`, { concurrency: false }, () => {
     let service: TestService;
 

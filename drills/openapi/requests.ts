@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { operationsOf, type OpenApiDocument, type Operation, type Parameter } from './document.ts';
-import { Schemas, type Schema } from './schema.ts';
+import { Schemas, type Schema } from './json-schema.ts';
 
 export const CALLERS = [
   'both scopes',

@@ -1,7 +1,7 @@
 import { parseJson } from '../../sdk/src/json.ts';
 import type { OpenApiDocument, Operation } from './document.ts';
 import { isValidText, type Caller } from './requests.ts';
-import { Schemas, type Schema } from './schema.ts';
+import { Schemas, type Schema } from './json-schema.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const LIMIT_DEFAULT = 20;

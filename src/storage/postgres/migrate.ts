@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
-import { pendingMigrations, readMigrations, type Migration } from '../schema.ts';
-import { deadlineIn } from '../batcher.ts';
+import { pendingMigrations, readMigrations, type Migration } from '../migrations.ts';
+import { deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row } from './connection.ts';
 import { stateOf } from './errors.ts';
 
@@ -64,35 +64,6 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   );
 }
 
-/** The rights that the statements of the store need. */
-const RIGHTS = {
-  pets: ['SELECT', 'INSERT'],
-  pet_counter: ['SELECT', 'UPDATE'],
-  api_keys: ['SELECT', 'INSERT', 'UPDATE'],
-  idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  imports: ['SELECT', 'INSERT', 'UPDATE'],
-  deprecated_calls: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
-};
-
-/** Refuses a user who lacks a right now, rather than at the first create. */
-export async function requireRights(connection: Connection, shown: string): Promise<void> {
-  const needed = Object.entries(RIGHTS).flatMap(([table, rights]) =>
-    rights.map((right) => `('${table}', '${right}')`),
-  );
-  const [row] = await execute(
-    connection,
-    `SELECT current_user, string_agg(privilege || ' on ' || name, ', ')
-     FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)
-     WHERE NOT has_table_privilege(name, privilege)`,
-  );
-  const [user, missing] = row as [string, string | null];
-  if (missing === null) return;
-  throw new StoreUnusable(
-    `${shown} does not give the user ${user} the rights ${missing}: GRANT them, or name the owner of the tables in DATABASE_URL.`,
-  );
-}
-
 /** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
 export async function unfinishedCopyOf(connection: Connection): Promise<string | undefined> {
   const [found] = await execute(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);
@@ -124,7 +95,7 @@ async function applyPending(
   });
 }
 
-function execute(connection: Connection, text: string): Promise<Row[]> {
+export function execute(connection: Connection, text: string): Promise<Row[]> {
   const isLook = text.startsWith('SELECT') && !text.endsWith('FOR UPDATE');
   const timeout = isLook ? LOOK_TIMEOUT_MS : MIGRATION_TIMEOUT_MS;
   // Without a name and values it is sent as plain text, which may contain several statements.

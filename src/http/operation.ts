@@ -1,0 +1,78 @@
+// What an operation is: its description, what its handler gets, and what it may use.
+
+import type { Scope } from '../domain/api-key.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { PetStore } from '../domain/store.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { HttpRequest, HttpResponse } from './message.ts';
+import type { ResponseCache } from './response-cache.ts';
+
+export interface Parameter {
+  name: string;
+  in: 'query' | 'path' | 'header';
+  /** JSON Schema with an example, like every schema here. */
+  schema: object;
+  description: string;
+}
+
+export interface OperationResponse {
+  description: string;
+  schema?: object;
+  /** The headers it can have, in addition to those of every response; openapi.ts describes them. */
+  headers: readonly string[];
+}
+
+/** One operation. The router, the checks and the OpenAPI document are derived from it. */
+export interface Operation {
+  id: 'listPets' | 'createPet' | 'getPet';
+  method: 'GET' | 'POST';
+  /** Relative to the base URL. At most one path parameter, at the end. */
+  path: string;
+  summary: string;
+  description: string;
+  scope: Scope;
+  parameters: readonly Parameter[];
+  body?: object;
+  responses: Readonly<Record<number, OperationResponse>>;
+  /** In addition to those of every operation. */
+  errors: readonly ErrorCode[];
+  deprecation?: Deprecation;
+  handler: (context: RequestContext, parts: OperationParts) => Promise<HttpResponse>;
+}
+
+/** Since when an operation is deprecated, when it is removed, and what replaces it. */
+export interface Deprecation {
+  since: Date;
+  removedAt: Date;
+  /** Relative to the base URL. */
+  successorPath: string;
+}
+
+/** One request, and what the checks have found out about it so far. */
+export interface RequestContext {
+  readonly request: HttpRequest;
+  readonly requestId: string;
+  readonly startedMs: number;
+  /** Whether the caller asked for `Prefer: handling=strict`. */
+  readonly isStrict: boolean;
+  /** The query of the target, not parsed yet. */
+  query: string;
+  /** The value of the path parameter. Empty if the path has none. */
+  pathParameter: string;
+  operation: Operation | undefined;
+  /** The id of the API key. Empty until the key is accepted. */
+  keyId: string;
+  /** Headers that the response gets, whatever its status. */
+  readonly headers: string[];
+}
+
+/** The parts of the service that the operations use. */
+export interface OperationParts {
+  store: PetStore;
+  cache: ResponseCache;
+  clock: Clock;
+  metrics: Metrics;
+  /** The URL of the service for clients. Ends in /v1. */
+  baseUrl: string;
+}

@@ -1,0 +1,35 @@
+import { StoreUnusable } from '../domain/store.ts';
+import { listProgramFolder, readProgramFile } from '../installation.ts';
+
+/** One step of the tables of a store: plain SQL that can be pasted into the database's shell. */
+export interface Migration {
+  version: number;
+  sql: string;
+}
+
+/** Reads `0001-name.sql`, `0002-name.sql`, … of a folder in order, and throws if a number is missing. */
+export function readMigrations(folder: URL): Migration[] {
+  const files = listProgramFolder(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .toSorted();
+  return files.map((file, index) => {
+    const version = Number.parseInt(file, 10);
+    if (version !== index + 1) throw new Error(`${file} should be migration number ${index + 1}`);
+    return { version, sql: readProgramFile(new URL(file, folder)) };
+  });
+}
+
+/** The migrations that a store at `version` still needs. A newer store than this program's is refused. */
+export function pendingMigrations(
+  migrations: readonly Migration[],
+  version: number,
+  store: string,
+): Migration[] {
+  const newest = migrations.length;
+  if (version > newest) {
+    throw new StoreUnusable(
+      `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
+    );
+  }
+  return migrations.slice(version);
+}
