@@ -76,13 +76,16 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
-  let isServing = false;
-  const isReady = async () => isServing && isReachable(store);
   const measured: Measured[] = [processFigures(manifest.version), metrics];
   const figures = () => measured.flatMap((part) => part.figures());
-  let exposition: Promise<Exposition> | undefined;
-  const expose = () => (exposition ??= loadExposition(figures));
-  const admin = await openAdmin(config, runtime, { figures, expose, isReady });
+  let servedStore: Store | undefined;
+  const isReady = async () => servedStore !== undefined && isReachable(servedStore);
+  // Opened first, so that /livez and /metrics respond while the store is being opened.
+  const admin = await openAdmin(config, runtime, {
+    figures,
+    expose: lazyExposition(figures),
+    isReady,
+  });
   opened.defer(async () => admin?.close());
 
   const tracing = await openTracing(config, runtime);
@@ -91,13 +94,13 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   opened.defer(() => openStore.close());
   const store = tracing?.traceStore(openStore) ?? openStore;
   const firstKey = await addFirstKey(store, config, runtime);
-  const parts = await openParts(config, runtime, { store, metrics, opened });
+  const parts = await openRequestParts(config, runtime, { store, metrics, opened });
   measured.push(openStore, parts.keys, parts.cache);
 
   await runtime.beforeListening?.();
   const server = await listen('', {
     createHandler: (port) => {
-      const app = newApp(config, runtime, { ...parts, port, store, metrics, isReady });
+      const app = newApp(config, runtime, { ...parts, port, isReady });
       return tracing?.traceHandler(app) ?? app;
     },
     onRefusal: (code) => metrics.error(code),
@@ -107,9 +110,9 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   });
   opened.defer(() => server.close(DRAIN_GRACE_MS));
 
-  isServing = true;
+  servedStore = store;
   const setNotReady = () => {
-    isServing = false;
+    servedStore = undefined;
   };
   opened.defer(setNotReady);
   const everything = opened.move();
@@ -124,18 +127,21 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   };
 }
 
-interface OpenParts {
+/** What requests use. */
+interface RequestParts {
+  store: Store;
+  metrics: Metrics;
   keys: KeyRing;
   cache: ResponseCache;
   countRequest: CountRequest | undefined;
 }
 
 /** Opens what stands between the app and the store. */
-async function openParts(
+async function openRequestParts(
   config: Config,
   runtime: Runtime,
   { store, metrics, opened }: { store: Store; metrics: Metrics; opened: AsyncDisposableStack },
-): Promise<OpenParts> {
+): Promise<RequestParts> {
   const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
@@ -143,17 +149,15 @@ async function openParts(
   opened.defer(() => recorder.close());
   const rateLimit = openRateLimit(config, runtime, store);
   opened.defer(async () => rateLimit?.close?.());
-  return { keys, cache: new ResponseCache(store), countRequest: rateLimit?.count };
+  const cache = new ResponseCache(store);
+  return { store, metrics, keys, cache, countRequest: rateLimit?.count };
 }
 
-interface AppParts extends OpenParts {
-  port: number;
-  store: Store;
-  metrics: Metrics;
-  isReady: () => Promise<boolean>;
-}
-
-function newApp(config: Config, runtime: Runtime, { port, keys, ...parts }: AppParts): App {
+function newApp(
+  config: Config,
+  runtime: Runtime,
+  { port, keys, ...parts }: RequestParts & { port: number; isReady: () => Promise<boolean> },
+): App {
   const { environment, corsOrigins } = config;
   const { clock } = runtime;
   const baseUrl = baseUrlOf(config, port);
@@ -192,9 +196,10 @@ function publicPages(service: DocumentedService, isReady: () => Promise<boolean>
 }
 
 /** Loaded by the first request for /metrics, because many services never get one. */
-async function loadExposition(figures: () => Figure[]): Promise<Exposition> {
-  const { openExposition } = await import('./ops/exposition.ts');
-  return openExposition(figures);
+function lazyExposition(figures: () => Figure[]): () => Promise<Exposition> {
+  let exposition: Promise<Exposition> | undefined;
+  const load = async () => (await import('./ops/exposition.ts')).openExposition(figures);
+  return () => (exposition ??= load());
 }
 
 /** Loaded only if a collector is configured: the packages cost time and memory. */
