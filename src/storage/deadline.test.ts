@@ -23,17 +23,6 @@ test('a response that arrived while the process stalled is in time', async () =>
   assert.equal(isPassed, false);
 });
 
-test('what has not responded when the process stalls gets the time of the stall, but not more than before', async () => {
-  const startedMs = performance.now();
-  const passed = new Promise<void>((resolve) => {
-    atDeadline(deadlineIn(300), resolve);
-  });
-  stall(2_000);
-  await passed;
-  const tookMs = performance.now() - startedMs;
-  assert.ok(tookMs >= 2_290, `${tookMs} ms`);
-});
-
 test('a deadline that has passed before is reported', async () => {
   await new Promise<void>((resolve) => {
     atDeadline(deadlineIn(-10), resolve);
