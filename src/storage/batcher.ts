@@ -1,23 +1,13 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '../domain/errors.ts';
-import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../ops/metrics.ts';
+import type { Refusal } from '../domain/errors.ts';
+import { Histogram, LATENCY_BOUNDS_MS } from '../ops/metrics.ts';
 import type { Figure, Measured } from '../ops/metrics.ts';
+import { AdmissionControl } from './admission-control.ts';
 import { deadlineIn, type Deadline } from './deadline.ts';
 
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
 const ATTEMPTS_MAX = 5;
-/** An item is refused if those before it, the batch in flight included, would take longer than this. */
-const WAITING_MS_MAX = 60;
-/** So many items may wait in any case. */
-const BURST_ITEMS = 64;
-/** The weight of the last batch in the averages. */
-const LAST_WEIGHT = 1 / 8;
-/** Below this variance, the sizes of the batches do not show what one item takes. */
-const SIZE_VARIANCE_MIN = 16;
-/** An average batch of so few items shows that there is no congestion. */
-const FEW_ITEMS = 4;
-
 /** Upper bounds of the buckets that the sizes of batches are counted in. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
@@ -32,7 +22,7 @@ export interface Pending<Item, Result> {
 export interface BatcherOptions<Item, Result> {
   /** What the items are, for the message of the refusal: "writes". */
   what: string;
-  /** How many items may wait, in the queue or in flight, if they are fast. More are refused at once. */
+  /** At most this many items wait, in the queue or in flight. More are refused at once. */
   waitingMax: number;
   batchMax: number;
   /** Every item is settled within this time. */
@@ -56,40 +46,28 @@ export interface BatcherOptions<Item, Result> {
  * Sends items in batches, one batch in flight at a time. Items that arrive meanwhile share the next batch,
  * so that the number of commits does not grow with the number of callers.
  *
- * Where each item takes time, and not only the commit, fewer items may wait: a client gets a refusal at once
- * instead of a late success. Where only the commit is slow, refusing items would make nothing faster.
- *
  * No timer is needed for items that wait: they are in the order of their deadlines, and the batch before
  * them is settled by its own, earlier one.
  */
 export class Batcher<Item, Result> implements Measured {
   readonly #options: BatcherOptions<Item, Result>;
+  readonly #admission: AdmissionControl;
   readonly #sizes = new Histogram(SIZE_BOUNDS);
   readonly #commitsMs = new Histogram(LATENCY_BOUNDS_MS);
   readonly #waiting: Pending<Item, Result>[] = [];
   #running: Promise<void> | undefined;
-  /** Made once: the stack trace of an error costs a tenth of a refused request. */
-  readonly #overloaded: Refusal;
   #delayMs = 0;
   #isClosed = false;
-  #inFlight = 0;
-  #waitingMax: number;
-  readonly #itemCost = new ItemCost();
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
-    this.#waitingMax = options.waitingMax;
-    const message = `Too many ${options.what} are waiting; try again shortly.`;
-    this.#overloaded = new Refusal('overloaded', message);
+    this.#admission = new AdmissionControl(options.what, options.waitingMax);
   }
 
   figures(): Figure[] {
-    const waiting = 'Writes that wait for their commit.';
-    const max = 'How many writes may wait now; it is lower while the store is congested.';
     const commit = 'Time from sending a batch of writes to its commit or its failure.';
     return [
-      gauge('petstore_writes_waiting', waiting, this.#waiting.length + this.#inFlight),
-      gauge('petstore_writes_waiting_max', max, Math.floor(this.#waitingMax)),
+      ...this.#admission.figures(),
       this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
       this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
     ];
@@ -99,8 +77,7 @@ export class Batcher<Item, Result> implements Measured {
   add(item: Item): Promise<Result> {
     const { timeoutMs, refusal } = this.#options;
     if (this.#isClosed) return Promise.reject(refusal(new Error('the store is closed')));
-    const waiting = this.#waiting.length + this.#inFlight;
-    if (waiting >= this.#waitingMax) return Promise.reject(this.#overloaded);
+    if (!this.#admission.admit()) return Promise.reject(this.#admission.overloaded);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, deadline: deadlineIn(timeoutMs), resolve, reject });
       this.#running ??= this.#run();
@@ -108,7 +85,9 @@ export class Batcher<Item, Result> implements Measured {
   }
 
   rejectWaiting(cause: unknown): void {
-    this.#reject(this.#waiting.splice(0), cause);
+    const rejected = this.#waiting.splice(0);
+    this.#admission.settled(rejected.length);
+    this.#reject(rejected, cause);
   }
 
   /** Refuses new items, and resolves when every accepted item is settled. */
@@ -123,18 +102,15 @@ export class Batcher<Item, Result> implements Measured {
       await (this.#delayMs < 1 ? turn() : sleep(this.#delayMs));
       const batch = this.#waiting.splice(0, this.#options.batchMax);
       const sentAtMs = performance.now();
-      this.#inFlight = batch.length;
       await this.#settle(batch);
-      this.#inFlight = 0;
       const tookMs = performance.now() - sentAtMs;
       this.#sizes.add(batch.length);
       this.#commitsMs.add(tookMs);
-      // Callers that have just been answered may send their next item soon: where several send at once, a delay
-      // saves a slow disk or network more batches than it costs time.
+      this.#admission.settled(batch.length);
+      this.#admission.learn(batch.length, tookMs);
+      // Callers that have just got a response may send their next item soon: where several send at once, a
+      // delay saves a slow disk or network more batches than it costs time.
       this.#delayMs = batch.length > 1 ? Math.min(tookMs / 2, DELAY_MS_MAX) : 0;
-      this.#itemCost.add(batch.length, tookMs);
-      const affordable = Math.max(BURST_ITEMS, WAITING_MS_MAX / this.#itemCost.itemMs);
-      this.#waitingMax = Math.min(this.#options.waitingMax, affordable);
     }
     this.#running = undefined;
   }
@@ -180,30 +156,5 @@ export class Batcher<Item, Result> implements Measured {
 
   #reject(batch: Pending<Item, Result>[], cause: unknown): void {
     for (const { reject } of batch) reject(this.#options.refusal(cause));
-  }
-}
-
-/** What one more item adds to the time of a batch: the slope of a line through the last batches. */
-class ItemCost {
-  /** Averages over the last batches: their size and time, and how these vary together. */
-  #size = 0;
-  #tookMs = 0;
-  #sizeVariance = 0;
-  #covariance = 0;
-  itemMs = 0;
-
-  add(size: number, tookMs: number): void {
-    if (this.#size === 0) [this.#size, this.#tookMs] = [size, tookMs];
-    const sizeChange = size - this.#size;
-    const tookChange = tookMs - this.#tookMs;
-    const rest = 1 - LAST_WEIGHT;
-    this.#size += sizeChange * LAST_WEIGHT;
-    this.#tookMs += tookChange * LAST_WEIGHT;
-    this.#sizeVariance = rest * (this.#sizeVariance + LAST_WEIGHT * sizeChange ** 2);
-    this.#covariance = rest * (this.#covariance + LAST_WEIGHT * sizeChange * tookChange);
-    if (this.#size < FEW_ITEMS) this.itemMs = 0;
-    else if (this.#sizeVariance > SIZE_VARIANCE_MIN) {
-      this.itemMs = Math.max(0, this.#covariance / this.#sizeVariance);
-    }
   }
 }
