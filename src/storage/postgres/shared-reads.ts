@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
 import { gauge, type Figure } from '../../ops/metrics.ts';
 import { deadlineIn, type Deadline } from '../deadline.ts';
@@ -10,11 +11,14 @@ const WAITING_MAX = 10_000;
 /** One for creates, one for writes of keys, imports and budgets. */
 const CONNECTIONS_FOR_WRITES = 2;
 
-interface WaitingRead {
+/** How often a closing store looks whether every read is settled. */
+const IDLE_POLL_MS = 10;
+
+interface WaitingRead extends PromiseWithResolvers<Row[]> {
   statement: Statement;
   values: unknown[];
   deadline: Deadline;
-  callers: { resolve: (rows: Row[]) => void; reject: (reason: Error) => void }[];
+  callers: number;
 }
 
 /**
@@ -27,8 +31,7 @@ export class SharedReads {
   readonly #inFlightMax: number;
   readonly #waiting = new Map<string, WaitingRead>();
   #callersWaiting = 0;
-  readonly #inFlight = new Set<Promise<void>>();
-  #isScheduled = false;
+  #inFlight = 0;
 
   constructor(pool: Pool, callTimeoutMs: number) {
     this.#pool = pool;
@@ -41,18 +44,11 @@ export class SharedReads {
       const message = 'Too many reads are waiting; try again shortly.';
       return Promise.reject(new Refusal('overloaded', message));
     }
-    return new Promise((resolve, reject) => {
-      const name = [statement.name, ...values].join('\n');
-      let read = this.#waiting.get(name);
-      if (read === undefined) {
-        const deadline = deadlineIn(this.#callTimeoutMs);
-        read = { statement, values, deadline, callers: [] };
-        this.#waiting.set(name, read);
-      }
-      read.callers.push({ resolve, reject });
-      this.#callersWaiting += 1;
-      this.#schedule();
-    });
+    const name = [statement.name, ...values].join('\n');
+    const read = this.#waiting.get(name) ?? this.#add(name, statement, values);
+    read.callers += 1;
+    this.#callersWaiting += 1;
+    return read.promise;
   }
 
   figures(): Figure[] {
@@ -62,48 +58,36 @@ export class SharedReads {
 
   /** Resolves when everything that was accepted is settled. */
   async idle(): Promise<void> {
-    while (this.#waiting.size > 0 || this.#inFlight.size > 0) {
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
-      await Promise.all(this.#inFlight);
-    }
+    while (this.#callersWaiting + this.#inFlight > 0) await sleep(IDLE_POLL_MS);
   }
 
-  /** Reads of the same turn of the event loop are sent together. */
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#sendWaiting();
-    });
+  #add(name: string, statement: Statement, values: unknown[]): WaitingRead {
+    // Reads of the same turn of the event loop are sent together. Where others wait already, the turn of
+    // the first has not ended, or the end of a query sends the next ones.
+    if (this.#waiting.size === 0) setImmediate(() => this.#sendWaiting());
+    const deadline = deadlineIn(this.#callTimeoutMs);
+    const read = { statement, values, deadline, callers: 0, ...Promise.withResolvers<Row[]>() };
+    this.#waiting.set(name, read);
+    return read;
   }
 
   #sendWaiting(): void {
     for (const [name, read] of this.#waiting) {
-      if (this.#inFlight.size >= this.#inFlightMax) return;
+      if (this.#inFlight >= this.#inFlightMax) return;
       this.#waiting.delete(name);
-      this.#callersWaiting -= read.callers.length;
-      const settled = this.#settle(read).finally(() => {
-        this.#inFlight.delete(settled);
-        this.#sendWaiting();
-      });
-      this.#inFlight.add(settled);
+      this.#callersWaiting -= read.callers;
+      void this.#send(read);
     }
   }
 
-  /** Settles every caller; never throws. */
-  async #settle({ statement, values, deadline, callers }: WaitingRead): Promise<void> {
-    try {
-      const rows = await withRetries(
-        () => this.#pool.query(statement, values, deadline),
-        // A read can be repeated also when the outcome of the first attempt is unknown.
-        (fault) => fault === 'unknown' || isRepeatable(fault),
-      );
-      for (const { resolve } of callers) resolve(rows);
-    } catch (error) {
-      for (const { reject } of callers) reject(error as Error);
-    }
+  async #send({ statement, values, deadline, resolve, reject }: WaitingRead): Promise<void> {
+    this.#inFlight += 1;
+    await withRetries(
+      () => this.#pool.query(statement, values, deadline),
+      // A read can be repeated also when the outcome of the first attempt is unknown.
+      (fault) => fault === 'unknown' || isRepeatable(fault),
+    ).then(resolve, reject);
+    this.#inFlight -= 1;
+    this.#sendWaiting();
   }
 }
