@@ -55,7 +55,7 @@ async function createBatch(
   deadline: Deadline,
 ): Promise<PendingCreate[]> {
   if (batch.every(({ item }) => item.claim === undefined)) {
-    const [row] = await pool.query(CREATE_PETS, petColumns(batch), deadline);
+    const [row] = await pool.query(CREATE_PETS, petColumns(batch.map(petOf)), deadline);
     const [before] = row as [bigint];
     batch.forEach(({ item, resolve }, index) => {
       resolve({ kind: 'created', pet: { id: before + BigInt(index + 1), ...item.pet } });
@@ -71,7 +71,7 @@ async function createBatch(
     sent.map(({ item }) => item.claim?.now.getTime()),
     sent.map(({ item }) => item.claim?.expiresAt.getTime()),
   ];
-  const values = [...petColumns(sent), ...claims];
+  const values = [...petColumns(sent.map(petOf)), ...claims];
   const rows = await pool.query(CREATE_PETS_WITH_CLAIMS, values, deadline);
   for (const [ordinal, known, id] of rows as [bigint, string | null, bigint][]) {
     const index = Number(ordinal) - 1;
@@ -81,11 +81,14 @@ async function createBatch(
   return duplicates.flat();
 }
 
-function petColumns(batch: PendingCreate[]): unknown[] {
+const petOf = ({ item }: PendingCreate) => item.pet;
+
+/** One array per column, as the statements that store animals take them. */
+export function petColumns(pets: readonly NewPet[]): unknown[] {
   return [
-    batch.map(({ item }) => item.pet.name),
-    batch.map(({ item }) => item.pet.categoryId),
-    batch.map(({ item }) => item.pet.status),
+    pets.map(({ name }) => name),
+    pets.map(({ categoryId }) => categoryId),
+    pets.map(({ status }) => status),
   ];
 }
 

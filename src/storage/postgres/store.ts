@@ -32,7 +32,7 @@ import { inTransaction, type Row, type Statement } from './connection.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
-import { newCreateBatcher } from './creates.ts';
+import { newCreateBatcher, petColumns } from './creates.ts';
 import { SharedReads } from './shared-reads.ts';
 import { migrate, unfinishedCopyOf } from './migrate.ts';
 import { requireRights } from './rights.ts';
@@ -90,11 +90,7 @@ class PostgresStore implements Store, Measured {
   }
 
   async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
-    const values = [
-      pets.map(({ name }) => name),
-      pets.map(({ categoryId }) => categoryId),
-      pets.map(({ status }) => status),
-    ];
+    const values = petColumns(pets);
     if (step === undefined) {
       await this.#write(statements.CREATE_PETS, values);
       return true;
