@@ -2,15 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError, types } from 'pg';
 import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
 import type { Address, Host } from './address.ts';
-import {
-  ConnectionGone,
-  NoResponse,
-  NotSent,
-  OVERDUE,
-  readOnlyHost,
-  stateOf,
-  UnusableHost,
-} from './errors.ts';
+import { NoResponse, NotSent, OVERDUE, readOnlyHost, UnusableHost } from './errors.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /** The server ends a statement after this time, also when its client has disconnected. */
@@ -20,7 +12,6 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** A notification takes milliseconds. The full time passes only where the host is about to be refused. */
 const NOTIFICATION_TIMEOUT_MS = 3_000;
 const WARNING = '01000';
-const READ_ONLY = '25006';
 
 /** A statement that each connection prepares once, under its name. Without a name it is not prepared. */
 export interface Statement {
@@ -34,24 +25,32 @@ export type Row = unknown[];
 /** What every user but the check of the session needs of a connection. */
 export type Connection = Pick<ClientConnection, 'query' | 'isUsable' | 'close' | 'destroy'>;
 
-// Sent first on every connection. These are not start-up parameters, because a pooler refuses parameters it
-// does not know. Each is set even where it has the right value already, because a reload of the server's
-// configuration does not change what the session itself has set.
-//
-// - client_min_messages: the warning that a commit did not reach the standby must arrive here.
-// - jit: compiling the statement of a batch takes seconds, many times as long as running it. The packages of
-//   Debian and the official container image compile by default. Not every compatible database has the setting.
-// - synchronous_commit: a create is acknowledged when its commit is on the disk, and on the standby.
-// - search_path: the one schema that holds the catalogue, so that a schema that comes before it on the
-//   search_path, such as one named like the role, cannot replace its tables. A new catalogue is created
-//   where PostgreSQL would create tables, which is public unless the role is configured otherwise.
-const PREPARE_SESSION = `
-  SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
-  SET default_transaction_isolation = 'read committed';
-  SET client_min_messages = warning;
-  SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
-  SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-    WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);
+/**
+ * Sent first on every connection. These are not start-up parameters, because a pooler refuses parameters it
+ * does not know. Each is set even where it has the right value already, because a reload of the server's
+ * configuration does not change what the session itself has set.
+ */
+const SESSION_SETTINGS = [
+  `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+  // A create that waited for the counter must see the value that was committed meanwhile.
+  `SET default_transaction_isolation = 'read committed'`,
+  // The warning that a commit did not reach the standby must arrive here.
+  'SET client_min_messages = warning',
+  // Compiling the statement of a batch takes seconds, many times as long as running it. The packages of Debian
+  // and the official container image compile by default. Not every compatible database has the setting.
+  `SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit'`,
+  // A create is acknowledged when its commit is on the disk, and on the standby.
+  `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`,
+];
+
+/**
+ * Limits the search_path to the one schema that holds the catalogue, so that a schema that comes before it,
+ * such as one named like the role, cannot replace its tables. A new catalogue is created where PostgreSQL
+ * would create tables, which is public unless the role is configured otherwise. Returns whether the server
+ * is read-only, and every schema that holds a catalogue.
+ */
+const CHOOSE_SCHEMA = `
   WITH catalogue AS MATERIALIZED (
     SELECT nspname::text AS schema FROM pg_namespace
     JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'petstore_schema'
@@ -61,6 +60,9 @@ const PREPARE_SESSION = `
          array(SELECT schema FROM catalogue ORDER BY schema),
          set_config('search_path', quote_ident(coalesce(
            (SELECT min(schema) FROM catalogue), current_schema(), 'public')), false)`;
+
+/** One text, so that a new connection needs one round trip for all of them. */
+const PREPARE_SESSION = [...SESSION_SETTINGS, CHOOSE_SCHEMA].join(';');
 
 /** Connects to one host, and resolves only when it can be written to. */
 export async function openConnection(address: Address, host: Host): Promise<Connection> {
@@ -82,9 +84,13 @@ export async function openConnection(address: Address, host: Host): Promise<Conn
   }
 }
 
-/** Sends a query about the host itself. */
-export function ask(connection: Connection, text: string): Promise<Row[]> {
-  return connection.query({ name: '', text }, [], deadlineIn(CONNECT_TIMEOUT_MS));
+/** Sends a text that is not prepared, and may contain several statements. */
+export function ask(
+  connection: Connection,
+  text: string,
+  timeoutMs = CONNECT_TIMEOUT_MS,
+): Promise<Row[]> {
+  return connection.query({ name: '', text }, [], deadlineIn(timeoutMs));
 }
 
 /** Connects to one host, whether or not it takes writes, and leaves the session as it is. */
@@ -133,7 +139,7 @@ class ClientConnection {
 
   /** Resolves to the rows of the (last) statement. Past the deadline the connection is destroyed. */
   async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
-    if (!this.#isUsable) throw new ConnectionGone();
+    if (!this.#isUsable) throw new NotSent('the connection is gone');
     if (timeLeftMs(deadline) === 0) throw new NotSent('its time was over before it was sent');
     this.#isDoubtful = false;
     let isOverdue = false;
@@ -231,14 +237,7 @@ async function receives(
 ): Promise<boolean> {
   const { promise: received, resolve } = Promise.withResolvers<boolean>();
   listener.client.on('notification', () => resolve(true));
-  try {
-    await ask(listener, `LISTEN ${channel}`);
-  } catch (error) {
-    if (stateOf(error) === READ_ONLY) throw readOnlyHost();
-    // Another engine, which has no notifications: its sessions differ, and no more can be checked.
-    if (stateOf(error) !== undefined) return true;
-    throw error;
-  }
+  await ask(listener, `LISTEN ${channel}`);
   // The notification is not for standbys, so one that is away must not delay the start.
   await ask(
     notifier,

@@ -6,49 +6,34 @@ const ATTEMPTS_MAX = 5;
 
 /** Nothing was sent, so nothing can have happened. */
 export class NotSent extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = 'NotSent';
-  }
-}
-
-/** The connection had ended before anything was sent on it; another connection may work. */
-export class ConnectionGone extends NotSent {
-  constructor() {
-    super('the connection is gone');
-    this.name = 'ConnectionGone';
-  }
+  override name = 'NotSent';
 }
 
 /** No response came to what was sent: whether it was carried out is unknown. */
 export class NoResponse extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = 'NoResponse';
-  }
+  override name = 'NoResponse';
 }
 
 /**
  * What a failed statement means for its caller. Only `unknown` may have changed anything.
  *
- * - `not_sent`: it was not sent, and an immediate retry would not help.
- * - `repeatable`: it collided with another, or its connection was gone; the same statement may succeed now.
- * - `read_only`: the server no longer accepts writes.
- * - `stale_plan`: the session has not prepared the statement, or prepared it for a schema that was changed
- *   since; a new session prepares it again.
+ * - `repeatable`: it collided with another statement, and may succeed now.
+ * - `stale_session`: it may succeed in a new session. The server has become read-only, or the session has
+ *   not prepared the statement, or has prepared it for an older schema.
  * - `unknown`: the connection ended; the statement may or may not have been committed.
  * - `faulty`: the values are invalid; it can never succeed.
- * - `refused`: the server refused it for another reason.
+ * - `refused`: it was not carried out for another reason, and an immediate retry would not help.
  */
-export type Fault =
-  'not_sent' | 'repeatable' | 'read_only' | 'stale_plan' | 'unknown' | 'faulty' | 'refused';
+export type Fault = 'repeatable' | 'stale_session' | 'unknown' | 'faulty' | 'refused';
+
+const READ_ONLY = '25006';
 
 const FAULT_OF_STATE: Record<string, Fault> = {
   '40001': 'repeatable', // serialization failure
   '40P01': 'repeatable', // deadlock
-  '25006': 'read_only',
-  '0A000': 'stale_plan', // cached plan must not change result type
-  '26000': 'stale_plan', // prepared statement does not exist
+  [READ_ONLY]: 'stale_session',
+  '0A000': 'stale_session', // cached plan must not change result type
+  '26000': 'stale_session', // prepared statement does not exist
   '57P01': 'unknown', // the server is shutting down, or the session was ended by hand
   '57P02': 'unknown', // another session crashed
   '57P03': 'unknown', // starting up
@@ -62,8 +47,7 @@ const FAULT_OF_CLASS: Record<string, Fault> = {
 };
 
 export function faultOf(error: unknown): Fault {
-  if (error instanceof ConnectionGone) return 'repeatable';
-  if (error instanceof NotSent) return 'not_sent';
+  if (error instanceof NotSent) return 'refused';
   const state = stateOf(error);
   if (state === undefined) return 'unknown';
   return FAULT_OF_STATE[state] ?? FAULT_OF_CLASS[state.slice(0, 2)] ?? 'refused';
@@ -71,7 +55,7 @@ export function faultOf(error: unknown): Fault {
 
 /** Whether the statement changed nothing and may succeed on the next connection from the pool. */
 export function isRepeatable(fault: Fault): boolean {
-  return fault === 'repeatable' || fault === 'read_only' || fault === 'stale_plan';
+  return fault === 'repeatable' || fault === 'stale_session';
 }
 
 /** Calls `send` again, up to `ATTEMPTS_MAX` times in all, after a fault that `mayRetry` accepts. */
@@ -94,7 +78,6 @@ export function stateOf(error: unknown): string | undefined {
 }
 
 export function unavailable(cause: unknown): Refusal {
-  if (cause instanceof Refusal) return cause;
   return new Refusal('unavailable', 'The store cannot be reached right now; try again shortly.', {
     cause,
   });
@@ -102,29 +85,20 @@ export function unavailable(cause: unknown): Refusal {
 
 /** The host was reached and cannot be used. The message follows the host's name in the error. */
 export class UnusableHost extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UnusableHost';
-  }
+  override name = 'UnusableHost';
 }
 
 export function readOnlyHost(): UnusableHost {
-  return new UnusableHost(
-    'takes no writes, as a standby does not: DATABASE_URL must also name the primary',
-  );
-}
-
-export interface HostFault {
-  host: Host;
-  error: unknown;
+  return new UnusableHost('is read-only (a standby): DATABASE_URL must also name the primary');
 }
 
 /** No host could be used. The message says why, host by host. */
 export class NoHost extends NotSent {
-  constructor(faults: HostFault[], address: Address) {
-    const reasons = faults.map(({ host, error }) => reasonOf(error, host, address)).join('; ');
-    super(reasons, { cause: faults.at(-1)?.error });
-    this.name = 'NoHost';
+  override name = 'NoHost';
+
+  constructor(faults: ReadonlyMap<Host, unknown>, address: Address) {
+    const reasons = [...faults].map(([host, error]) => reasonOf(error, host, address));
+    super(reasons.join('; '), { cause: [...faults.values()].at(-1) });
   }
 }
 
@@ -142,6 +116,7 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
   const state = stateOf(error);
   const { code = '', message } = error as { code?: string; message: string };
   if (error instanceof UnusableHost) return `${at} ${message}`;
+  if (state === READ_ONLY) return `${at} ${readOnlyHost().message}`;
   if (state === '28P01' || state === '28000') {
     return `${at} does not let ${name} in (${message}): check the user and the password in DATABASE_URL`;
   }
@@ -156,7 +131,7 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
     return `the host ${host} is not known: check its name in DATABASE_URL`;
   }
   if (code === 'ECONNREFUSED') {
-    return `nobody listens at ${at}: start PostgreSQL there, or name another host in DATABASE_URL`;
+    return `connection refused at ${at}: start PostgreSQL there, or name another host in DATABASE_URL`;
   }
   if (message.includes('client password must be')) {
     return `${at} needs a password for ${name}: add it to DATABASE_URL, after the user and a colon`;

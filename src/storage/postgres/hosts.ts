@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseError } from 'pg';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
 import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
-import { NoHost, NotSent, readOnlyHost, stateOf, UnusableHost, type HostFault } from './errors.ts';
+import { NoHost, readOnlyHost, stateOf, UnusableHost } from './errors.ts';
 
 const SESSION_ENDED = '57P01';
 /** Half of the two seconds within which a process must leave a replaced primary. */
@@ -19,9 +18,6 @@ const TIMELINE_DIGITS = 8;
 const WAL_FILE = `
   SELECT CASE WHEN current_setting('transaction_read_only') = 'off'
               THEN pg_walfile_name(pg_current_wal_lsn()) END`;
-
-/** For engines that speak the protocol without these functions: all hosts have the same timeline. */
-const READ_ONLY = `SELECT CASE WHEN current_setting('transaction_read_only') = 'off' THEN '0' END`;
 
 /** What one host last reported of itself. */
 type HostState =
@@ -71,10 +67,7 @@ class HostProbe {
 }
 
 async function readState(connection: Connection): Promise<HostState> {
-  const [row] = await ask(connection, WAL_FILE).catch((error: unknown) => {
-    if (!(error instanceof DatabaseError)) throw error;
-    return ask(connection, READ_ONLY);
-  });
+  const [row] = await ask(connection, WAL_FILE);
   const name = row?.[0] as string | null;
   if (name === null) return { kind: 'read_only' };
   return { kind: 'writable', timeline: Number.parseInt(name.slice(0, TIMELINE_DIGITS), 16) };
@@ -107,19 +100,21 @@ export class Hosts {
 
   /** Opens a connection to the current host, or to the one that has replaced it. */
   async open(): Promise<Connection> {
-    let fault: HostFault | undefined;
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
-      const host = this.#current;
-      if (host !== undefined && host !== fault?.host) {
-        try {
-          return await this.#openAt(host);
-        } catch (error) {
-          fault = { host, error };
-        }
-      }
-      if (this.#current === fault?.host) await this.ask();
+    const faults = new Map<Host, unknown>();
+    const host = this.#current;
+    const connection = await this.#tryOpen(host, faults);
+    if (connection !== undefined) return connection;
+    // The watch may have moved to another host meanwhile.
+    if (this.#current === host) await this.ask();
+    if (this.#current !== host) {
+      const moved = await this.#tryOpen(this.#current, faults);
+      if (moved !== undefined) return moved;
     }
-    throw new NoHost(this.#faults(fault), this.#address);
+    for (const probe of this.#probes) {
+      const fault = faults.get(probe.host) ?? this.#faultOf(probe.state);
+      if (fault !== undefined) faults.set(probe.host, fault);
+    }
+    throw new NoHost(faults, this.#address);
   }
 
   /** Asks every host now, and moves if the current one is no longer the newest. Never throws. */
@@ -164,11 +159,21 @@ export class Hosts {
     this.#onMoved();
   }
 
-  async #openAt(host: Host): Promise<Connection> {
-    const connection = await this.#openSession(host);
-    if (host === this.#current) return connection;
-    connection.destroy();
-    throw new NotSent('another host has replaced it');
+  /** Returns undefined where the host cannot be used, and adds the reason to `faults`. */
+  async #tryOpen(
+    host: Host | undefined,
+    faults: Map<Host, unknown>,
+  ): Promise<Connection | undefined> {
+    if (host === undefined) return undefined;
+    try {
+      const connection = await this.#openSession(host);
+      if (host === this.#current) return connection;
+      connection.destroy();
+      faults.set(host, new UnusableHost('was replaced by another host'));
+    } catch (error) {
+      faults.set(host, error);
+    }
+    return undefined;
   }
 
   /** An administrator may end a session while it is being opened; the server accepts the next one. */
@@ -193,19 +198,14 @@ export class Hosts {
     return openConnection(this.#address, host);
   }
 
-  /** Why each host cannot be used. */
-  #faults(fault: HostFault | undefined): HostFault[] {
-    return this.#address.hosts.flatMap((host) => {
-      if (host === fault?.host) return [fault];
-      const state = this.#probes.find((probe) => probe.host === host)?.state;
-      if (state?.kind === 'silent') return [{ host, error: state.error }];
-      if (state?.kind === 'read_only') return [{ host, error: readOnlyHost() }];
-      if (state === undefined || state.timeline === this.#timeline) return [];
-      const error = new UnusableHost(
-        `was replaced by a newer primary (its timeline is ${state.timeline}, and ${this.#timeline} was seen): start the newer one, or restart this program to use the older one`,
-      );
-      return [{ host, error }];
-    });
+  /** Why a host with this state cannot be used; undefined if it can. */
+  #faultOf(state: HostState): unknown {
+    if (state.kind === 'silent') return state.error;
+    if (state.kind === 'read_only') return readOnlyHost();
+    if (state.timeline === this.#timeline) return undefined;
+    return new UnusableHost(
+      `was replaced by a newer primary (its timeline is ${state.timeline}, and ${this.#timeline} was seen): start the newer one, or restart this program to use the older one`,
+    );
   }
 }
 

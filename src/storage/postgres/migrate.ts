@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
 import { pendingMigrations, readMigrations, type Migration } from '../migrations.ts';
-import { deadlineIn } from '../deadline.ts';
-import { inTransaction, type Connection, type Row } from './connection.ts';
+import { ask, inTransaction, type Connection } from './connection.ts';
 import { stateOf } from './errors.ts';
 
-const LOOK_TIMEOUT_MS = 4_000;
 /** A migration may have to rewrite a large table. No request is served meanwhile. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 /**
@@ -42,7 +40,7 @@ export async function migrate(connection: Connection, shown: string): Promise<vo
 
 /** 0 in an empty database. */
 async function readVersion(connection: Connection, shown: string): Promise<number> {
-  const [row] = await execute(
+  const [row] = await ask(
     connection,
     `SELECT current_setting('server_encoding'),
             to_regclass('petstore_schema') IS NOT NULL,
@@ -55,7 +53,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
     );
   }
   if (isOurs === true) {
-    const [versionRow] = await execute(connection, 'SELECT version FROM petstore_schema');
+    const [versionRow] = await ask(connection, 'SELECT version FROM petstore_schema');
     return Number(versionRow?.[0] ?? 0);
   }
   if (hasPets !== true) return 0;
@@ -66,9 +64,9 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
 
 /** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
 export async function unfinishedCopyOf(connection: Connection): Promise<string | undefined> {
-  const [found] = await execute(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);
+  const [found] = await ask(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);
   if (found?.[0] !== true) return undefined;
-  const [row] = await execute(connection, 'SELECT source FROM unfinished_copy');
+  const [row] = await ask(connection, 'SELECT source FROM unfinished_copy');
   return String(row?.[0]);
 }
 
@@ -77,7 +75,7 @@ async function applyPending(
   migrations: Migration[],
   shown: string,
 ): Promise<void> {
-  const run = (text: string) => execute(connection, text);
+  const run = (text: string) => ask(connection, text, MIGRATION_TIMEOUT_MS);
   await run(`
     CREATE TABLE IF NOT EXISTS petstore_schema (
       only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -85,21 +83,13 @@ async function applyPending(
   await run('INSERT INTO petstore_schema (version) VALUES (0) ON CONFLICT DO NOTHING');
   await inTransaction(connection, run, async () => {
     await run(`SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
-    // Other processes wait here, and then find the migration done. A row is locked, because not every
-    // engine that speaks this protocol can lock a table.
+    // Other processes wait here, and then find the migration done.
     const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
     const version = Number(row?.[0] ?? 0);
     await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
     await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
   });
-}
-
-export function execute(connection: Connection, text: string): Promise<Row[]> {
-  const isLook = text.startsWith('SELECT') && !text.endsWith('FOR UPDATE');
-  const timeout = isLook ? LOOK_TIMEOUT_MS : MIGRATION_TIMEOUT_MS;
-  // Without a name and values it is sent as plain text, which may contain several statements.
-  return connection.query({ name: '', text }, [], deadlineIn(timeout));
 }
 
 function refused(error: unknown, shown: string): StoreUnusable {

@@ -58,9 +58,12 @@ test('an unknown host is named', async () => {
   assert.match(message, /the host no-such-host\.invalid is not known/);
 });
 
-test('a port where nobody listens is named, and so is each host of several', async () => {
+test('a port that refuses connections is named, and so is each host of several', async () => {
   const message = await refusalOf('postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets');
-  assert.match(message, /nobody listens at 127\.0\.0\.1:1: .*; nobody listens at 127\.0\.0\.1:2: /);
+  assert.match(
+    message,
+    /connection refused at 127\.0\.0\.1:1: .*; connection refused at 127\.0\.0\.1:2: /,
+  );
 });
 
 test('a server without TLS is named when TLS is required', async () => {
@@ -70,7 +73,7 @@ test('a server without TLS is named when TLS is required', async () => {
 test('a read-only server is refused, and skipped where another host takes writes', async () => {
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-  assert.match(await refusalOf(server.url(database)), /takes no writes/);
+  assert.match(await refusalOf(server.url(database)), /is read-only \(a standby\)/);
 
   const other = await PostgresServer.start();
   try {

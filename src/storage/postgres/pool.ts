@@ -1,16 +1,13 @@
 import { gauge, type Figure } from '../../ops/metrics.ts';
 import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
 import { type Connection, type Row, type Statement } from './connection.ts';
-import { faultOf, NotSent, type Fault } from './errors.ts';
+import { faultOf, NotSent } from './errors.ts';
 
 /** After a refused connection, while others work, the next attempt waits this long. */
 const REOPEN_DELAY_MS = 1_000;
 
-interface WaitingCaller {
-  resolve: (connection: Connection) => void;
-  reject: (reason: Error) => void;
-  cancel: () => void;
-}
+/** A retired connection is in use, and is closed after that. */
+type ConnectionState = 'idle' | 'used' | 'retired';
 
 /**
  * The connections of one process. Each is used by one caller at a time, and is not used again after a query
@@ -23,11 +20,8 @@ export class Pool {
   readonly connectionsMax: number;
   readonly #open: () => Promise<Connection>;
   readonly #onNoResponse: () => void;
-  readonly #all = new Set<Connection>();
-  readonly #idle: Connection[] = [];
-  /** Closed as soon as nobody uses them. */
-  readonly #retired = new WeakSet<Connection>();
-  readonly #waiting = new Set<WaitingCaller>();
+  readonly #connections = new Map<Connection, ConnectionState>();
+  readonly #waiting = new Set<PromiseWithResolvers<Connection>>();
   #opening = 0;
   #reopenAt: Deadline = 0;
   #isClosed = false;
@@ -56,7 +50,7 @@ export class Pool {
     try {
       return await work(connection);
     } catch (error) {
-      this.#retire(connection, faultOf(error));
+      this.#retireAfter(error, connection);
       throw error;
     } finally {
       this.#release(connection);
@@ -64,10 +58,12 @@ export class Pool {
   }
 
   figures(): Figure[] {
-    const { size } = this.#all;
-    const idle = this.#idle.length;
-    const byLabel = Object.entries({ used: size - idle, idle, opening: this.#opening });
-    const states = { label: 'state', byLabel };
+    const idle = this.#idle().length;
+    const used = this.#connections.size - idle;
+    const states = {
+      label: 'state',
+      byLabel: Object.entries({ used, idle, opening: this.#opening }),
+    };
     return [
       gauge('petstore_pool_connections', 'Connections to PostgreSQL, by state.', states),
       gauge('petstore_pool_connections_max', 'The most connections.', this.connectionsMax),
@@ -77,68 +73,82 @@ export class Pool {
 
   /** Ends every connection now, also during a query: a response from a replaced server must reach no caller. */
   destroyAll(): void {
-    for (const connection of this.#all) connection.destroy();
+    for (const connection of this.#connections.keys()) connection.destroy();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#rejectWaiting(new NotSent('the store is closed'));
-    await Promise.all([...this.#all].map((connection) => connection.close()));
+    await Promise.all([...this.#connections.keys()].map((connection) => connection.close()));
   }
 
   async #acquire(deadline: Deadline): Promise<Connection> {
     if (this.#isClosed) throw new NotSent('the store is closed');
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (idle.isUsable()) return idle;
-      this.#all.delete(idle);
+    for (const connection of this.#idle()) {
+      if (connection.isUsable()) {
+        this.#connections.set(connection, 'used');
+        return connection;
+      }
+      this.#connections.delete(connection);
     }
-    return new Promise((resolve, reject) => {
-      const cancel = atDeadline(deadline, () => {
-        this.#waiting.delete(caller);
-        reject(new NotSent('no connection in time'));
-      });
-      const caller = { resolve, reject, cancel };
-      this.#waiting.add(caller);
-      this.#openMore();
+    const caller = Promise.withResolvers<Connection>();
+    const cancel = atDeadline(deadline, () => {
+      this.#waiting.delete(caller);
+      caller.reject(new NotSent('no connection in time'));
     });
+    this.#waiting.add(caller);
+    this.#openMore();
+    try {
+      return await caller.promise;
+    } finally {
+      cancel();
+    }
   }
 
   #release(connection: Connection): void {
-    if (!connection.isUsable() || this.#isClosed || this.#retired.has(connection)) {
+    const isRetired = this.#connections.get(connection) === 'retired';
+    if (!connection.isUsable() || this.#isClosed || isRetired) {
       connection.destroy();
-      this.#all.delete(connection);
+      this.#connections.delete(connection);
       this.#openMore();
       return;
     }
     const [next] = this.#waiting;
     if (next === undefined) {
-      this.#idle.push(connection);
+      this.#connections.set(connection, 'idle');
       return;
     }
     this.#waiting.delete(next);
-    next.cancel();
     next.resolve(connection);
   }
 
-  /** Replaces the connections that a fault has made useless. */
-  #retire(connection: Connection, fault: Fault): void {
-    if (fault !== 'unknown' && fault !== 'read_only' && fault !== 'stale_plan') return;
-    connection.destroy();
-    if (fault === 'unknown') this.#onNoResponse();
-    // All connections reach the same read-only server, or have prepared the same plans. A caller that got
-    // another of them could fail at every attempt, or read what the server no longer updates.
-    else for (const other of this.#all) this.#retired.add(other);
-    // The idle ones most likely reach the same server as a lost one. Those in use show it themselves.
-    for (const idle of this.#idle.splice(0)) {
-      idle.destroy();
-      this.#all.delete(idle);
+  /** Replaces the connections that an error has shown to be useless. */
+  #retireAfter(error: unknown, connection: Connection): void {
+    const fault = faultOf(error);
+    if (fault === 'unknown') {
+      connection.destroy();
+      // They most likely reach the same server as the lost one. Those in use show it themselves.
+      for (const idle of this.#idle()) idle.destroy();
+      this.#onNoResponse();
+    }
+    if (fault === 'stale_session') {
+      // All connections reach the same read-only server, or have prepared the same plans. A caller that got
+      // another of them could fail at every attempt, or read what the server no longer updates.
+      for (const idle of this.#idle()) idle.destroy();
+      for (const used of this.#connections.keys()) this.#connections.set(used, 'retired');
     }
   }
 
+  #idle(): Connection[] {
+    return [...this.#connections].flatMap(([connection, state]) =>
+      state === 'idle' ? connection : [],
+    );
+  }
+
   #openMore(): void {
-    const isFull = this.#all.size + this.#opening >= this.connectionsMax;
+    const isFull = this.#connections.size + this.#opening >= this.connectionsMax;
     if (isFull || this.#opening >= this.#waiting.size || this.#isClosed) return;
-    if (this.#all.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
+    if (this.#connections.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
     this.#opening += 1;
     this.#open().then(
       (connection) => this.#opened(connection),
@@ -148,7 +158,7 @@ export class Pool {
 
   #opened(connection: Connection): void {
     this.#opening -= 1;
-    this.#all.add(connection);
+    this.#connections.set(connection, 'used');
     this.#release(connection);
   }
 
@@ -156,15 +166,12 @@ export class Pool {
   #notOpened(error: unknown): void {
     this.#opening -= 1;
     this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
-    if (this.#all.size + this.#opening > 0) return;
+    if (this.#connections.size + this.#opening > 0) return;
     this.#rejectWaiting(new NotSent('the database cannot be reached', { cause: error }));
   }
 
   #rejectWaiting(reason: Error): void {
-    for (const { reject, cancel } of this.#waiting) {
-      cancel();
-      reject(reason);
-    }
+    for (const { reject } of this.#waiting) reject(reason);
     this.#waiting.clear();
   }
 }

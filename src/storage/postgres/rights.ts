@@ -1,6 +1,5 @@
 import { StoreUnusable } from '../../domain/store.ts';
-import type { Connection } from './connection.ts';
-import { execute } from './migrate.ts';
+import { ask, type Connection } from './connection.ts';
 
 /** The rights that the statements of the store need. */
 const RIGHTS = {
@@ -18,7 +17,7 @@ export async function requireRights(connection: Connection, shown: string): Prom
   const needed = Object.entries(RIGHTS).flatMap(([table, rights]) =>
     rights.map((right) => `('${table}', '${right}')`),
   );
-  const [row] = await execute(
+  const [row] = await ask(
     connection,
     `SELECT current_user, string_agg(privilege || ' on ' || name, ', ')
      FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)

@@ -168,7 +168,7 @@ export const CREATE_API_KEY: Statement = {
   text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
 };
 
-/** The first key is created under the lock of the counter, because not every engine can lock a table. */
+/** Of several processes that create the first key at once, all but one wait for this lock. */
 export const LOCK_FIRST_API_KEY: Statement = {
   name: 'lock-first-api-key',
   text: 'SELECT last_id FROM pet_counter FOR UPDATE',
