@@ -15,9 +15,13 @@ import { KeyRing } from './http/key-ring.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { jsonResponse, type HttpResponse, type PublicPages } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
-import { countInMemory, type CountRequest } from './http/rate-limit.ts';
+import {
+  portionsInMemory,
+  portionsOfPrimary,
+  RateLimiter,
+  type CountRequest,
+} from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
-import { SharedRateLimit } from './http/shared-rate-limit.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
@@ -147,10 +151,9 @@ async function openRequestParts(
   opened.defer(() => keys.close());
   const recorder = new DeprecatedCallsRecorder(metrics.deprecatedCalls, store, runtime.clock);
   opened.defer(() => recorder.close());
-  const rateLimit = openRateLimit(config, runtime, store);
-  opened.defer(async () => rateLimit?.close?.());
+  const countRequest = newRateLimit(config, runtime, store);
   const cache = new ResponseCache(store);
-  return { store, metrics, keys, cache, countRequest: rateLimit?.count };
+  return { store, metrics, keys, cache, countRequest };
 }
 
 function newApp(
@@ -171,16 +174,17 @@ function newApp(
   });
 }
 
-/** Processes that share a database share its rate limit. Otherwise it is counted in memory. */
-function openRateLimit(
+/** The counters are in the database, in the primary of the workers, or in this process. */
+function newRateLimit(
   { rateLimit }: Config,
-  runtime: Runtime,
-  { budgets }: Store,
-): { count: CountRequest; close?: () => Promise<void> } | undefined {
+  { clock, isWorker }: Runtime,
+  store: Store,
+): CountRequest | undefined {
   if (rateLimit === undefined) return undefined;
-  if (budgets === undefined) return { count: countInMemory(rateLimit, runtime) };
-  const shared = new SharedRateLimit(budgets, rateLimit, runtime.clock);
-  return { count: (keyId) => shared.count(keyId), close: () => shared.close() };
+  const ofMachine = () => (isWorker ? portionsOfPrimary() : portionsInMemory(rateLimit, clock));
+  const takePortion = store.portions?.(rateLimit) ?? ofMachine();
+  const limiter = new RateLimiter(rateLimit, takePortion, clock);
+  return (keyId) => limiter.count(keyId);
 }
 
 function publicPages(service: DocumentedService, isReady: () => Promise<boolean>): PublicPages {

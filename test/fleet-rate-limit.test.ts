@@ -24,7 +24,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
   const list = (index: number, key: string) =>
     send(`${services[index]?.baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } });
 
-  await t.test('they serve it together within 5 %', async () => {
+  await t.test('they never exceed it together, and leave at most 5 % per process', async () => {
     const key = services[0]?.key ?? '';
     const first = await list(0, key);
     assert.equal(first.headers['ratelimit-policy'], `"default";q=${LIMIT};w=3600`);
@@ -40,16 +40,18 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, sender));
-    assert.ok(accepted >= 0.95 * LIMIT && accepted <= LIMIT, `${accepted} accepted`);
     for (const index of [0, 1]) {
-      const over = await list(index, key);
+      let over = await list(index, key);
+      for (; over.status === 200; over = await list(index, key)) accepted += 1;
       assert.equal(over.status, 429);
       assert.match(String(over.headers['ratelimit']), /^"default";r=0;t=\d+$/);
       assert.ok(Number(over.headers['retry-after']) > 3_000);
     }
+    // At least one of the three processes has used up all it took.
+    assert.ok(accepted >= (1 - 2 * 0.05) * LIMIT && accepted <= LIMIT, `${accepted} accepted`);
   });
 
-  await t.test('what an idle process has not used goes to the other', async () => {
+  await t.test('what an idle process has not used of its portion stays unused', async () => {
     const { secret, record } = newApiKey({
       secret: newSecret('production', randomBytes),
       name: 'second',
@@ -61,14 +63,9 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
     await store.close();
     assert.equal((await list(1, secret)).status, 200);
     let accepted = 1;
-    const deadlineMs = performance.now() + WAIT_MS_MAX;
-    while (accepted < LIMIT) {
-      assert.ok(performance.now() < deadlineMs, `${accepted} accepted`);
-      const { status } = await list(0, secret);
-      if (status === 200) accepted += 1;
-      else await sleep(50);
-    }
-    assert.equal((await list(0, secret)).status, 429);
+    while ((await list(0, secret)).status === 200) accepted += 1;
+    // A twentieth of 200 is 10, and one of them was used.
+    assert.equal(accepted, LIMIT - 9);
   });
 
   await t.test('the next window begins by the clock of the database', async (inner) => {

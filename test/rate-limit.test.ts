@@ -11,6 +11,9 @@ import { send, sqliteStorage, startTestService, type Received } from './test-ser
 
 const WAIT_MS_MAX = 60_000;
 const ABORTS = 500;
+/** Of a limit of 20, every portion is one request, so every request asks the primary. */
+const LIMIT = 20;
+const WAITING = 15;
 const CONNECTIONS = 64;
 const DAY_MS = 86_400_000;
 
@@ -30,11 +33,17 @@ async function serveWithWorkers(t: TestContext, rateLimit: string): Promise<Runn
   return service;
 }
 
+const list = (service: Running, agent: Agent) => get(service, agent, '/v1/pets');
+
 /** Sends one request on a connection that stays open. */
-function list(service: Running, agent: Agent): Promise<Pick<Received, 'status' | 'text'>> {
+function get(
+  service: Running,
+  agent: Agent,
+  path: string,
+): Promise<Pick<Received, 'status' | 'text'>> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${service.key}` };
-    const sent = request(`${service.baseUrl}/pets`, { agent, headers }, (response) => {
+    const sent = request(new URL(path, service.baseUrl), { agent, headers }, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
@@ -71,14 +80,15 @@ test('a key can send requests again in the next window', async (t) => {
 });
 
 test('a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards', async (t) => {
-  const service = await serveWithWorkers(t, '100000/60s');
+  const service = await serveWithWorkers(t, `${LIMIT}/3600s`);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   assert.equal((await list(service, agent)).status, 200);
   service.kill('SIGSTOP');
-  const { status, text } = await list(service, agent);
-  assert.equal(status, 503);
-  assert.equal((JSON.parse(text) as { code: string }).code, 'unavailable');
+  await until('requests must be refused', async () => {
+    const { status, text } = await list(service, agent);
+    return status === 503 && (JSON.parse(text) as { code: string }).code === 'unavailable';
+  });
   service.kill('SIGCONT');
   await until(
     'requests must be counted again',
@@ -87,28 +97,46 @@ test('a worker responds with 503 unavailable while its primary is suspended, and
 });
 
 test('requests that wait one after the other for a suspended primary are all counted when it continues', async (t) => {
-  const service = await serveWithWorkers(t, '100000/60s');
-  const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+  const service = await serveWithWorkers(t, `${LIMIT}/3600s`);
+  const agent = new Agent({ keepAlive: true, maxSockets: WAITING });
   t.after(() => agent.destroy());
   assert.equal((await list(service, agent)).status, 200);
   service.kill('SIGSTOP');
   const waiting: ReturnType<typeof list>[] = [];
-  for (let index = 0; index < 20; index += 1) {
+  for (let index = 0; index < WAITING; index += 1) {
     waiting.push(list(service, agent));
     await sleep(10);
   }
   service.kill('SIGCONT');
   for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+  for (let used = 1 + WAITING; used < LIMIT; used += 1) {
+    assert.equal((await list(service, agent)).status, 200);
+  }
+  assert.equal((await list(service, agent)).status, 429);
 });
 
-test('a worker that dies during a rate limit request does not stop the primary', async (t) => {
+test('a worker that has a portion serves it while its primary is suspended', async (t) => {
+  const service = await serveWithWorkers(t, '400/3600s');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  assert.equal((await list(service, agent)).status, 200);
+  service.kill('SIGSTOP');
+  // The connection stays at one worker, whose portion is a twentieth.
+  for (let used = 1; used < 20; used += 1) {
+    assert.equal((await list(service, agent)).status, 200);
+  }
+});
+
+test('a worker that dies while it waits for a portion does not stop the primary', async (t) => {
   const service = await serveWithWorkers(t, '100000/60s');
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   t.after(() => agent.destroy());
-  const listAll = () => Array.from({ length: CONNECTIONS }, () => list(service, agent));
-  await Promise.all(listAll());
+  const all = (path: string) =>
+    Array.from({ length: CONNECTIONS }, () => get(service, agent, path));
+  // Opens connections to both workers, and takes no portion.
+  await Promise.all(all('/livez'));
   service.kill('SIGSTOP');
-  const unanswered = Promise.allSettled(listAll());
+  const unanswered = Promise.allSettled(all('/v1/pets'));
   await sleep(200);
   const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8');
   process.kill(Number.parseInt(children, 10), 'SIGKILL');

@@ -25,7 +25,7 @@ const AREAS: readonly Area[] = [
     source: /^src\/http\//,
     tests: [
       ...HTTP,
-      ...testsIn('src/http', 'shared-rate-limit', 'server'),
+      ...testsIn('src/http', 'rate-limit', 'server'),
       CONTRACT,
       ...testsIn('test', 'connection', 'deprecations', 'forged-keys', 'health', 'malformed'),
       ...testsIn('test', 'metrics', 'proxies', 'rate-limit', 'settings', 'shutdown', 'tracing'),
@@ -34,8 +34,16 @@ const AREAS: readonly Area[] = [
   {
     source: /^src\/storage\/postgres\//,
     tests: [
-      ...testsIn('src/storage/postgres', 'address', 'budgets', 'hosts', 'open', 'pgbouncer'),
-      ...testsIn('src/storage/postgres', 'pool', 'running', 'session', 'store', 'verify'),
+      ...testsIn('src/storage/postgres', 'address', 'hosts', 'open', 'pgbouncer'),
+      ...testsIn(
+        'src/storage/postgres',
+        'pool',
+        'portions',
+        'running',
+        'session',
+        'store',
+        'verify',
+      ),
       'test/postgres.test.ts',
       'src/cli/copy.test.ts',
     ],

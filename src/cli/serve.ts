@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
-import { openSharedRateLimits } from '../http/rate-limit.ts';
+import { givePortionsToWorkers } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../admin.ts';
 import { openLog, type Log } from '../ops/log.ts';
@@ -120,7 +120,7 @@ async function serveAsPrimary(
   });
   const firstKey = await makeFirstKey(config, runtime);
   const { WorkersExposition } = await import('../ops/exposition.ts');
-  openSharedRateLimits(config.rateLimit, runtime.clock);
+  if (config.rateLimit !== undefined) givePortionsToWorkers(config.rateLimit, runtime.clock);
   const exposition = new WorkersExposition(new Metrics(METRIC_SERIES).figures());
   const admin = await openAdmin(config, runtime, {
     figures: () => exposition.figures(),

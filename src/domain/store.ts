@@ -1,6 +1,7 @@
 import type { ApiKey } from './api-key.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
+import type { RateLimit, TakePortion } from './rate-limit.ts';
 
 /**
  * The store of animals and keys, as one interface for each user. Every store implements all of them and
@@ -93,12 +94,10 @@ export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {
   listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]>;
 }
 
+/** What the rate limit of processes on several machines needs. */
 export interface RateLimitStore {
-  /**
-   * What rate limits leave to keys, for all processes that use the store. Undefined where only one does: then
-   * it is counted in memory.
-   */
-  readonly budgets?: Budgets;
+  /** The counters of all processes. A store that only one machine can use has none: they are in memory. */
+  portions?(limit: RateLimit): TakePortion;
 }
 
 export interface PetQuery {
@@ -141,34 +140,6 @@ export interface ImportProgress {
 export interface ImportStep {
   from: number;
   to: ImportProgress;
-}
-
-export interface RateLimit {
-  requests: number;
-  windowSeconds: number;
-}
-
-export interface Budgets {
-  /** Takes a portion of what is left to a key. A window begins with the first portion. */
-  take(keyId: string, limit: RateLimit): Promise<Portion>;
-  /** Gives back what was not used, if its window is not over. Returns what is then left, by key. */
-  giveBack(unused: readonly UnusedPortion[], limit: RateLimit): Promise<Map<string, number>>;
-}
-
-/** Requests that one process may serve in a window. */
-export interface Portion {
-  requests: number;
-  /** The requests in this window that no process has taken. If there are some, a portion has at least one. */
-  left: number;
-  /** Identifies the window. */
-  window: bigint;
-  endsInMs: number;
-}
-
-export interface UnusedPortion {
-  keyId: string;
-  requests: number;
-  window: bigint;
 }
 
 /** A store that cannot be opened. The message is one line that says what is wrong and what would be right. */

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
-import type { RateLimit } from '../domain/store.ts';
+import { PORTIONS, type Portion, type RateLimit, type TakePortion } from '../domain/rate-limit.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpResponse } from './message.ts';
 
@@ -15,25 +15,141 @@ export interface RateUsage {
 
 export type CountRequest = (keyId: string) => RateUsage | Promise<RateUsage>;
 
-/** The primary counts in microseconds. If it takes this long, it is stopped or overloaded. */
-const COUNT_TIMEOUT_MS = 5_000;
-/** Requests of a worker that may wait to be counted at once. */
-const WAITING_MAX = 10_000;
+/** How long requests are not counted when no portion can be taken. Then they are refused. */
+const UNCOUNTED_MS_MAX = 5_000;
+/** The primary replies in microseconds. If it takes this long, it is stopped or overloaded. */
+const PRIMARY_TIMEOUT_MS = 5_000;
 
-/** A message from a worker to the primary, and its reply: one usage per key, in the same order. */
-interface CountMessage {
-  countUsage: string[];
-}
-interface CountReply {
-  usages: RateUsage[];
+/** The current portion of a key. */
+interface HeldPortion extends Portion {
+  endsAtMs: number;
 }
 
-/** Counts the requests of each key in memory. Workers count together, in the primary: the limit is per key. */
-export function countInMemory(
-  limit: RateLimit,
-  { isWorker, clock }: { isWorker: boolean; clock: Clock },
-): CountRequest {
-  return isWorker ? countInPrimary() : countHere(limit, clock);
+/**
+ * Counts the requests of each key. A process takes a portion of what is left to a key, and no request waits
+ * while the portion lasts. No request is in two portions, so the limit is never exceeded. An unused rest is not
+ * given back.
+ */
+export class RateLimiter {
+  readonly #limit: RateLimit;
+  readonly #takePortion: TakePortion;
+  readonly #clock: Clock;
+  /** By key. At most one per key of the store. */
+  readonly #held = new Map<string, HeldPortion>();
+  readonly #taking = new Map<string, Promise<void>>();
+  #failingSinceMs: number | undefined;
+
+  constructor(limit: RateLimit, takePortion: TakePortion, clock: Clock) {
+    this.#limit = limit;
+    this.#takePortion = takePortion;
+    this.#clock = clock;
+  }
+
+  count(keyId: string): RateUsage | Promise<RateUsage> {
+    const held = this.#held.get(keyId);
+    const nowMs = this.#clock.elapsedMs();
+    if (held === undefined || held.endsAtMs <= nowMs) return this.#takeAndCount(keyId);
+    if (held.requests === 0 && held.left > 0) return this.#takeAndCount(keyId);
+    // Below 0 if nothing is left: the request exceeds the limit.
+    const left = held.requests + held.left - 1;
+    if (held.requests > 0) held.requests -= 1;
+    return { limit: this.#limit, left, secondsLeft: Math.ceil((held.endsAtMs - nowMs) / 1000) };
+  }
+
+  async #takeAndCount(keyId: string): Promise<RateUsage> {
+    const askedAtMs = this.#clock.elapsedMs();
+    try {
+      await this.#take(keyId, askedAtMs);
+    } catch (error) {
+      this.#failingSinceMs ??= askedAtMs;
+      if (this.#clock.elapsedMs() - this.#failingSinceMs > UNCOUNTED_MS_MAX) throw error;
+      const { requests, windowSeconds } = this.#limit;
+      return { limit: this.#limit, left: requests - 1, secondsLeft: windowSeconds };
+    }
+    return this.count(keyId);
+  }
+
+  /** Requests of a key that need a portion at the same time share it. */
+  #take(keyId: string, askedAtMs: number): Promise<void> {
+    const taking =
+      this.#taking.get(keyId) ??
+      this.#hold(keyId, askedAtMs).finally(() => this.#taking.delete(keyId));
+    this.#taking.set(keyId, taking);
+    return taking;
+  }
+
+  /** A window ends here no later than at its counter, because its rest is measured from before the request. */
+  async #hold(keyId: string, askedAtMs: number): Promise<void> {
+    const portion = await this.#takePortion(keyId);
+    this.#failingSinceMs = undefined;
+    this.#held.set(keyId, { ...portion, endsAtMs: askedAtMs + portion.endsInMs });
+  }
+}
+
+/**
+ * Counters in the memory of this process. Fixed windows that begin with the first request of a key; the
+ * monotonic clock measures them, because the other clock can be changed. There is at most one window per key
+ * of the store. The only process takes all requests of a window as one portion, so `portions` is 1 for it.
+ */
+export function portionsInMemory(
+  { requests, windowSeconds }: RateLimit,
+  clock: Clock,
+  portions = 1,
+): (keyId: string) => Portion {
+  const windows = new Map<string, { left: number; endsAtMs: number }>();
+  return (keyId) => {
+    const nowMs = clock.elapsedMs();
+    let window = windows.get(keyId);
+    if (window === undefined || window.endsAtMs <= nowMs) {
+      window = { left: requests, endsAtMs: nowMs + windowSeconds * 1000 };
+      windows.set(keyId, window);
+    }
+    const portion = Math.min(window.left, Math.max(1, Math.floor(window.left / portions)));
+    window.left -= portion;
+    return { requests: portion, left: window.left, endsInMs: window.endsAtMs - nowMs };
+  };
+}
+
+/** A message from a worker to the primary, and the reply, which has the portion. */
+interface PortionMessage {
+  portionOf: string;
+  portion?: Portion;
+}
+
+/** Runs in the primary. Its counters are those of all workers. */
+export function givePortionsToWorkers(limit: RateLimit, clock: Clock): void {
+  const takePortion = portionsInMemory(limit, clock, PORTIONS);
+  cluster.on('message', (worker, message: Partial<PortionMessage> | null) => {
+    if (message?.portionOf === undefined) return;
+    const { portionOf } = message;
+    const reply: PortionMessage = { portionOf, portion: takePortion(portionOf) };
+    // Without a callback, a worker that has died in the meantime would end the primary.
+    worker.send(reply, () => undefined);
+  });
+}
+
+/** Runs in a worker, and takes portions from the primary. */
+export function portionsOfPrimary(): TakePortion {
+  /** By key. After a timeout the entry stays until the reply, so the channel has one message per key at most. */
+  const unanswered = new Map<string, (portion: Portion) => void>();
+  process.on('message', (message: Partial<PortionMessage> | null) => {
+    const { portionOf, portion } = message ?? {};
+    if (portionOf === undefined || portion === undefined) return;
+    unanswered.get(portionOf)?.(portion);
+    unanswered.delete(portionOf);
+  });
+  return async (keyId) => {
+    const cause = 'the primary did not reply in time';
+    const refusal = new Refusal('unavailable', 'Requests cannot be counted right now.', { cause });
+    if (unanswered.has(keyId)) throw refusal;
+    const { promise, resolve, reject } = Promise.withResolvers<Portion>();
+    const timer = setTimeout(() => reject(refusal), PRIMARY_TIMEOUT_MS);
+    unanswered.set(keyId, resolve);
+    const message: PortionMessage = { portionOf: keyId };
+    // If the primary is gone, no reply comes and the worker is about to end.
+    process.send?.(message, undefined, undefined, () => undefined);
+    return promise.finally(() => clearTimeout(timer));
+  };
 }
 
 /** For every response to a key (IETF draft 11). */
@@ -52,85 +168,4 @@ export function rateLimited({ secondsLeft }: RateUsage): HttpResponse {
     `This API key has used up its requests; try again in ${secondsLeft} seconds.`,
     ['Retry-After', String(secondsLeft)],
   );
-}
-
-/** Runs in the primary. Counts the requests of all workers. */
-export function openSharedRateLimits(limit: RateLimit | undefined, clock: Clock): void {
-  if (limit === undefined) return;
-  const count = countHere(limit, clock);
-  cluster.on('message', (worker, message: Partial<CountMessage> | null) => {
-    if (message?.countUsage === undefined) return;
-    const reply: CountReply = { usages: message.countUsage.map(count) };
-    // Without a callback, a worker that has died in the meantime would end the primary.
-    worker.send(reply, () => undefined);
-  });
-}
-
-/**
- * Fixed windows that begin with the first request of a key. The monotonic clock measures them, because the
- * other clock can be changed. There is at most one window per key of the store.
- */
-function countHere(limit: RateLimit, clock: Clock): (keyId: string) => RateUsage {
-  const windows = new Map<string, { left: number; endsAtMs: number }>();
-  return (keyId) => {
-    const nowMs = clock.elapsedMs();
-    let window = windows.get(keyId);
-    if (window === undefined || window.endsAtMs <= nowMs) {
-      window = { left: limit.requests, endsAtMs: nowMs + limit.windowSeconds * 1000 };
-      windows.set(keyId, window);
-    }
-    window.left -= 1;
-    const secondsLeft = Math.ceil((window.endsAtMs - nowMs) / 1000);
-    return { limit, left: window.left, secondsLeft };
-  };
-}
-
-interface Waiting {
-  keyId: string;
-  resolve: (usage: RateUsage) => void;
-  timer: NodeJS.Timeout;
-}
-
-/**
- * Sends the keys of all waiting requests to the primary, and the next keys only after its reply. So the
- * channel contains at most one message, however long the primary takes.
- */
-function countInPrimary(): CountRequest {
-  const waiting = new Set<Waiting>();
-  let sent: Waiting[] = [];
-
-  function send(): void {
-    if (sent.length > 0 || waiting.size === 0) return;
-    sent = [...waiting];
-    waiting.clear();
-    const message: CountMessage = { countUsage: sent.map(({ keyId }) => keyId) };
-    // If the primary is gone, no reply comes and the worker is about to end.
-    process.send?.(message, undefined, undefined, () => undefined);
-  }
-
-  process.on('message', (message: Partial<CountReply> | null) => {
-    if (message?.usages === undefined) return;
-    for (const [index, usage] of message.usages.entries()) {
-      clearTimeout(sent[index]?.timer);
-      sent[index]?.resolve(usage);
-    }
-    sent = [];
-    send();
-  });
-
-  return (keyId) => {
-    if (waiting.size >= WAITING_MAX) {
-      throw new Refusal('overloaded', 'Too many requests are waiting; try again shortly.');
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<RateUsage>();
-    const timer = setTimeout(() => {
-      waiting.delete(entry);
-      const cause = 'the primary did not count the request in time';
-      reject(new Refusal('unavailable', 'Requests cannot be counted right now.', { cause }));
-    }, COUNT_TIMEOUT_MS);
-    const entry = { keyId, resolve, timer };
-    waiting.add(entry);
-    send();
-    return promise;
-  };
 }

@@ -47,7 +47,7 @@ type SynchronousCall = {
       : Name
     : never;
 }[keyof Store];
-const NOT_TRACED: Readonly<Record<SynchronousCall, true>> = { version: true };
+const NOT_TRACED: Readonly<Record<SynchronousCall, true>> = { version: true, portions: true };
 
 /** Makes one span per request, and one below it per call of the store. */
 export class Tracing {

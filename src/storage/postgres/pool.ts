@@ -14,7 +14,8 @@ type ConnectionState = 'idle' | 'used' | 'retired';
  * without a response.
  *
  * The number of waiting callers needs no limit here, because the callers are limited: one batch of creates,
- * the queries of SharedReads, one batch of budgets, and writes of keys and imports, one after the other.
+ * the queries of SharedReads, one portion per key with requests in flight, and writes of keys and imports, one
+ * after the other.
  */
 export class Pool {
   readonly connectionsMax: number;

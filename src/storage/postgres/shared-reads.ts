@@ -8,7 +8,7 @@ import type { Pool } from './pool.ts';
 
 /** The most callers that wait. Any further caller is refused with `overloaded`. */
 const WAITING_MAX = 10_000;
-/** One for creates, one for writes of keys, imports and budgets. */
+/** One for creates, one for portions of rate limits and writes of keys and imports. */
 const CONNECTIONS_FOR_WRITES = 2;
 
 /** How often a closing store looks whether every read is settled. */

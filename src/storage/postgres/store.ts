@@ -3,6 +3,7 @@ import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
+import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import type {
   Creation,
   DeprecatedCalls,
@@ -27,11 +28,11 @@ import {
 import { unfinishedCopy } from '../unfinished-copy.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
-import { PostgresBudgets } from './budgets.ts';
 import { inTransaction, type Row, type Statement } from './connection.ts';
 import { isRepeatable, unavailable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
+import { portionsInDatabase } from './portions.ts';
 import { newCreateBatcher, petColumns } from './creates.ts';
 import { SharedReads } from './shared-reads.ts';
 import { migrate, unfinishedCopyOf } from './migrate.ts';
@@ -71,7 +72,6 @@ export async function openPostgresStore(
 }
 
 class PostgresStore implements Store, Measured {
-  readonly budgets: PostgresBudgets;
   readonly #pool: Pool;
   readonly #hosts: Hosts;
   readonly #creates: ReturnType<typeof newCreateBatcher>;
@@ -80,7 +80,6 @@ class PostgresStore implements Store, Measured {
   constructor(pool: Pool, hosts: Hosts) {
     this.#pool = pool;
     this.#hosts = hosts;
-    this.budgets = new PostgresBudgets(pool);
     this.#creates = newCreateBatcher(pool, CALL_TIMEOUT_MS);
     this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
   }
@@ -193,6 +192,10 @@ class PostgresStore implements Store, Measured {
     return rows.map((row) => deprecatedCallsOfRow(row as DeprecatedCallsRow));
   }
 
+  portions(limit: RateLimit): TakePortion {
+    return portionsInDatabase(limit, this.#pool);
+  }
+
   async ping(): Promise<void> {
     await this.#reads.query(statements.PING, []);
   }
@@ -203,7 +206,6 @@ class PostgresStore implements Store, Measured {
 
   async close(): Promise<void> {
     await this.#creates.close();
-    await this.budgets.close();
     await this.#reads.idle();
     this.#hosts.close();
     await this.#pool.close();
