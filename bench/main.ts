@@ -18,7 +18,6 @@ import { measureImport } from './measurements/import.ts';
 import { measurePostgres } from './measurements/postgres.ts';
 import { measureCursors, measureGet, measureList } from './measurements/reads.ts';
 import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
-import { measureTraces } from './measurements/traces.ts';
 import { measureWorkers } from './measurements/workers.ts';
 import { benchmarksPage, tableForTerminal } from './report.ts';
 
@@ -26,7 +25,6 @@ const MEASUREMENTS: Measurement[] = [
   { name: 'list', run: measureList },
   { name: 'cursors', run: measureCursors },
   { name: 'get', run: measureGet },
-  { name: 'traces', run: measureTraces },
   { name: 'create', run: measureCreate },
   { name: 'slow-create', run: measureSlowCreate },
   { name: 'interference', run: measureInterference },

@@ -1,6 +1,5 @@
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
-import { OTLP_PROTOCOL, TRACE_SETTINGS, type TraceSettings } from './ops/trace-settings.ts';
 import {
   integerOrUndefined,
   oneOf,
@@ -8,7 +7,6 @@ import {
   UsageError,
   type Flags,
   type Settings,
-  type Values,
   type Variables,
 } from './setting.ts';
 
@@ -31,8 +29,6 @@ export interface Config {
   readonly drainDelaySeconds: number;
   readonly logLevel: LogLevel;
   readonly bootstrapKey: string | undefined;
-  /** Undefined if no collector is configured. */
-  readonly tracing: TraceSettings | undefined;
 }
 
 /** Only this file reads `process.env`. */
@@ -148,7 +144,6 @@ export const SETTINGS = {
     default: 'info',
     description: 'the log level; debug logs one line per request',
   },
-  ...TRACE_SETTINGS,
 } satisfies Settings;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -172,30 +167,7 @@ export function loadConfig(flags: Flags, variables: Variables): Config {
     drainDelaySeconds: given['drain-delay'],
     logLevel: given.log,
     bootstrapKey: bootstrapKey(variables, env),
-    tracing: traceSettings(given, variables),
   });
-}
-
-function traceSettings(
-  given: Values<typeof TRACE_SETTINGS>,
-  variables: Variables,
-): TraceSettings | undefined {
-  const { 'otlp-endpoint': url } = given;
-  if (url === undefined) return undefined;
-  const protocol = variables['OTEL_EXPORTER_OTLP_PROTOCOL'] || OTLP_PROTOCOL;
-  if (protocol !== OTLP_PROTOCOL) {
-    throw new UsageError(
-      `OTEL_EXPORTER_OTLP_PROTOCOL is "${protocol}": it must be ${OTLP_PROTOCOL}, the only protocol that the service has.`,
-    );
-  }
-  return {
-    url,
-    headers: given['otlp-headers'] ?? {},
-    serviceName: given['service-name'],
-    resourceAttributes: given['resource-attributes'] ?? {},
-    sampler: given['trace-sampler'],
-    samplerRatio: given['trace-sampler-arg'],
-  };
 }
 
 function bootstrapKey(variables: Variables, environment: Environment): string | undefined {

@@ -29,7 +29,6 @@ import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { listen, localUrl } from './listen.ts';
 import { DeprecatedCallsRecorder } from './ops/deprecated-calls.ts';
-import type { Tracing } from './ops/tracing.ts';
 
 /** What the service needs from its process. Tests pass their own. */
 export interface Runtime {
@@ -92,21 +91,15 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   });
   opened.defer(async () => admin?.close());
 
-  const tracing = await openTracing(config, runtime);
-  opened.defer(async () => tracing?.close());
-  const openStore = await openConfiguredStore(config, runtime.log);
-  opened.defer(() => openStore.close());
-  const store = tracing?.traceStore(openStore) ?? openStore;
+  const store = await openConfiguredStore(config, runtime.log);
+  opened.defer(() => store.close());
   const firstKey = await addFirstKey(store, config, runtime);
   const parts = await openRequestParts(config, runtime, { store, metrics, opened });
-  measured.push(openStore, parts.keys, parts.cache);
+  measured.push(store, parts.keys, parts.cache);
 
   await runtime.beforeListening?.();
   const server = await listen('', {
-    createHandler: (port) => {
-      const app = newApp(config, runtime, { ...parts, port, isReady });
-      return tracing?.traceHandler(app) ?? app;
-    },
+    createHandler: (port) => newApp(config, runtime, { ...parts, port, isReady }),
     onRefusal: (code) => metrics.error(code),
     host: config.host,
     port: config.port,
@@ -204,22 +197,6 @@ function lazyExposition(figures: () => Figure[]): () => Promise<Exposition> {
   let exposition: Promise<Exposition> | undefined;
   const load = async () => (await import('./ops/exposition.ts')).openExposition(figures);
   return () => (exposition ??= load());
-}
-
-/** Loaded only if a collector is configured: the packages cost time and memory. */
-async function openTracing(
-  { tracing, environment, databaseUrl }: Config,
-  { log }: Runtime,
-): Promise<Tracing | undefined> {
-  if (tracing === undefined) return undefined;
-  const { Tracing } = await import('./ops/tracing.ts');
-  const { openTracer } = await import('./ops/trace-export.ts');
-  const opened = openTracer(tracing, log, {
-    'service.version': manifest.version,
-    'deployment.environment.name': environment,
-    'process.pid': process.pid,
-  });
-  return new Tracing(opened, databaseUrl === undefined ? 'sqlite' : 'postgresql');
 }
 
 async function addFirstKey(

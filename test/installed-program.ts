@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { startCollector } from './collector.ts';
 import { run, serve, temporaryFolder, type RunOptions } from './test-process.ts';
 
 const REX = { name: 'Rex', categoryId: 7 };
@@ -41,14 +40,6 @@ export async function useInstalled(
   assert.ok(exported.stdout.startsWith(`${JSON.stringify(rex)}\n`), exported.stderr);
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0, service.stderr());
-}
-
-/** The same with several workers, and with a collector that gets their traces. */
-export async function useInstalledTraced(t: TestContext, options: RunOptions): Promise<void> {
-  const collector = await startCollector();
-  t.after(() => collector.close());
-  await useInstalled(t, ['--workers', '2', '--otlp-endpoint', collector.endpoint], options);
-  assert.ok(collector.spans.some(({ name }) => name === 'createPet'));
 }
 
 /** Fetches the console, the documents and everything that they refer to; returns the number of files. */

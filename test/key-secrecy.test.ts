@@ -1,4 +1,4 @@
-// A key that was used is found nowhere: only its hash is stored. tracing.test.ts searches the traces.
+// A key that was used is found nowhere: only its hash is stored. traces/traces.ts searches the traces.
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';

@@ -28,7 +28,7 @@ const AREAS: readonly Area[] = [
       ...testsIn('src/http', 'rate-limit', 'server'),
       CONTRACT,
       ...testsIn('test', 'connection', 'deprecations', 'forged-keys', 'health', 'malformed'),
-      ...testsIn('test', 'metrics', 'proxies', 'rate-limit', 'settings', 'shutdown', 'tracing'),
+      ...testsIn('test', 'metrics', 'proxies', 'rate-limit', 'settings', 'shutdown'),
     ],
   },
   {

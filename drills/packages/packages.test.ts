@@ -20,7 +20,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { makeSingleFile } from '../../scripts/single-file.ts';
-import { useInstalled, useInstalledTraced } from '../../test/installed-program.ts';
+import { useInstalled } from '../../test/installed-program.ts';
 import { installPackage, olderNode, packService } from '../../test/packages.ts';
 import { run, serve, temporaryFolder, type RunOptions } from '../../test/test-process.ts';
 
@@ -96,7 +96,7 @@ for (const [which, node] of Object.entries(NODES)) {
         );
       }
       await useInstalled(t, [], options(program));
-      await useInstalledTraced(t, options(program));
+      await useInstalled(t, ['--workers', '2'], options(program));
       await report(t, which, installed, options(program));
     });
 
@@ -133,7 +133,7 @@ describe('The single file', () => {
 
   test('serves, creates, lists and checks, moved, read-only and without Node.js', async (t) => {
     await useInstalled(t, [], options);
-    await useInstalledTraced(t, options);
+    await useInstalled(t, ['--workers', '2'], options);
     await report(t, 'single file', program, options);
   });
 

@@ -65,13 +65,6 @@ export class App implements Handler {
     }
   }
 
-  /** The path of a request without its values, such as `/v1/pets/{petId}`; undefined for an unknown path. */
-  routeOf({ target }: HttpRequest): string | undefined {
-    const { path } = parseTarget(target);
-    if (isInInterface(path)) return router.templateOf(path);
-    return this.#parts.pages.has(path) ? path : undefined;
-  }
-
   /** The order of the checks is the order of the lines. */
   async #respond(context: RequestContext): Promise<HttpResponse> {
     const { request, headers } = context;

@@ -48,12 +48,6 @@ export class Router {
     }
     return undefined;
   }
-
-  /** The path with the name of its parameter, such as `/v1/pets/{petId}`. */
-  templateOf(path: string): string | undefined {
-    const [operation] = this.find(path)?.byMethod.values() ?? [];
-    return operation && `${PREFIX}${operation.path}`;
-  }
 }
 
 function newPattern([path, operations]: [string, Operation[]]): RoutePattern {
