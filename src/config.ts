@@ -1,7 +1,7 @@
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
 import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
 import {
-  integerOrUndefined,
+  integerFrom,
   oneOf,
   readSettings,
   UsageError,
@@ -35,14 +35,15 @@ export interface Config {
 export const processVariables: Variables = process.env;
 
 const PORT = {
-  valueOrUndefined: (text: string) => integerOrUndefined(text, 0, 65_535),
-  right: 'an integer from 0 to 65535 (0 is any free port)',
+  ...integerFrom(0, 65_535),
+  mustBe: 'an integer from 0 to 65535 (0 is any free port)',
 };
+const WORKERS = integerFrom(1, 256);
 const ADDRESS = {
   value: 'ADDRESS',
   default: '127.0.0.1',
-  valueOrUndefined: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
-  right: 'an address of this machine, such as 127.0.0.1 or 0.0.0.0',
+  parse: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+  mustBe: 'an address of this machine, such as 127.0.0.1 or 0.0.0.0',
 };
 export const DEFAULT_PORT = { production: 8080, staging: 8090 } as const;
 const DEFAULT_ADMIN_PORT = { production: 9464, staging: 9474 } as const;
@@ -71,24 +72,24 @@ export const SETTINGS = {
     value: 'URL',
     defaultText: 'from host and port',
     description: 'the URL under which clients reach the service; ends in /v1',
-    valueOrUndefined: baseUrlOrUndefined,
-    right: 'an http or https address that ends in /v1',
+    parse: baseUrlOrUndefined,
+    mustBe: 'an http or https address that ends in /v1',
   },
   data: {
     variable: 'PETSTORE_DATA',
     value: 'FOLDER',
     default: './data',
     description: 'the folder of the embedded store, with one folder per environment',
-    valueOrUndefined: (text: string) => text || undefined,
-    right: 'a folder',
+    parse: (text: string) => text || undefined,
+    mustBe: 'a folder',
   },
   database: {
     variable: 'DATABASE_URL',
     value: 'postgres://…',
     defaultText: 'the embedded store',
     description: 'the PostgreSQL database to use instead of the embedded store',
-    valueOrUndefined: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
-    right: 'an address such as postgres://user:password@host:5432/database',
+    parse: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
+    mustBe: 'an address such as postgres://user:password@host:5432/database',
     isSecret: true,
   },
   'admin-port': {
@@ -96,8 +97,8 @@ export const SETTINGS = {
     value: 'PORT|off',
     defaultText: `${DEFAULT_ADMIN_PORT.production}, staging ${DEFAULT_ADMIN_PORT.staging}`,
     description: 'the port of the monitor, /metrics, /livez and /readyz',
-    valueOrUndefined: (text: string) => (text === 'off' ? text : PORT.valueOrUndefined(text)),
-    right: `${PORT.right}, or off`,
+    parse: (text: string) => (text === 'off' ? text : PORT.parse(text)),
+    mustBe: `${PORT.mustBe}, or off`,
   },
   'admin-host': {
     variable: 'PETSTORE_ADMIN_HOST',
@@ -109,24 +110,24 @@ export const SETTINGS = {
     value: 'N/SECONDS',
     default: 'off',
     description: 'the number of requests per API key, such as 600/60s',
-    valueOrUndefined: rateLimitOrUndefined,
-    right: 'requests/seconds such as 600/60s, or off',
+    parse: rateLimitOrUndefined,
+    mustBe: 'requests/seconds such as 600/60s, or off',
   },
   'cors-origins': {
     variable: 'PETSTORE_CORS_ORIGINS',
     value: 'ORIGIN,…',
     defaultText: 'none',
     description: 'the exact origins whose pages may call the service',
-    valueOrUndefined: originsOrUndefined,
-    right: 'exact origins such as https://shop.example, separated by commas',
+    parse: originsOrUndefined,
+    mustBe: 'exact origins such as https://shop.example, separated by commas',
   },
   workers: {
     variable: 'PETSTORE_WORKERS',
     value: 'N|auto',
     default: '1',
     description: 'the number of worker processes; auto is one per available core',
-    valueOrUndefined: (text: string) => (text === 'auto' ? text : integerOrUndefined(text, 1, 256)),
-    right: 'an integer from 1 to 256, or auto',
+    parse: (text: string) => (text === 'auto' ? text : WORKERS.parse(text)),
+    mustBe: `${WORKERS.mustBe}, or auto`,
   },
   'drain-delay': {
     variable: 'PETSTORE_DRAIN_DELAY',
@@ -134,8 +135,8 @@ export const SETTINGS = {
     default: '0',
     description:
       'the seconds after SIGTERM in which requests are still accepted, while /readyz is 503',
-    valueOrUndefined: (text: string) => integerOrUndefined(text, 0, 300),
-    right: 'an integer from 0 to 300, in seconds',
+    ...integerFrom(0, 300),
+    mustBe: 'an integer from 0 to 300, in seconds',
   },
   log: {
     variable: 'PETSTORE_LOG',
@@ -187,8 +188,8 @@ function baseUrlOrUndefined(text: string): string | undefined {
 function rateLimitOrUndefined(text: string) {
   if (text === 'off') return 'off';
   const [, requestsText = '', secondsText = ''] = /^(\d+)\/(\d+)s$/.exec(text) ?? [];
-  const requests = integerOrUndefined(requestsText, 1, 100_000_000);
-  const windowSeconds = integerOrUndefined(secondsText, 1, 86_400);
+  const requests = integerFrom(1, 100_000_000).parse(requestsText);
+  const windowSeconds = integerFrom(1, 86_400).parse(secondsText);
   if (requests === undefined || windowSeconds === undefined) return undefined;
   return { requests, windowSeconds };
 }

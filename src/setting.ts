@@ -17,9 +17,10 @@ export interface Setting {
   defaultText?: string;
   isRequired?: boolean;
   description: string;
-  valueOrUndefined: (text: string) => unknown;
-  /** What is valid; completes the sentence "it must be …". */
-  right: string;
+  /** The value of a valid text; undefined for any other. */
+  parse: (text: string) => unknown;
+  /** Completes the sentence "it must be …". */
+  mustBe: string;
   choices?: readonly string[];
   /** The value may hold a password, so no message repeats it. */
   isSecret?: boolean;
@@ -32,7 +33,7 @@ export type Flags = Readonly<Record<string, string | undefined>>;
 
 export type Values<Of extends Settings> = {
   readonly [Name in keyof Of]:
-    | NonNullable<ReturnType<Of[Name]['valueOrUndefined']>>
+    | NonNullable<ReturnType<Of[Name]['parse']>>
     | (Of[Name] extends { default: string } | { isRequired: true } ? never : undefined);
 };
 
@@ -45,27 +46,27 @@ export function readSettings<Of extends Settings>(
   variables: Variables,
 ): Values<Of> {
   const values = Object.entries<Setting>(settings).map(([name, setting]) => {
+    const { variable = '', default: byDefault, isRequired, mustBe, parse } = setting;
     const flag = flags[name];
     if (flag !== undefined) return [name, parseValue(`--${name}`, setting, flag)];
-    const { variable = '', default: byDefault } = setting;
     const text = variables[variable];
     if (text) return [name, parseValue(variable, setting, text)];
-    if (!setting.isRequired) return [name, byDefault && setting.valueOrUndefined(byDefault)];
-    throw new UsageError(`--${name} is missing: it must be ${setting.right}.`);
+    if (isRequired) throw new UsageError(`--${name} is missing: it must be ${mustBe}.`);
+    return [name, byDefault === undefined ? undefined : parse(byDefault)];
   });
   return Object.fromEntries(values) as Values<Of>;
 }
 
-/** The value of a text, or a UsageError that names its source and says what would be right. */
-export function parseValue<Of extends Pick<Setting, 'valueOrUndefined' | 'right' | 'isSecret'>>(
+/** Parses a text, or throws a UsageError that names where the text comes from and what it must be. */
+export function parseValue<Of extends Pick<Setting, 'parse' | 'mustBe' | 'isSecret'>>(
   source: string,
-  { valueOrUndefined, right, isSecret }: Of,
+  { parse, mustBe, isSecret }: Of,
   text: string,
-): NonNullable<ReturnType<Of['valueOrUndefined']>> {
-  const value = valueOrUndefined(text) as ReturnType<Of['valueOrUndefined']>;
+): NonNullable<ReturnType<Of['parse']>> {
+  const value = parse(text) as ReturnType<Of['parse']>;
   if (value !== undefined && value !== null) return value;
   const shown = isSecret === true ? 'not usable' : `"${text}"`;
-  throw new UsageError(`${source} is ${shown}: it must be ${right}.`);
+  throw new UsageError(`${source} is ${shown}: it must be ${mustBe}.`);
 }
 
 /** The part of a setting whose value is one of a few words. */
@@ -73,12 +74,18 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]) {
   return {
     value: choices.join('|'),
     choices,
-    valueOrUndefined: (text: string) => choices.find((each) => each === text),
-    right: choices.length === 2 ? choices.join(' or ') : `one of ${choices.join(', ')}`,
+    parse: (text: string) => choices.find((each) => each === text),
+    mustBe: choices.length === 2 ? choices.join(' or ') : `one of ${choices.join(', ')}`,
   };
 }
 
-export function integerOrUndefined(text: string, min: number, max: number): number | undefined {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= min && value <= max ? value : undefined;
+/** The part of a setting whose value is an integer. */
+export function integerFrom(min: number, max: number) {
+  return {
+    parse(text: string): number | undefined {
+      const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= min && value <= max ? value : undefined;
+    },
+    mustBe: `an integer from ${min} to ${max}`,
+  };
 }

@@ -21,8 +21,8 @@ const OPTIONS = {
   'from-file': {
     value: 'FILE',
     description: 'take ids from a file, one per line, or from standard input with -',
-    valueOrUndefined: (text: string) => text || undefined,
-    right: 'a file of ids, or - for standard input',
+    parse: (text: string) => text || undefined,
+    mustBe: 'a file of ids, or - for standard input',
   },
   ...STORE_OPTIONS,
 };

@@ -10,8 +10,8 @@ import { newPaint } from './terminal.ts';
 const KEY = {
   value: 'KEY',
   isSecret: true,
-  valueOrUndefined: (text: string) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
-  right: 'visible ASCII characters without spaces',
+  parse: (text: string) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+  mustBe: 'visible ASCII characters without spaces',
 };
 const OPTIONS = {
   key: { ...KEY, variable: 'PETSTORE_API_KEY', description: 'the API key of the first address' },

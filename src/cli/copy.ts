@@ -25,8 +25,8 @@ const END = {
   isRequired: true,
   // An address may hold a password.
   isSecret: true,
-  valueOrUndefined: endOrUndefined,
-  right: 'sqlite:FILE or postgres://user:password@host:port/database',
+  parse: endOrUndefined,
+  mustBe: 'sqlite:FILE or postgres://user:password@host:port/database',
 } as const;
 
 export const copy = defineCommand({

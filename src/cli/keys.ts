@@ -21,8 +21,8 @@ const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
 
 const DURATION = {
   value: 'DURATION',
-  valueOrUndefined: durationMsOrUndefined,
-  right: 'a duration such as 90d, 24h, 30m or 45s, at most 3650d',
+  parse: durationMsOrUndefined,
+  mustBe: 'a duration such as 90d, 24h, 30m or 45s, at most 3650d',
 };
 const JSON_SWITCH = { json: 'write the key and its properties as JSON' };
 const ID = { name: 'ID', description: 'the id of a key, as keys list shows it' };
@@ -34,16 +34,16 @@ const create = defineCommand({
       value: 'NAME',
       isRequired: true,
       description: 'a name by which you recognize the key',
-      valueOrUndefined: (text: string) =>
+      parse: (text: string) =>
         text !== '' && text.length <= KEY_NAME_LENGTH_MAX ? text : undefined,
-      right: `1 to ${KEY_NAME_LENGTH_MAX} characters`,
+      mustBe: `1 to ${KEY_NAME_LENGTH_MAX} characters`,
     },
     scopes: {
       value: 'SCOPE,…',
       default: SCOPES.join(','),
       description: 'what the key may do',
-      valueOrUndefined: scopesOrUndefined,
-      right: `one or both of ${SCOPES.join(', ')}`,
+      parse: scopesOrUndefined,
+      mustBe: `one or both of ${SCOPES.join(', ')}`,
     },
     expires: { ...DURATION, defaultText: 'never', description: 'when the key ends' },
     ...STORE_OPTIONS,

@@ -1,6 +1,6 @@
 import { PetStore, PetStoreError } from '../../sdk/src/index.ts';
 import { DEFAULT_PORT, SETTINGS } from '../config.ts';
-import { integerOrUndefined, oneOf, parseValue, UsageError } from '../setting.ts';
+import { integerFrom, oneOf, parseValue, UsageError } from '../setting.ts';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../domain/int64.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES } from '../domain/pet.ts';
@@ -15,15 +15,15 @@ const SERVICE_OPTIONS = {
     value: 'URL',
     default: `http://${SETTINGS.host.default}:${DEFAULT_PORT.production}/v1`,
     description: 'where the service is',
-    valueOrUndefined: SETTINGS['base-url'].valueOrUndefined,
-    right: SETTINGS['base-url'].right,
+    parse: SETTINGS['base-url'].parse,
+    mustBe: SETTINGS['base-url'].mustBe,
   },
 };
 const STATUS = oneOf(PET_STATUSES);
 const INT64 = {
   value: 'INTEGER',
-  valueOrUndefined: (text: string) => parseInt64(text),
-  right: `an integer from ${INT64_MIN} to ${INT64_MAX}`,
+  parse: (text: string) => parseInt64(text),
+  mustBe: `an integer from ${INT64_MIN} to ${INT64_MAX}`,
 };
 const SWITCHES = { json: 'write one animal per line as JSON, with exact numbers' };
 const NOTES = `PETSTORE_API_KEY holds the API key, so that the key does not appear in the list of processes. In a
@@ -37,8 +37,7 @@ const list = defineCommand({
       value: 'N',
       defaultText: `${LIMIT_DEFAULT}, with --all ${LIMIT_MAX}`,
       description: 'how many animals a page holds',
-      valueOrUndefined: (text: string) => integerOrUndefined(text, LIMIT_MIN, LIMIT_MAX),
-      right: `an integer from ${LIMIT_MIN} to ${LIMIT_MAX}`,
+      ...integerFrom(LIMIT_MIN, LIMIT_MAX),
     },
     ...SERVICE_OPTIONS,
   },
@@ -69,8 +68,8 @@ const add = defineCommand({
       value: 'NAME',
       isRequired: true,
       description: 'the name of the animal',
-      valueOrUndefined: (text: string) => text,
-      right: 'a name',
+      parse: (text: string) => text,
+      mustBe: 'a name',
     },
     'category-id': { ...INT64, isRequired: true, description: 'the category of the animal' },
     status: { ...STATUS, defaultText: 'available', description: 'the status of the animal' },
