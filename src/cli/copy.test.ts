@@ -1,28 +1,40 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { StoreUnusable, type Store } from '../domain/store.ts';
-import { copyCatalogue, CopyRefused, TABLES, type CopyTarget } from '../storage/copy.ts';
-import { openPostgresSource, openPostgresTarget } from '../storage/postgres/copy.ts';
+import { copyCatalogue, type CatalogueReader, type CopyTarget } from '../storage/copy.ts';
+import { openPostgresReader, openPostgresTarget } from '../storage/postgres/copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
-import { openSqliteSource, openSqliteTarget } from '../storage/sqlite/copy.ts';
+import { verifyPostgres } from '../storage/postgres/verify.ts';
+import { openSqliteReader, openSqliteTarget } from '../storage/sqlite/copy.ts';
+import { backUpStore } from '../storage/sqlite/backup.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
+import { verifySqlite } from '../storage/sqlite/verify.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const NAMES = ['Rex', '🐈‍⬛ "\\', "'; --", '{NULL}', 'line\nbreak\t', '\u{10ffff}', 'é e\u0301'];
 const ANIMALS = 5_003;
+/** What version 1.1.0 kept in the target until the copy was complete. */
+const MARKER = `
+  CREATE TABLE unfinished_copy (source text NOT NULL);
+  INSERT INTO unfinished_copy VALUES ('sqlite:/old')`;
+const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
 /** Ends every session of the program, from a process of its own. */
 const END_SESSIONS = [
@@ -52,9 +64,6 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   const filled = await fill(here);
   // Ids of removed animals must not be given again, and their claims stay.
   const source = openSqliteStore(here);
-  for (const day of ['2026-11-14', '2026-11-15']) {
-    await source.recordDeprecatedCalls(new Map([['key_a', 3]]), new Date(day));
-  }
   await source.setPetStatus([1n], 'pending');
   await source.removePets([filled.claimedId, BigInt(ANIMALS + 1)]);
   await source.close();
@@ -68,20 +77,13 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   const asJson = await run('--from', `sqlite:${here}`, '--to', `sqlite:${newFile()}`, '--json');
   const compared = JSON.parse(asJson.stdout) as Record<'source' | 'target', object>;
   assert.deepEqual(compared.source, compared.target);
-  assert.deepEqual(Object.keys(compared.source), [
-    'animals',
-    'keys',
-    'claims',
-    'imports',
-    'calls',
-    'lastId',
-  ]);
+  const kinds = ['animals', 'keys', 'claims', 'imports', 'lastId'];
+  assert.deepEqual(Object.keys(compared.source), kinds);
   assert.match(asJson.stdout, /"lastId":\d+\}\}\n$/);
   assert.match(there.stdout, new RegExp(`^animals +${left} +${left} +(\\w{64}) +\\1$`, 'm'));
   assert.match(there.stdout, /^keys +3 +3 /m);
   assert.match(there.stdout, /^claims +2 +2 /m);
   assert.match(there.stdout, /^imports +1 +1 /m);
-  assert.match(there.stdout, /^calls +2 +2 /m);
   assert.match(there.stdout, /^last id +5004 +5004$/m);
   assert.deepEqual(dump(back), dump(here));
 
@@ -94,61 +96,79 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   }
 });
 
-test('a copy that was interrupted goes on where it stopped, with what the source has become', async () => {
+test('a copy that was interrupted, even right before its commit, leaves nothing, and is started again', async () => {
   const here = newFile();
   const { keyIds } = await fill(here);
-  const url = server.url(await server.createDatabase());
-  const options = { sourceName: `sqlite:${here}`, onProgress: () => undefined };
-  const attempt = async (harm: (target: CopyTarget) => CopyTarget) => {
-    const [source, target] = [openSqliteSource(here), await openPostgresTarget(url)];
-    try {
-      await copyCatalogue(source, harm(target), options);
-    } finally {
+  let pages = 0;
+  const interruptions: ((target: CopyTarget) => Partial<CopyTarget>)[] = [
+    (target) => ({
+      write(table, rows) {
+        pages += 1;
+        return pages > 1 ? interrupted() : target.write(table, rows);
+      },
+    }),
+    () => ({ commit: interrupted }),
+  ];
+  for (const [to, open] of await newTargets()) {
+    pages = 0;
+    for (const interruption of interruptions) {
+      const [source, target] = [openSqliteReader(here), await open()];
+      const harmed = { ...target, ...interruption(target) };
+      await assert.rejects(copyCatalogue(source, harmed, ignore), { message: 'interrupted' });
       await source.close();
       await target.close();
+      await assertEmpty(to);
     }
-  };
+    const store = openSqliteStore(here);
+    await store.createPet({ ...REX, name: 'late' });
+    await store.revokeApiKey(keyIds[0] ?? '', new Date());
+    await store.close();
+    const finished = await run('--from', `sqlite:${here}`, '--to', to);
+    assert.equal(finished.code, 0, finished.stderr);
+    const back = newFile();
+    assert.equal((await run('--from', to, '--to', `sqlite:${back}`)).code, 0);
+    assert.deepEqual(dump(back), dump(here));
+  }
+});
 
-  let pages = 0;
-  const afterOnePage = (target: CopyTarget): CopyTarget => ({
-    ...target,
-    write(table, rows) {
-      pages += 1;
-      if (pages > 1) throw new Error('interrupted');
-      return target.write(table, rows);
-    },
-  });
-  await assert.rejects(attempt(afterOnePage), { message: 'interrupted' });
-  // What is unfinished is served by nobody.
-  await assert.rejects(openPostgresStore(url), StoreUnusable);
-
-  await assert.rejects(attempt(atTheEnd), { message: 'interrupted' });
-  await assert.rejects(openPostgresStore(url), StoreUnusable);
-
+test('a copy that is killed at any moment leaves all or nothing, and the same command then succeeds', async () => {
+  const here = newFile();
   const store = openSqliteStore(here);
-  await store.createPet({ ...REX, name: 'late' });
-  await store.revokeApiKey(keyIds[0] ?? '', new Date());
+  const pets = Array.from({ length: 20_000 }, (_, index) => ({ ...REX, name: `Rex ${index}` }));
+  await store.importPets(pets);
   await store.close();
-  const finished = await run('--from', `sqlite:${here}`, '--to', url);
-  assert.equal(finished.code, 0, finished.stderr);
-
-  const back = newFile();
-  assert.equal((await run('--from', url, '--to', `sqlite:${back}`)).code, 0);
-  assert.deepEqual(dump(back), dump(here));
+  let kills = 0;
+  for (let round = 1; round <= 8; round += 1) {
+    const to = (await newTargets())[round % 2]?.[0] ?? '';
+    const args = ['copy', '--from', `sqlite:${here}`, '--to', to];
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    while (child.exitCode === null && !(await hasBegun(to))) await sleep(5);
+    await sleep(randomInt(400));
+    child.kill('SIGKILL');
+    const [code] = (await ended) as [number | null];
+    // Only a copy that was faster than the kill is there, and then it is whole.
+    if (code === 0) continue;
+    kills += 1;
+    const again = await run('--from', `sqlite:${here}`, '--to', to);
+    assert.equal(again.code, 0, again.stderr);
+    assert.match(again.stdout, /^animals +20000 +20000 /m);
+    if (to.startsWith('sqlite:')) {
+      assert.deepEqual(readdirSync(dirname(fileOf(to))), ['petstore.sqlite']);
+    }
+  }
+  assert.ok(kills > 0, 'no copy was killed before its end');
 });
 
 test('a copy is one moment of its source, whatever is written meanwhile', async () => {
   const database = await server.createDatabase();
   const store = await openPostgresStore(server.url(database));
   await createMany(store, 4_000);
-  const source = await openPostgresSource(server.url(database));
+  const source = await openPostgresReader(server.url(database));
   await createMany(store, 10);
   const file = newFile();
   const target = openSqliteTarget(file);
-  const found = await copyCatalogue(source, target, {
-    sourceName: 'here',
-    onProgress: () => void store.createPet(REX),
-  });
+  const found = await copyCatalogue(source, target, () => void store.createPet(REX));
   assert.equal(found.target.animals.count, 4_000);
   assert.equal(found.target.lastId, 4_000n);
   await source.close();
@@ -159,55 +179,149 @@ test('a copy is one moment of its source, whatever is written meanwhile', async 
 test('a target that holds other data is refused and left alone', async () => {
   const [here, there] = [newFile(), newFile()];
   await fill(here);
-  const store = openSqliteStore(there);
-  await store.createPet(REX);
-  await store.close();
+  await createAndClose(there, 1);
   const untouched = dump(there);
-  const refused = await run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`);
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /^petstore: .*the target holds other data.*\n$/);
-  assert.equal(refused.stdout, '');
+  await assert.rejects(run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`), {
+    name: 'StoreUnusable',
+    message: /^\S+ exists: name a file that does not exist yet/,
+  });
   assert.deepEqual(dump(there), untouched);
+
+  // A service stores its first key when it starts.
+  const url = server.url(await server.createDatabase());
+  const store = await openPostgresStore(url);
+  assert.equal(await store.createFirstApiKey(newKey('first', new Date())), true);
+  await assert.rejects(run('--from', `sqlite:${here}`, '--to', url), {
+    name: 'StoreUnusable',
+    message: 'the target holds other data: it must be new or empty.',
+  });
+  assert.equal((await store.createPet(REX)).kind, 'created');
+  assert.equal((await store.listApiKeys()).length, 1);
+  await store.close();
 });
 
-test('an unfinished copy of another source, or of one that has another beginning, is refused', async () => {
-  const [here, other, there] = [newFile(), newFile(), newFile()];
-  for (const file of [here, other]) await createAndClose(file, 3);
-  const target = openSqliteTarget(there);
-  await target.mark(`sqlite:${here}`);
-  await target.write(TABLES.animals, [
-    [1n, 'Rex', 7n, 'available'],
-    [2n, 'Max', 7n, 'available'],
-  ]);
-  await target.close();
-
-  const ofOther = await run('--from', `sqlite:${other}`, '--to', `sqlite:${there}`);
-  assert.equal(ofOther.code, 1);
-  assert.match(ofOther.stderr, /unfinished copy of sqlite:/);
-  const different = await run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`);
-  assert.equal(different.code, 1);
-  assert.match(different.stderr, /does not hold the beginning of the source/);
-  // Nor can it be copied further.
-  const further = await run('--from', `sqlite:${there}`, '--to', `sqlite:${newFile()}`);
-  assert.match(further.stderr, /the source is itself an unfinished copy/);
-});
-
-test('a copy that comes out different is not finished', async () => {
+test('a file that appears at the target during the copy is not replaced', async () => {
   const [here, there] = [newFile(), newFile()];
   await createAndClose(here, 3);
-  const [source, target] = [openSqliteSource(here), openSqliteTarget(there)];
-  const careless: CopyTarget = {
-    ...target,
-    write: (table, rows) => target.write(table, rows.slice(1)),
-  };
-  const options = { sourceName: 'here', onProgress: () => undefined };
-  await assert.rejects(copyCatalogue(source, careless, options), CopyRefused);
+  const [source, target] = [openSqliteReader(here), openSqliteTarget(there)];
+  writeFileSync(there, 'mine');
+  await assert.rejects(
+    copyCatalogue(source, target, ignore),
+    /petstore\.sqlite exists: name a file/,
+  );
   await source.close();
   await target.close();
-  assert.throws(() => openSqliteStore(there), StoreUnusable);
+  assert.deepEqual(readdirSync(dirname(there)), ['petstore.sqlite']);
 });
 
-test('a database that goes away during a copy is told in one line, and the copy can go on', async () => {
+test('the log of a deleted file is not left beside a copy, which SQLite would apply it to', async () => {
+  const [here, there] = [newFile(), newFile()];
+  await createAndClose(here, 3);
+  await createAndClose(there, 1);
+  rmSync(there);
+  writeFileSync(`${there}-wal`, '');
+  await assert.rejects(run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`), {
+    name: 'StoreUnusable',
+    message: /petstore\.sqlite-wal exists/,
+  });
+  assert.deepEqual(readdirSync(dirname(there)), ['petstore.sqlite-wal']);
+});
+
+test('of two copies into one target, one is there in the end, and the other reports that it failed', async () => {
+  const here = newFile();
+  await createAndClose(here, 3);
+  for (const [to, open] of await newTargets()) {
+    const [source, first] = [openSqliteReader(here), await open()];
+    let second = { code: -1, stderr: '' };
+    const overtaken: CopyTarget = {
+      ...first,
+      async commit() {
+        second = await run('--from', `sqlite:${here}`, '--to', to).catch((error: Error) => ({
+          code: 2,
+          stderr: error.message,
+        }));
+        await first.commit();
+      },
+    };
+    const outcome = await copyCatalogue(source, overtaken, ignore).then(
+      () => 'complete',
+      (error: Error) => error.message,
+    );
+    await source.close();
+    await first.close();
+    if (to.startsWith('sqlite:')) {
+      assert.equal(second.code, 0, second.stderr);
+      assert.notEqual(outcome, 'complete');
+    } else {
+      assert.match(second.stderr, /another program writes to the target/);
+      assert.equal(outcome, 'complete');
+    }
+    assert.equal((await run('--from', to, '--to', `sqlite:${newFile()}`)).code, 0);
+  }
+});
+
+test('while PostgreSQL is being copied into, no service can start or store there', async () => {
+  const here = newFile();
+  await createAndClose(here, 3);
+  const url = server.url(await server.createDatabase());
+  const [source, target] = [openSqliteReader(here), await openPostgresTarget(url)];
+  const store = await openPostgresStore(url);
+  await Promise.all([
+    assert.rejects(store.createPet(REX), { code: 'unavailable' }),
+    assert.rejects(store.createFirstApiKey(newKey('first', new Date())), { code: 'unavailable' }),
+  ]);
+  await copyCatalogue(source, target, ignore);
+  await source.close();
+  await target.close();
+  const creation = await store.createPet(REX);
+  assert.equal(creation.kind === 'created' && creation.pet.id, 4n);
+  await store.close();
+});
+
+test('what version 1.1.0 has left of a copy is neither served, copied, backed up nor verified', async () => {
+  const [here, there] = [newFile(), newFile()];
+  for (const file of [here, there]) await createAndClose(file, 3);
+  const database = await server.createDatabase();
+  await (await openPostgresStore(server.url(database))).close();
+  const file = new DatabaseSync(there);
+  file.exec(MARKER);
+  file.close();
+  await server.query(MARKER, database);
+
+  const unfinished = {
+    name: 'StoreUnusable',
+    message:
+      /is an unfinished copy of sqlite:\/old: remove it and run petstore copy again into a new store/,
+  };
+  assert.throws(() => openSqliteStore(there), unfinished);
+  assert.throws(() => verifySqlite(there), unfinished);
+  await assert.rejects(backUpStore(there, newFile(), ignore), unfinished);
+  await assert.rejects(openPostgresStore(server.url(database)), unfinished);
+  await assert.rejects(verifyPostgres(server.url(database)), unfinished);
+  for (const store of [`sqlite:${there}`, server.url(database)]) {
+    await assert.rejects(run('--from', store, '--to', `sqlite:${newFile()}`), unfinished);
+  }
+  await assert.rejects(run('--from', `sqlite:${here}`, '--to', server.url(database)), unfinished);
+  await assert.rejects(run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`), StoreUnusable);
+});
+
+test('a copy that comes out different is not stored', async () => {
+  const here = newFile();
+  await createAndClose(here, 3);
+  for (const [to, open] of await newTargets()) {
+    const [source, target] = [openSqliteReader(here), await open()];
+    const careless: CopyTarget = {
+      ...target,
+      write: (table, rows) => target.write(table, rows.slice(1)),
+    };
+    await assert.rejects(copyCatalogue(source, careless, ignore), /target differs from the source/);
+    await source.close();
+    await target.close();
+    await assertEmpty(to);
+  }
+});
+
+test('a database that goes away during a copy is told in one line, and the copy can be started again', async () => {
   const here = newFile();
   await fill(here);
   const url = server.url(await server.createDatabase());
@@ -228,7 +342,7 @@ test('a database that goes away during a copy is told in one line, and the copy 
   assert.equal(cut.code, 1);
   assert.match(
     cut.stderr,
-    /petstore: .*the copy stopped \(.*\): run the same command again to continue\.\n$/,
+    /petstore: .*the copy stopped \(.*\): the target holds all of it or nothing; run the same command again\.\n$/,
   );
   assert.equal((await run('--from', `sqlite:${here}`, '--to', url)).code, 0);
 });
@@ -268,16 +382,49 @@ test('a person who watches sees a bar on standard error, and it is gone in the e
   assert.doesNotMatch(watched.stdout, /%/);
 });
 
-/** A target that dies between the last write and the commit. */
-function atTheEnd(target: CopyTarget): CopyTarget {
-  return {
-    ...target,
-    finish: (work) =>
-      target.finish(async (writer) => {
-        await work(writer);
-        throw new Error('interrupted');
-      }),
-  };
+const ignore = () => undefined;
+
+function interrupted(): never {
+  throw new Error('interrupted');
+}
+
+/** A new target of either kind, by the name that the command line has for it. */
+async function newTargets(): Promise<[name: string, open: () => Promise<CopyTarget>][]> {
+  const [file, url] = [newFile(), server.url(await server.createDatabase())];
+  return [
+    [`sqlite:${file}`, async () => openSqliteTarget(file)],
+    [url, () => openPostgresTarget(url)],
+  ];
+}
+
+function fileOf(target: string): string {
+  return target.slice('sqlite:'.length);
+}
+
+async function assertEmpty(target: string): Promise<void> {
+  if (target.startsWith('sqlite:')) {
+    assert.deepEqual(readdirSync(dirname(fileOf(target))), []);
+    return;
+  }
+  const reader: CatalogueReader = await openPostgresReader(target);
+  assert.deepEqual([await reader.countPets(), await reader.lastId()], [0, 0n]);
+  await reader.close();
+}
+
+/** Whether a copy has written something, which nobody else sees. */
+async function hasBegun(target: string): Promise<boolean> {
+  if (target.startsWith('sqlite:')) return existsSync(`${fileOf(target)}.partial`);
+  const database = new URL(target).pathname.slice(1);
+  const [row] = await server.query(
+    `SELECT count(*)::int FROM pg_stat_activity
+     WHERE datname = '${database}' AND query LIKE 'INSERT INTO pets%'`,
+  );
+  return row?.[0] !== 0;
+}
+
+function newKey(name: string, now: Date, expiresAt?: Date) {
+  const secret = newSecret('production', randomBytes);
+  return newApiKey({ secret, name, now, randomBytes, expiresAt }).record;
 }
 
 async function fill(
@@ -285,11 +432,9 @@ async function fill(
 ): Promise<{ claim: IdempotencyClaim; claimedId: bigint; keyIds: string[] }> {
   const store = openSqliteStore(file);
   const now = new Date();
-  const keys = ['one', 'zwei 🐈', 'three'].map((name, index) => {
-    const secret = newSecret('production', randomBytes);
-    const expiresAt = index === 2 ? now : undefined;
-    return newApiKey({ secret, name, now, randomBytes, expiresAt }).record;
-  });
+  const keys = ['one', 'zwei 🐈', 'three'].map((name, index) =>
+    newKey(name, now, index === 2 ? now : undefined),
+  );
   for (const key of keys) await store.createApiKey(key);
   const keyIds = keys.map(({ id }) => id);
   await store.revokeApiKey(keyIds[1] ?? '', now);
@@ -340,7 +485,6 @@ function dump(file: string): unknown[] {
     'api_keys ORDER BY id',
     'idempotency_keys ORDER BY api_key_id, key',
     'imports ORDER BY source',
-    'deprecated_calls ORDER BY api_key_id, day',
     'sqlite_sequence',
   ].map((table) => {
     const columns = table.startsWith('sqlite_schema') ? 'name, sql' : '*';

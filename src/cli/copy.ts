@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../setting.ts';
+import { Refusal } from '../domain/errors.ts';
 import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,
-  CopyRefused,
   KINDS,
-  type CopySource,
+  type CatalogueReader,
   type CopyTarget,
   type Tallies,
 } from '../storage/copy.ts';
@@ -14,9 +14,9 @@ import { Progress, renderTable } from './terminal.ts';
 
 /** One end of a copy: a file (`sqlite:PATH`) or a database (`postgres://…`). */
 interface End {
-  /** Its name in messages and in the marker of an unfinished copy, without a password. */
+  /** Its name in messages, without a password. */
   name: string;
-  openSource: () => Promise<CopySource>;
+  openReader: () => Promise<CatalogueReader>;
   openTarget: () => Promise<CopyTarget>;
 }
 
@@ -33,11 +33,11 @@ export const copy = defineCommand({
   purpose: 'Copy a whole catalogue from one store to another, then compare the two',
   options: {
     from: { ...END, description: 'the store to read: sqlite:FILE or postgres://…' },
-    to: { ...END, description: 'the store to write, which must be empty' },
+    to: { ...END, description: 'the store to write: a new file, or an empty database' },
   },
   switches: { json: 'write the comparison as one JSON document' },
-  notes: `Animals, keys, idempotency claims, imports and counts of deprecated calls are copied. To
-continue a copy that was stopped, run the same command again.`,
+  notes: `Animals, keys, idempotency claims and imports are copied as they are at one moment. The target gets
+all of them at the end, or nothing: a copy that was stopped is started again.`,
   examples: [
     'copy --from sqlite:data/production/petstore.sqlite --to "$DATABASE_URL"',
     'copy --from "$DATABASE_URL" --to sqlite:backup.sqlite --json',
@@ -60,16 +60,13 @@ async function copyBetween(
   comparison: (compared: Compared) => string,
 ): Promise<number> {
   const progress = new Progress(io.stderr);
-  const reader = await source.openSource();
+  const reader = await source.openReader();
   try {
     const writer = await target.openTarget();
     try {
-      const found = await copyCatalogue(reader, writer, {
-        sourceName: source.name,
-        onProgress(count, total) {
-          progress.showBar({ count, share: total === 0 ? 1 : Math.min(1, count / total) });
-        },
-      });
+      const found = await copyCatalogue(reader, writer, (count, total) =>
+        progress.showBar({ count, share: count / total }),
+      );
       progress.clear();
       io.stdout.write(comparison(found));
       return 0;
@@ -77,8 +74,8 @@ async function copyBetween(
       await writer.close();
     }
   } catch (error) {
-    if (error instanceof StoreUnusable) throw error;
     progress.clear();
+    if (error instanceof StoreUnusable) throw error;
     io.stderr.write(`petstore: ${target.name}: ${reasonOf(error)}.\n`);
     return 1;
   } finally {
@@ -87,9 +84,8 @@ async function copyBetween(
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof CopyRefused) return error.message;
-  const reason = error instanceof Error ? error.message : String(error);
-  return `the copy stopped (${reason}): run the same command again to continue`;
+  const { message } = (error instanceof Refusal && error.cause ? error.cause : error) as Error;
+  return `the copy stopped (${message}): the target holds all of it or nothing; run the same command again`;
 }
 
 function endOrUndefined(text: string): (() => Promise<End>) | undefined {
@@ -100,20 +96,20 @@ function endOrUndefined(text: string): (() => Promise<End>) | undefined {
 }
 
 async function sqliteEnd(file: string): Promise<End> {
-  const { openSqliteSource, openSqliteTarget } = await import('../storage/sqlite/copy.ts');
+  const { openSqliteReader, openSqliteTarget } = await import('../storage/sqlite/copy.ts');
   return {
     name: `sqlite:${file}`,
-    openSource: async () => openSqliteSource(file),
+    openReader: async () => openSqliteReader(file),
     openTarget: async () => openSqliteTarget(file),
   };
 }
 
 async function postgresEnd(text: string): Promise<End> {
-  const { openPostgresSource, openPostgresTarget } = await import('../storage/postgres/copy.ts');
+  const { openPostgresReader, openPostgresTarget } = await import('../storage/postgres/copy.ts');
   const { parseAddress } = await import('../storage/postgres/address.ts');
   return {
     name: parseAddress(text).shown,
-    openSource: () => openPostgresSource(text),
+    openReader: () => openPostgresReader(text),
     openTarget: () => openPostgresTarget(text),
   };
 }

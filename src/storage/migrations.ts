@@ -19,6 +19,16 @@ export function readMigrations(folder: URL): Migration[] {
   });
 }
 
+/**
+ * The error for a store that `petstore copy` of version 1.1.0 has not filled completely: until it had, the
+ * store had a table `unfinished_copy` with the name of the source. Later versions commit a copy as a whole.
+ */
+export function unfinishedCopy(store: string, source: unknown): StoreUnusable {
+  return new StoreUnusable(
+    `${store} is an unfinished copy of ${String(source)}: remove it and run petstore copy again into a new store, or open another store.`,
+  );
+}
+
 /** The migrations that a store at `version` still needs. A newer store than this program's is refused. */
 export function pendingMigrations(
   migrations: readonly Migration[],

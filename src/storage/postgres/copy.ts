@@ -1,13 +1,17 @@
+import { StoreUnusable } from '../../domain/store.ts';
 import { selectPage } from '../copy.ts';
-import type { CatalogueReader, CopySource, CopyTarget, Row, Table } from '../copy.ts';
+import type { CatalogueReader, CopyTarget, Row, Table } from '../copy.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
-import { inTransaction, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { stateOf, unavailable } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
-import { migrate, unfinishedCopyOf } from './migrate.ts';
+import { LOCK_NOT_AVAILABLE, migrate } from './migrate.ts';
 
-/** No request waits for a copy, and one statement may read or write much. */
+/** No request waits for these statements, and one of them may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
+/** Longer than the server needs to roll back a copy that was killed. */
+const LOCK_TIMEOUT_MS = 5_000;
 
 /** The types of the columns of each table. */
 const TYPES: Record<Table['name'], string> = {
@@ -15,63 +19,77 @@ const TYPES: Record<Table['name'], string> = {
   api_keys: 'text text text text bigint bigint bigint bigint',
   idempotency_keys: 'text text text bigint bigint',
   imports: 'text bigint bigint bigint bigint',
-  deprecated_calls: 'text bigint bigint bigint',
 };
+
+/** Other programs may keep writing: the first read takes a snapshot, which does not change. */
+const BEGIN_SNAPSHOT =
+  'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT last_id FROM pet_counter';
+
+/**
+ * Every create, the first key and every other copy need the lock of the counter. If the connection is lost
+ * without the server noticing, the second timeout releases it.
+ */
+const BEGIN_LOCKED = `
+  BEGIN;
+  SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_TIMEOUT_MS};
+  SELECT last_id FROM pet_counter FOR UPDATE`;
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Opens a database to copy from. */
-export async function openPostgresSource(url: string): Promise<CopySource> {
-  const { connection, run } = await openToRead(url);
-  return readerOf(connection, run);
+export interface OpenTransaction {
+  connection: Connection;
+  run: Run;
 }
 
-/** Other programs may keep writing: the snapshot does not change. */
-export async function openToRead(url: string): Promise<{ connection: Connection; run: Run }> {
-  const opened = await open(url);
-  await opened.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  // The first read takes the snapshot.
-  await opened.run('SELECT FROM pet_counter');
-  return opened;
+/** Opens a database to read one snapshot of it. */
+export async function openPostgresReader(url: string): Promise<CatalogueReader> {
+  return readerOf(await openToRead(url));
+}
+
+export function openToRead(url: string): Promise<OpenTransaction> {
+  return open(url, BEGIN_SNAPSHOT);
 }
 
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
-  const { connection, run } = await open(url);
-  /** Inserts many rows with one statement, which takes one array per column. */
-  async function insert({ name, columns }: Table, rows: Row[]): Promise<void> {
-    const arrays = TYPES[name].split(' ').map((type, index) => `$${index + 1}::${type}[]`);
-    const values = arrays.map((_, index) => rows.map((row) => row[index]));
-    await run(`INSERT INTO ${name} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
-  }
-  async function setLastId(id: bigint): Promise<void> {
-    await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
-  }
+  const opened = await open(url, BEGIN_LOCKED);
+  const { run } = opened;
   return {
-    ...readerOf(connection, run),
-    mark: (source) =>
-      inTransaction(connection, run, async () => {
-        await run('CREATE TABLE unfinished_copy (source text NOT NULL)');
-        await run('INSERT INTO unfinished_copy VALUES ($1)', [source]);
-      }),
-    write: insert,
-    finish: (work) =>
-      inTransaction(connection, run, async () => {
-        await work({ write: insert, setLastId });
-        await run('DROP TABLE unfinished_copy');
-      }),
+    ...readerOf(opened),
+    /** Inserts many rows with one statement, which takes one array per column. */
+    async write({ name, columns }, rows) {
+      const arrays = TYPES[name].split(' ').map((type, index) => `$${index + 1}::${type}[]`);
+      const values = arrays.map((_, index) => rows.map((row) => row[index]));
+      await run(`INSERT INTO ${name} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
+    },
+    async setLastId(id) {
+      await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);
+    },
+    async commit() {
+      await run('COMMIT');
+    },
   };
 }
 
-async function open(url: string): Promise<{ connection: Connection; run: Run }> {
+/** The server rolls the transaction back when the connection is closed or lost before the commit. */
+async function open(url: string, begin: string): Promise<OpenTransaction> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
   hosts.close();
-  const run: Run = async (text, values = []) =>
+  const send: Run = async (text, values = []) =>
     (await connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS))) as Row[];
+  const run: Run = (text, values) =>
+    send(text, values).catch((error: unknown) => {
+      if (stateOf(error) === LOCK_NOT_AVAILABLE) {
+        throw new StoreUnusable('another program writes to the target: it must be new or empty.');
+      }
+      throw unavailable(error);
+    });
   try {
     await migrate(connection, address.shown);
     await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+    await run(begin);
     return { connection, run };
   } catch (error) {
     await connection.close();
@@ -79,12 +97,11 @@ async function open(url: string): Promise<{ connection: Connection; run: Run }> 
   }
 }
 
-function readerOf(connection: Connection, run: Run): CatalogueReader {
+function readerOf({ connection, run }: OpenTransaction): CatalogueReader {
   return {
     read: (table, after, count) => run(selectPage(table, '$'), [...after, count]),
     countPets: async () => Number((await run('SELECT count(*) FROM pets'))[0]?.[0]),
     lastId: async () => (await run('SELECT last_id FROM pet_counter'))[0]?.[0] as bigint,
-    unfinishedCopyOf: () => unfinishedCopyOf(connection),
     close: () => connection.close(),
   };
 }

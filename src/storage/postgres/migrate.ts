@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnusable } from '../../domain/store.ts';
-import { pendingMigrations, readMigrations, type Migration } from '../migrations.ts';
+import {
+  pendingMigrations,
+  readMigrations,
+  unfinishedCopy,
+  type Migration,
+} from '../migrations.ts';
 import { ask, inTransaction, type Connection } from './connection.ts';
 import { stateOf } from './errors.ts';
 
@@ -15,7 +20,7 @@ const ATTEMPTS_MAX = 20;
 const ATTEMPT_DELAY_MS = 200;
 
 /** Another session, such as a backup, uses the table. */
-const LOCK_NOT_AVAILABLE = '55P03';
+export const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATEs that PostgreSQL may give all but one of several processes that create the same table. */
 const RACE_LOST = ['23505', '42P07', '42710', '40001', '40P01', 'XX000'];
 
@@ -44,13 +49,18 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
     connection,
     `SELECT current_setting('server_encoding'),
             to_regclass('petstore_schema') IS NOT NULL,
-            to_regclass('pets') IS NOT NULL`,
+            to_regclass('pets') IS NOT NULL,
+            to_regclass('unfinished_copy') IS NOT NULL`,
   );
-  const [encoding, isOurs, hasPets] = row ?? [];
+  const [encoding, isOurs, hasPets, isUnfinished] = row ?? [];
   if (encoding !== 'UTF8') {
     throw new StoreUnusable(
       `${shown} has the encoding ${String(encoding)}, which cannot hold every name: create the database with ENCODING 'UTF8'.`,
     );
+  }
+  if (isOurs === true && isUnfinished === true) {
+    const [source] = await ask(connection, 'SELECT source FROM unfinished_copy');
+    throw unfinishedCopy(shown, source?.[0]);
   }
   if (isOurs === true) {
     const [versionRow] = await ask(connection, 'SELECT version FROM petstore_schema');
@@ -60,14 +70,6 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   throw new StoreUnusable(
     `${shown} has a table "pets" of another program: DATABASE_URL must name a database of the pet store's own.`,
   );
-}
-
-/** The source that the marker of an unfinished copy names, or undefined where there is no marker. */
-export async function unfinishedCopyOf(connection: Connection): Promise<string | undefined> {
-  const [found] = await ask(connection, `SELECT to_regclass('unfinished_copy') IS NOT NULL`);
-  if (found?.[0] !== true) return undefined;
-  const [row] = await ask(connection, 'SELECT source FROM unfinished_copy');
-  return String(row?.[0]);
 }
 
 async function applyPending(

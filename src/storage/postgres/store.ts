@@ -25,7 +25,6 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { unfinishedCopy } from '../unfinished-copy.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { inTransaction, type Row, type Statement } from './connection.ts';
@@ -35,7 +34,7 @@ import { Pool } from './pool.ts';
 import { portionsInDatabase } from './portions.ts';
 import { newCreateBatcher, petColumns } from './creates.ts';
 import { SharedReads } from './shared-reads.ts';
-import { migrate, unfinishedCopyOf } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { requireRights } from './rights.ts';
 import * as statements from './statements.ts';
 
@@ -54,8 +53,6 @@ export async function openPostgresStore(
   try {
     await migrate(connection, address.shown);
     await requireRights(connection, address.shown);
-    const source = await unfinishedCopyOf(connection);
-    if (source !== undefined) throw unfinishedCopy(address.shown, source);
   } catch (error) {
     hosts.close();
     throw error;

@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { backUpStore } from './backup.ts';
+import { temporaryFile } from './new-file.ts';
 import { restoreStore } from './restore.ts';
 import { openSqliteStore } from './store.ts';
 import { verifySqlite } from './verify.ts';
@@ -98,6 +99,14 @@ describe('backup', () => {
     writeFileSync(target, 'mine');
     await assert.rejects(backUpStore(file, target, ignore), /backup\.sqlite exists: name a file/);
     assert.equal(statSync(target).size, 4);
+  });
+
+  test('a file that another process is still writing is not called a backup', () => {
+    using first = temporaryFile(`${target}.partial`);
+    using second = temporaryFile(`${target}.partial`);
+    assert.throws(() => first.publish(target), /^Refusal: Another program has replaced/);
+    second.publish(target);
+    assert.throws(() => second.publish(target), /backup\.sqlite exists: name a file/);
   });
 
   test('a store that breaks a rule is not called a backup', async () => {

@@ -1,14 +1,13 @@
-import { existsSync, linkSync, rmSync } from 'node:fs';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
-import { unfinishedCopy } from '../unfinished-copy.ts';
 import type { Verification } from '../verify.ts';
-import { createFile, openAsIs } from './connection.ts';
+import { openAsIs } from './connection.ts';
 import { isTemporary } from './errors.ts';
-import { migrate, unfinishedCopyOf } from './migrate.ts';
-import { syncFile, syncName } from './sync.ts';
+import { migrate } from './migrate.ts';
+import { requireUnusedName, temporaryFile } from './new-file.ts';
+import { syncFile } from './sync.ts';
 import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
@@ -20,32 +19,15 @@ export async function backUpStore(
   target: string,
   onProgress: OnProgress,
 ): Promise<Verification> {
-  if (existsSync(target)) throw exists(target);
+  requireUnusedName(target);
   using source = openToRead(file);
   using partial = temporaryFile(`${target}.partial`);
   const verification = await copyStore(source, partial.name, {
     onProgress,
     change: () => undefined,
   });
-  try {
-    // A link, unlike a rename, never replaces a file that has appeared meanwhile.
-    linkSync(partial.name, target);
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists(target) : error;
-  }
-  syncName(target);
+  partial.publish(target);
   return verification;
-}
-
-/** A new file that only its owner can read. It is removed at the end, unless it was renamed. */
-export function temporaryFile(name: string): Disposable & { name: string } {
-  const remove = () => {
-    for (const suffix of ['', '-journal', '-wal', '-shm'])
-      rmSync(`${name}${suffix}`, { force: true });
-  };
-  remove();
-  createFile(name);
-  return { name, [Symbol.dispose]: remove };
 }
 
 /** Copies a store into a file, then changes and checks the copy. */
@@ -95,8 +77,6 @@ function finishCopy(
   try {
     database.exec('PRAGMA journal_mode = DELETE');
     migrate(database, original);
-    const source = unfinishedCopyOf(database);
-    if (source !== undefined) throw unfinishedCopy(original, source);
     change(database);
     verification = verify(database);
   } finally {
@@ -107,8 +87,4 @@ function finishCopy(
   }
   syncFile(copy);
   return verification;
-}
-
-function exists(target: string): StoreUnusable {
-  return new StoreUnusable(`${target} exists: name a file that does not exist yet.`);
 }

@@ -2,51 +2,52 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import { selectPage } from '../copy.ts';
-import type { CatalogueReader, CopySource, CopyTarget, Row, Table } from '../copy.ts';
+import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
 import { openAsIs, openStoreFile } from './connection.ts';
-import { unfinishedCopyOf } from './migrate.ts';
-import { beginTransaction } from './statements.ts';
+import { requireUnusedName, temporaryFile } from './new-file.ts';
 
-/** Opens a file to copy from. Other processes may keep writing: the snapshot does not change. */
-export function openSqliteSource(file: string): CopySource {
+/** Opens a file to read one snapshot of it. Other processes may keep writing. */
+export function openSqliteReader(file: string): CatalogueReader {
   if (!existsSync(file)) {
     throw new StoreUnusable(`there is no file ${file}: --from must name a catalogue that exists.`);
   }
-  // A source is not changed: a backup, for example, keeps its journal mode.
-  const { database } = openStoreFile(file, { mayCreate: false, open: openAsIs });
-  database.exec('BEGIN');
+  const database = open(file);
   // The first read takes the snapshot.
   database.prepare('SELECT 1 FROM pets LIMIT 1').get();
   return readerOf(database);
 }
 
+/** Creates a file that gets its name when it is committed. */
 export function openSqliteTarget(file: string): CopyTarget {
-  const { database } = openStoreFile(file, { mayCreate: true });
-  async function insert({ name, columns }: Table, rows: Row[]): Promise<void> {
-    const values = columns.replaceAll(/\w+/g, '?');
-    const statement = database.prepare(`INSERT INTO ${name} (${columns}) VALUES (${values})`);
-    for (const row of rows) statement.run(...row);
-  }
+  requireUnusedName(file);
+  using opening = new DisposableStack();
+  const partial = opening.use(temporaryFile(`${file}.partial`));
+  const database = open(partial.name);
+  const created = opening.move();
   return {
     ...readerOf(database),
-    async mark(source) {
-      using transaction = beginTransaction(database);
-      database.exec('CREATE TABLE unfinished_copy (source TEXT NOT NULL) STRICT');
-      database.prepare('INSERT INTO unfinished_copy VALUES (?)').run(source);
-      transaction.commit();
+    async write({ name, columns }, rows) {
+      const values = columns.replaceAll(/\w+/g, '?');
+      const statement = database.prepare(`INSERT INTO ${name} (${columns}) VALUES (${values})`);
+      for (const row of rows) statement.run(...row);
     },
-    async write(table, rows) {
-      using transaction = beginTransaction(database);
-      await insert(table, rows);
-      transaction.commit();
+    setLastId: async (id) => setLastId(database, id),
+    async commit() {
+      database.exec('COMMIT');
+      partial.publish(file);
     },
-    async finish(work) {
-      using transaction = beginTransaction(database);
-      await work({ write: insert, setLastId: async (id) => setLastId(database, id) });
-      database.exec('DROP TABLE unfinished_copy');
-      transaction.commit();
+    async close() {
+      database.close();
+      created.dispose();
     },
   };
+}
+
+/** Opens a store in one transaction, and keeps its journal mode: a backup stays one file. */
+function open(file: string): DatabaseSync {
+  const { database } = openStoreFile(file, { mayCreate: false, open: openAsIs });
+  database.exec('BEGIN');
+  return database;
 }
 
 /** New animals get ids above this one. */
@@ -64,7 +65,6 @@ function readerOf(database: DatabaseSync): CatalogueReader {
       database.prepare(selectPage(table, '?')).all(...after, count) as unknown as Row[],
     countPets: async () => Number(readBigInt('SELECT count(*) FROM pets')),
     lastId: async () => readBigInt("SELECT seq FROM sqlite_sequence WHERE name = 'pets'"),
-    unfinishedCopyOf: async () => unfinishedCopyOf(database),
     close: async () => database.close(),
   };
 }

@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { pendingMigrations, readMigrations } from '../migrations.ts';
+import { pendingMigrations, readMigrations, unfinishedCopy } from '../migrations.ts';
 import { APPLICATION_ID, foreign, isForeign, pragma } from './file-kind.ts';
 import { beginTransaction } from './statements.ts';
 
 /** Brings the schema up to date. Of several processes that start at once, one migrates. */
 export function migrate(database: DatabaseSync, file: string): void {
+  refuseUnfinishedCopy(database, file);
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   // A file that is up to date is opened without a lock, even while another process writes to it.
   const isCurrent =
@@ -22,12 +23,11 @@ export function migrate(database: DatabaseSync, file: string): void {
   transaction.commit();
 }
 
-/** The source that the marker of an unfinished copy names, or undefined if there is no marker. */
-export function unfinishedCopyOf(database: DatabaseSync): string | undefined {
+export function refuseUnfinishedCopy(database: DatabaseSync, file: string): void {
   const isMarked = database
     .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unfinished_copy'")
     .get();
-  if (isMarked === undefined) return undefined;
+  if (isMarked === undefined) return;
   const row = database.prepare('SELECT source FROM unfinished_copy').get() as unknown as unknown[];
-  return String(row[0]);
+  throw unfinishedCopy(file, row[0]);
 }

@@ -9,7 +9,7 @@ import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { readMigrations } from '../migrations.ts';
-import { openSqliteSource } from './copy.ts';
+import { openSqliteReader } from './copy.ts';
 import { openSqliteStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -68,7 +68,7 @@ for (const mode of ['delete', 'wal']) {
     other.close();
     const bytes = await readFile(file);
     refused(file, /belongs to another program/);
-    assert.throws(() => openSqliteSource(file), StoreUnusable);
+    assert.throws(() => openSqliteReader(file), StoreUnusable);
     assert.ok((await readFile(file)).equals(bytes));
     assert.deepEqual(await readdir(own), ['petstore.sqlite']);
   });
@@ -84,7 +84,7 @@ test('a backup that is copied from keeps its journal mode', async () => {
   database.prepare('VACUUM INTO ?').run(file);
   database.close();
   const bytes = await readFile(file);
-  const source = openSqliteSource(file);
+  const source = openSqliteReader(file);
   assert.equal(await source.countPets(), 1);
   await source.close();
   assert.ok((await readFile(file)).equals(bytes));

@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { gauge, type Figure } from '../../ops/metrics.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { unfinishedCopy } from '../unfinished-copy.ts';
 import {
   findIdentity,
   isSameDatabase,
@@ -13,7 +12,6 @@ import {
 } from './connection.ts';
 import { unavailable } from './errors.ts';
 import { refuseForeign } from './file-kind.ts';
-import { unfinishedCopyOf } from './migrate.ts';
 import { prepareReads, type Reads } from './statements.ts';
 import { WriterClient } from './writer-client.ts';
 
@@ -136,8 +134,6 @@ export class StoreFile {
   #openFile({ mayCreate }: { mayCreate: boolean }): OpenFile {
     const { database, identity } = openStoreFile(this.#file, { mayCreate });
     try {
-      const source = unfinishedCopyOf(database);
-      if (source !== undefined) throw unfinishedCopy(this.#file, source);
       database.exec('PRAGMA query_only = ON');
       const reads = prepareReads(database);
       const writer = new WriterClient(identity, {

@@ -6,6 +6,7 @@ import { catalogueRules, problemLine, type Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
 import { refuseEmpty, refuseForeign } from './file-kind.ts';
+import { refuseUnfinishedCopy } from './migrate.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
@@ -33,6 +34,7 @@ export function openToRead(file: string): Disposable & OpenStore {
   const database = openAsIs(file);
   try {
     refuseEmpty(database, file);
+    refuseUnfinishedCopy(database, file);
   } catch (error) {
     database.close();
     throw nameFile(file, error);
