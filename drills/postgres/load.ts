@@ -70,12 +70,13 @@ export class Load {
     const stored = new Map<string, bigint>();
     let afterId = 0n;
     for (;;) {
-      const page = await this.#catalogue.listPets({
+      const page = await this.#catalogue.listPetJson({
         status: undefined,
         afterId,
         count: PAGE_ANIMALS,
       });
-      for (const { id, name } of page) {
+      for (const [id, json] of page) {
+        const { name } = JSON.parse(json) as { name: string };
         if (stored.has(name)) this.#violations.push(`${name} is stored twice`);
         stored.set(name, id);
         afterId = id;

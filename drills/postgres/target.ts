@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { ERRORS, Refusal, type ErrorCode } from '../../src/domain/errors.ts';
+import { petJson } from '../../src/domain/json.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import type { Pet } from '../../src/domain/pet.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -11,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 const LIMIT_MAX = 100;
 const FORGOTTEN_EVERY = 20n;
 
-export type Catalogue = Pick<Store, 'createPet' | 'findPet' | 'listPets'>;
+export type Catalogue = Pick<Store, 'createPet' | 'findPet' | 'listPetJson'>;
 
 /** What a drill puts under load: the store itself, or a service in its own process over HTTP. */
 export interface Target {
@@ -47,7 +48,7 @@ export async function openForgetfulTarget(url: string): Promise<Target> {
     ...target,
     catalogue: {
       findPet: (id) => target.catalogue.findPet(id),
-      listPets: (query) => target.catalogue.listPets(query),
+      listPetJson: (query) => target.catalogue.listPetJson(query),
       async createPet(pet, claim) {
         creates += 1n;
         if (creates % FORGOTTEN_EVERY !== 0n) return target.catalogue.createPet(pet, claim);
@@ -94,11 +95,12 @@ function httpCatalogue(baseUrl: string, key: string): Catalogue {
       const response = await fetch(`${baseUrl}/pets/${id}`, { headers: authorization });
       return parsePet((await parseResponse(response, 200)) as WirePet);
     },
-    async listPets({ status, afterId }) {
+    async listPetJson({ status, afterId }) {
       const cursor = newCursor(afterId, status);
       const address = `${baseUrl}/pets?limit=${LIMIT_MAX}&cursor=${cursor}`;
       const response = await fetch(address, { headers: authorization });
-      return ((await parseResponse(response, 200)) as WirePet[]).map(parsePet);
+      const pets = ((await parseResponse(response, 200)) as WirePet[]).map(parsePet);
+      return pets.map((pet) => [pet.id, petJson(pet)]);
     },
   };
 }

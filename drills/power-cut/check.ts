@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
+import { parseJson } from '../../src/domain/json.ts';
 import type { NewPet, Pet } from '../../src/domain/pet.ts';
-import { apiKeyOfRow, petOfRow, type ApiKeyRow, type PetRow } from '../../src/storage/rows.ts';
+import type { PetJson } from '../../src/domain/store.ts';
+import { apiKeyOfRow, type ApiKeyRow } from '../../src/storage/rows.ts';
 import { openStoreFile } from '../../src/storage/sqlite/connection.ts';
 import {
   beginTransaction,
@@ -63,8 +65,8 @@ class Check {
   }
 
   animals(reads: Reads): void {
-    const rows = reads.pets.all(0n, ANIMALS_MAX) as unknown as PetRow[];
-    this.#stored = rows.map(petOfRow);
+    const rows = reads.petJson.all(0n, ANIMALS_MAX) as unknown as PetJson[];
+    this.#stored = rows.map(([, json]) => parseJson(json) as Pet);
     const byId = new Map(this.#stored.map((pet) => [pet.id, pet]));
     const lost = this.#acknowledged.filter(
       ({ id }) => !byId.has(id) && this.#find('remove', id) === undefined,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test, type TestContext } from 'node:test';
+import { listPets } from '../../test/list-pets.ts';
 import { sqliteStorage, startTestService } from '../../test/test-service.ts';
 import { UsageError } from '../setting.ts';
 import type { NewPet } from '../domain/pet.ts';
@@ -28,7 +29,7 @@ async function newStore(t: TestContext, animals: number) {
     rmSync(folder, { recursive: true, force: true });
   });
   await store.importPets(Array.from({ length: animals }, () => REX));
-  const pets = () => store.listPets({ status: undefined, afterId: 0n, count: 20_000 });
+  const pets = () => listPets(store, { status: undefined, afterId: 0n, count: 20_000 });
 
   return {
     file(name: string, content: string): string {

@@ -1,13 +1,12 @@
 import { Writable } from 'node:stream';
 import { oneOf } from '../setting.ts';
 import { defineCommand, type Io, type Output } from './command.ts';
-import type { CatalogueAdministration } from '../domain/store.ts';
-import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
+import { pagesOf, TABLES, type CatalogueReader } from '../storage/copy.ts';
+import { petOfRow, type PetRow } from '../storage/rows.ts';
+import { openReaderByFlags, STORE_OPTIONS } from './store-flags.ts';
 import type { PetFormat } from '../pet-file/read-pet.ts';
 import { headerOf, PET_FORMATS, writePet } from './pet-format.ts';
 import { Progress } from './terminal.ts';
-
-const PAGE_ANIMALS = 1_000;
 
 export const exportPets = defineCommand({
   purpose: 'Write all animals to standard output',
@@ -15,36 +14,31 @@ export const exportPets = defineCommand({
     format: { ...oneOf(PET_FORMATS), default: 'ndjson', description: 'the format of the output' },
     ...STORE_OPTIONS,
   },
+  notes: `The animals are those of one moment, in the order of their ids. Until the export ends, its snapshot
+keeps the log of SQLite from shrinking, and PostgreSQL from cleaning up changed rows.`,
   examples: ['export > animals.ndjson', 'export --format csv > animals.csv'],
   async action({ options, flags, io }) {
-    const { store } = await openStoreByFlags(flags, io.env, { mustExist: true });
+    const reader = await openReaderByFlags(flags, io.env);
     try {
-      await writePets(store, options.format, io);
+      await writePets(reader, options.format, io);
       return 0;
     } finally {
-      await store.close();
+      await reader.close();
     }
   },
 });
 
-/**
- * Writes every animal to standard output, in the order of ids. Ids follow the order of commits, so no animal
- * below the last id that was read is missing. One that `petstore catalogue` changes or removes during the
- * export is written as it was before or as it is after.
- */
-async function writePets(store: CatalogueAdministration, format: PetFormat, io: Io): Promise<void> {
+async function writePets(reader: CatalogueReader, format: PetFormat, io: Io): Promise<void> {
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   await output.write(headerOf(format));
-  let afterId = 0n;
   let count = 0;
-  while (!output.isClosed) {
-    const pets = await store.listPets({ status: undefined, afterId, count: PAGE_ANIMALS });
+  for await (const rows of pagesOf(reader, TABLES.animals)) {
+    const pets = rows.map((row) => petOfRow(row as unknown as PetRow));
     await output.write(pets.map((pet) => writePet(pet, format)).join(''));
-    afterId = pets.at(-1)?.id ?? afterId;
+    if (output.isClosed) break;
     count += pets.length;
     progress.showBar({ count, share: undefined });
-    if (pets.length < PAGE_ANIMALS) break;
   }
   progress.clear();
 }

@@ -5,14 +5,19 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Readable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { callbackify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
+import { listPets } from '../../test/list-pets.ts';
+import { PostgresServer } from '../../test/postgres-server.ts';
 import { UsageError } from '../setting.ts';
+import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
+import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
@@ -64,6 +69,7 @@ function newShop(t: TestContext) {
     import: (...args: string[]) => run('import', args),
     importStream: (chunks: Buffer[], ...args: string[]) =>
       run('import', ['-', ...args], Readable.from(chunks)),
+    data,
     storeFile,
     startImport,
     /** Ends the command as a power cut would, as soon as something more of the file is stored. */
@@ -142,7 +148,7 @@ for (const format of ['ndjson', 'csv']) {
         assert.deepEqual([imported.code, exported.code], [0, 0], imported.words);
         assert.equal((await to.export('--format', format)).out, exported.out);
         const stored = await to.withStore((store) =>
-          store.listPets({ status: undefined, afterId: 0n, count: 100 }),
+          listPets(store, { status: undefined, afterId: 0n, count: 100 }),
         );
         assert.deepEqual(
           stored,
@@ -168,6 +174,43 @@ test('export writes ids, and the header line of CSV even for an empty store', as
   );
   assert.equal((await shop.export()).out, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}\n');
 });
+
+for (const kind of ['SQLite', 'PostgreSQL'] as const) {
+  test(`an export from ${kind} is one moment of the store, whatever is changed meanwhile`, async (t) => {
+    const shop = newShop(t);
+    const server = kind === 'PostgreSQL' ? await PostgresServer.start() : undefined;
+    t.after(() => server?.close());
+    const url = server?.url(await server.createDatabase());
+    const store =
+      url === undefined ? openSqliteStore(shop.storeFile) : await openPostgresStore(url);
+    t.after(() => store.close());
+    const pets = Array.from({ length: 5_000 }, (_, index) => {
+      return { name: `Animal ${index}`, categoryId: 1n, status: 'available' } as const;
+    });
+    await store.importPets(pets);
+    const changeAll = async () => {
+      await store.removePets([1n, 4_000n]);
+      await store.setPetStatus([2n, 4_001n], 'sold');
+      await store.importPets(pets);
+    };
+    let out = '';
+    const stdout = new Writable({
+      highWaterMark: 1,
+      write(chunk: Buffer, _encoding, done) {
+        const isFirst = out === '';
+        out += String(chunk);
+        if (isFirst) callbackify(changeAll)(done);
+        else done();
+      },
+    });
+    const flags = url === undefined ? ['--data', shop.data] : ['--database', url];
+    const stderr = { write: () => true };
+    const code = await execute(COMMANDS, ['export', ...flags], { env: {}, stdout, stderr });
+    assert.equal(code, 0);
+    const expected = pets.map((pet, index) => `${petJson({ id: BigInt(index + 1), ...pet })}\n`);
+    assert.ok(out === expected.join(''), `${out.split('\n').length - 1} animals were written`);
+  });
+}
 
 test('bad lines are named with number and reason and skipped, and the exit code is 1', async (t) => {
   const shop = newShop(t);
@@ -225,7 +268,7 @@ test('no number is rounded on its way in, however it is written', async (t) => {
   const lines = texts.map((text) => `{"name":"${text}","categoryId":${text}}`);
   await shop.import(shop.file('numbers', lines.join('\n')));
   const stored = await shop.withStore((store) =>
-    store.listPets({ status: undefined, afterId: 0n, count: 100 }),
+    listPets(store, { status: undefined, afterId: 0n, count: 100 }),
   );
   assert.deepEqual(
     stored.map(({ name, categoryId }) => [name, categoryId]),

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
+import type { CatalogueReader } from '../storage/copy.ts';
 import { openConfiguredStore, storeFile } from '../service.ts';
 
 const { env, data, database } = SETTINGS;
@@ -20,6 +21,21 @@ export async function openStoreByFlags(
   const config = loadConfig(flags, variables);
   if (mustExist) requireStore(config);
   return { config, store: await openConfiguredStore(config) };
+}
+
+/** Opens the same store to read one snapshot of it. */
+export async function openReaderByFlags(
+  flags: Flags,
+  variables: Variables,
+): Promise<CatalogueReader> {
+  const config = loadConfig(flags, variables);
+  requireStore(config);
+  if (config.databaseUrl !== undefined) {
+    const { openPostgresReader } = await import('../storage/postgres/copy.ts');
+    return openPostgresReader(config.databaseUrl);
+  }
+  const { openSqliteReader } = await import('../storage/sqlite/copy.ts');
+  return openSqliteReader(storeFile(config));
 }
 
 /** The file of the embedded store, for a command that works on the file itself. */

@@ -67,8 +67,6 @@ export interface CatalogueAdministration extends Pick<PetStore, 'findPet'> {
   importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean>;
   /** The progress of the import of a file, or undefined if it was never started. */
   findImport(source: string): Promise<ImportProgress | undefined>;
-  /** The animals of `listPetJson` as values. */
-  listPets(query: PetQuery): Promise<Pet[]>;
   /**
    * Gives these animals a status, all of them in one transaction. Returns the ids that do not exist; if
    * there are any, nothing is changed.

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { listPets } from '../../test/list-pets.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { Store } from '../domain/store.ts';
@@ -81,7 +82,7 @@ describe('App.handle', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const listAll = () => store.listPets({ status: undefined, afterId: 0n, count: 1_000 });
+  const listAll = () => listPets(store, { status: undefined, afterId: 0n, count: 1_000 });
 
   async function handle(sent: Spoilable, parts: Partial<AppParts> = {}): Promise<HttpResponse> {
     const app = new App({

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
+import { listPets } from '../../test/list-pets.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { newIdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
@@ -150,7 +151,7 @@ export function changes(promise: PromiseOf): void {
 }
 
 function list(store: Store, status?: PetStatus): Promise<Pet[]> {
-  return store.listPets({ status, afterId: 0n, count: 20_000 });
+  return listPets(store, { status, afterId: 0n, count: 20_000 });
 }
 
 async function idsOf(store: Store, status?: PetStatus): Promise<bigint[]> {

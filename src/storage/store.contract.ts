@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
+import { listPets } from '../../test/list-pets.ts';
 import { newApiKey, newSecret, type ApiKey } from '../domain/api-key.ts';
 import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';
@@ -87,7 +88,6 @@ function animals(promise: PromiseOf): void {
       const created = await create(store, sent);
       assert.deepEqual(created, { ...sent, id: created.id });
       assert.deepEqual(await store.findPet(created.id), created);
-      assert.deepEqual(await store.listPets({ status: sent.status, afterId, count: 1 }), [created]);
       const encoded = await store.listPetJson({ status: sent.status, afterId, count: 1 });
       assert.deepEqual(encoded, [[created.id, petJson(created)]]);
       afterId = created.id;
@@ -105,7 +105,7 @@ function animals(promise: PromiseOf): void {
       all.push(await create(store, { ...REX, status }));
     }
     const list = (status: NewPet['status'] | undefined, afterId: bigint, count: number) =>
-      store.listPets({ status, afterId, count });
+      listPets(store, { status, afterId, count });
     assert.deepEqual(await list(undefined, 0n, 100), all);
     assert.deepEqual(await list(undefined, 5n, 10), all.slice(5, 15));
     assert.deepEqual(await list(undefined, INT64_MIN, 1), all.slice(0, 1));
@@ -121,18 +121,18 @@ function animals(promise: PromiseOf): void {
     }
   });
 
-  promise('a list as JSON has the same animals with the same ids', async (store) => {
+  promise('a list has each animal with its id, as JSON', async (store) => {
+    const all: Pet[] = [];
     for (let index = 0; index < 30; index += 1) {
       const status = PET_STATUSES[index % PET_STATUSES.length] ?? 'sold';
-      await create(store, { ...REX, name: `"${index}" {"id":7,\\`, status });
+      all.push(await create(store, { ...REX, name: `"${index}" {"id":7,\\`, status }));
     }
     for (const status of [undefined, ...PET_STATUSES]) {
       for (const count of [1, 9, 10, 29, 30, 100]) {
-        const query = { status, afterId: 4n, count };
-        const pets = await store.listPets(query);
+        const pets = all.filter((pet) => pet.id > 4n && (status ?? pet.status) === pet.status);
         assert.deepEqual(
-          await store.listPetJson(query),
-          pets.map((pet) => [pet.id, petJson(pet)]),
+          await store.listPetJson({ status, afterId: 4n, count }),
+          pets.slice(0, count).map((pet) => [pet.id, petJson(pet)]),
         );
       }
     }
@@ -143,10 +143,10 @@ function animals(promise: PromiseOf): void {
   promise('two callers of one page may change what they got', async (store) => {
     await create(store);
     const page = { status: undefined, afterId: 0n, count: 1 };
-    const [first, second] = await Promise.all([store.listPets(page), store.listPets(page)]);
-    first.forEach((pet) => Object.assign(pet, { name: 'changed' }));
+    const [first, second] = await Promise.all([store.listPetJson(page), store.listPetJson(page)]);
+    first.forEach((pet) => Object.assign(pet, [2n, 'changed']));
     first.pop();
-    assert.deepEqual(second, [{ ...REX, id: 1n }]);
+    assert.deepEqual(second, [[1n, petJson({ ...REX, id: 1n })]]);
   });
 
   promise('what was acknowledged is there after closing and reopening', async (store, { open }) => {
@@ -155,7 +155,7 @@ function animals(promise: PromiseOf): void {
     const claimed = petOf(await store.createPet(REX, claim));
     await store.close();
     const reopened = await open();
-    const stored = await reopened.listPets({ status: undefined, afterId: 0n, count: 100 });
+    const stored = await listPets(reopened, { status: undefined, afterId: 0n, count: 100 });
     assert.deepEqual(stored, [...created, claimed].toSorted(byId));
     assert.deepEqual(await reopened.createPet(REX, claim), { kind: 'replayed', pet: claimed });
     assert.equal((await create(reopened)).id, 52n);
@@ -180,7 +180,7 @@ function animals(promise: PromiseOf): void {
     await Promise.all(creations);
     const reopened = await open();
     assert.equal(
-      (await reopened.listPets({ status: undefined, afterId: 0n, count: 100 })).length,
+      (await listPets(reopened, { status: undefined, afterId: 0n, count: 100 })).length,
       50,
     );
   });
@@ -473,9 +473,9 @@ function concurrency(promise: PromiseOf): void {
     async (store) => {
       const page = { status: undefined, afterId: 0n, count: 100 };
       for (let round = 1; round <= 20; round += 1) {
-        const early = store.listPets(page);
+        const early = listPets(store, page);
         await create(store);
-        const late = store.listPets(page);
+        const late = listPets(store, page);
         assert.ok((await early).length >= round - 1);
         assert.equal((await late).length, round);
       }
@@ -503,7 +503,7 @@ function concurrency(promise: PromiseOf): void {
       });
       const met: bigint[] = [];
       for (let wasDone = false; ; wasDone = isDone) {
-        const page = await reader.listPets({
+        const page = await listPets(reader, {
           status: undefined,
           afterId: met.at(-1) ?? 0n,
           count: 10,
@@ -582,7 +582,7 @@ function versions(promise: PromiseOf, noVersion: string | undefined): void {
   promise('it stays the same while nothing is committed', async (store) => {
     await create(store);
     const before = store.version?.();
-    await store.listPets({ status: undefined, afterId: 0n, count: 10 });
+    await listPets(store, { status: undefined, afterId: 0n, count: 10 });
     await turn();
     assert.equal(store.version?.(), before);
   });
@@ -621,7 +621,7 @@ function petOf(creation: Creation): Pet {
 async function countPets(store: Store): Promise<number> {
   let total = 0;
   for (let afterId = 0n; ;) {
-    const page = await store.listPets({ status: undefined, afterId, count: 1_000 });
+    const page = await listPets(store, { status: undefined, afterId, count: 1_000 });
     total += page.length;
     const last = page.at(-1);
     if (last === undefined) return total;

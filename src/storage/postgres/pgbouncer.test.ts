@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { Client } from 'pg';
+import { listPets } from '../../../test/list-pets.ts';
 import { PGBOUNCER_MISSING, startPgBouncer } from '../../../test/pgbouncer.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
@@ -90,7 +91,7 @@ test(
       assert.equal(kind, 'created');
       const id = BigInt(index + 1);
       assert.equal((await store.findPet(id))?.id, id);
-      await store.listPets({ status: 'available', afterId: BigInt(index), count: 5 });
+      await listPets(store, { status: 'available', afterId: BigInt(index), count: 5 });
     });
     await Promise.all(calls);
     const seen = await server.query('SELECT DISTINCT * FROM seen', database);

@@ -106,16 +106,15 @@ class PostgresStore implements Store, Measured {
     return row && petOfRow(row as PetRow);
   }
 
-  async listPets({ status, afterId, count }: PetQuery): Promise<Pet[]> {
+  async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
     const rows =
       status === undefined
         ? await this.#reads.query(statements.LIST_PETS, [afterId, count])
         : await this.#reads.query(statements.LIST_PETS_OF_STATUS, [status, afterId, count]);
-    return rows.map((row) => petOfRow(row as PetRow));
-  }
-
-  async listPetJson(query: PetQuery): Promise<PetJson[]> {
-    return (await this.listPets(query)).map((pet) => [pet.id, petJson(pet)]);
+    return rows.map((row) => {
+      const pet = petOfRow(row as PetRow);
+      return [pet.id, petJson(pet)];
+    });
   }
 
   async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {

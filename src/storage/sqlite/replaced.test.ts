@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listPets } from '../../../test/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import type { Store } from '../../domain/store.ts';
 import { openSqliteStore } from './store.ts';
@@ -48,7 +49,7 @@ function create(store: Store, name: string) {
 }
 
 async function namesOf(store: Store): Promise<string[]> {
-  const pets = await store.listPets({ status: undefined, afterId: 0n, count: 1_000 });
+  const pets = await listPets(store, { status: undefined, afterId: 0n, count: 1_000 });
   return pets.map(({ name }) => name);
 }
 

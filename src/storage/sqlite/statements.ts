@@ -44,12 +44,6 @@ export type Reads = ReturnType<typeof prepareReads>;
 export function prepareReads(database: DatabaseSync) {
   return {
     pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
-    pets: database.prepare(
-      `SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`,
-    ),
-    petsOfStatus: database.prepare(
-      `SELECT ${PET_COLUMNS} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
-    ),
     petJson: database.prepare(
       `SELECT id, ${PET_JSON} FROM pets WHERE id > ? ORDER BY id LIMIT ${COUNT}`,
     ),

@@ -65,12 +65,10 @@ class SqliteStore implements Store, Measured {
     return row && petOfRow(row);
   }
 
-  async listPets(query: PetQuery): Promise<Pet[]> {
-    return this.#list<PetRow>('pets', query).map(petOfRow);
-  }
-
-  async listPetJson(query: PetQuery): Promise<PetJson[]> {
-    return this.#list<PetJson>('petJson', query);
+  async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
+    return status === undefined
+      ? this.#read('petJson', afterId, count)
+      : this.#read('petJsonOfStatus', status, afterId, count);
   }
 
   setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
@@ -137,12 +135,6 @@ class SqliteStore implements Store, Measured {
 
   close(): Promise<void> {
     return this.#file.close();
-  }
-
-  #list<Row>(name: 'pets' | 'petJson', { status, afterId, count }: PetQuery): Row[] {
-    return status === undefined
-      ? this.#read(name, afterId, count)
-      : this.#read(`${name}OfStatus`, status, afterId, count);
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
