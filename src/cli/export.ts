@@ -68,8 +68,11 @@ class ExportOutput {
     const output = this.#output;
     if (isReady !== false || !(output instanceof Writable) || this.#isClosed) return;
     await new Promise<void>((resolve) => {
-      output.once('drain', resolve);
-      output.once('close', resolve);
+      const proceed = () => {
+        output.off('drain', proceed).off('close', proceed);
+        resolve();
+      };
+      output.on('drain', proceed).on('close', proceed);
     });
   }
 }

@@ -207,6 +207,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
     const stderr = { write: () => true };
     const code = await execute(COMMANDS, ['export', ...flags], { env: {}, stdout, stderr });
     assert.equal(code, 0);
+    assert.equal(stdout.listenerCount('close'), 0, 'no page leaves a listener behind');
     const expected = pets.map((pet, index) => `${petJson({ id: BigInt(index + 1), ...pet })}\n`);
     assert.ok(out === expected.join(''), `${out.split('\n').length - 1} animals were written`);
   });
