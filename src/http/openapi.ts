@@ -1,21 +1,9 @@
 import { ERRORS, ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import type { Operation, OperationResponse } from './operation.ts';
-import { operations } from './operations.ts';
+import { COMMON_ERRORS, operations } from './operations.ts';
 
 const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody };
-
-/** Errors that every operation lists, in addition to its own. */
-const ERRORS_OF_ALL: readonly ErrorCode[] = [
-  'malformed_request',
-  'missing_api_key',
-  'invalid_api_key',
-  'expired_api_key',
-  'insufficient_scope',
-  'rate_limited',
-  'unavailable',
-  'overloaded',
-];
 
 /** Errors that any HTTP request can get. They are one shared `default` response. */
 const GENERAL_ERRORS: readonly ErrorCode[] = [
@@ -103,7 +91,7 @@ function describe(operation: Operation): object {
   const { id, summary, description, parameters, body, responses, errors, deprecation } = operation;
   const shared =
     deprecation === undefined ? HEADERS_OF_ALL : [...HEADERS_OF_ALL, ...HEADERS_OF_DEPRECATED];
-  const codes = Map.groupBy([...errors, ...ERRORS_OF_ALL], (code) => ERRORS[code].status);
+  const codes = Map.groupBy([...errors, ...COMMON_ERRORS], (code) => ERRORS[code].status);
   return {
     operationId: id,
     tags: ['pets'],

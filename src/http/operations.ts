@@ -159,14 +159,18 @@ export const operations: readonly Operation[] = [
 ];
 
 /** Errors that every operation can return, in addition to its own. */
-const ERRORS_OF_ALL: readonly ErrorCode[] = [
+export const COMMON_ERRORS: readonly ErrorCode[] = [
+  'malformed_request',
   'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
   'insufficient_scope',
   'rate_limited',
-  'request_timeout',
-  'internal_error',
   'unavailable',
+  'overloaded',
 ];
+/** Of a request that is sent too slowly, and of a defect. The OpenAPI document has them once, not per operation. */
+const GENERAL_STATUSES = [408, 500];
 /** The statuses of requests that match no operation: pages, health, OPTIONS and refusals. */
 const STATUSES_OF_OTHER = [200, 204, 304, 401, 404, 405, 500, 503];
 
@@ -176,8 +180,12 @@ const STATUSES_OF_OTHER = [200, 204, 304, 401, 404, 405, 500, 503];
  */
 export const METRIC_SERIES: readonly (readonly [operation: string, status: number])[] = [
   ...operations.flatMap(({ id, responses, errors }) => {
-    const refused = [...errors, ...ERRORS_OF_ALL].map((code) => ERRORS[code].status);
-    const statuses = new Set([...Object.keys(responses).map(Number), ...refused]);
+    const refused = [...errors, ...COMMON_ERRORS].map((code) => ERRORS[code].status);
+    const statuses = new Set([
+      ...Object.keys(responses).map(Number),
+      ...refused,
+      ...GENERAL_STATUSES,
+    ]);
     return [...statuses].map((status) => [id, status] as const);
   }),
   ...STATUSES_OF_OTHER.map((status) => ['other', status] as const),
