@@ -93,6 +93,15 @@ export class ServiceProcess {
     await ended;
   }
 
+  /** Waits until the process ends by itself. Kills it after this time. Returns its exit code, or its signal. */
+  async waitForEnd(withinMs: number): Promise<number | string | null> {
+    const child = this.#child;
+    const overdue = setTimeout(() => child.kill('SIGKILL'), withinMs);
+    if (!this.#hasEnded) await once(child, 'exit');
+    clearTimeout(overdue);
+    return child.exitCode ?? child.signalCode;
+  }
+
   /** Returns the violations of the process: it must still run, and must then exit with 0. */
   async stop(): Promise<string[]> {
     const child = this.#child;

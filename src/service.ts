@@ -29,6 +29,7 @@ import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { listen, localUrl } from './listen.ts';
 import { DeprecatedCallsRecorder } from './ops/deprecated-calls.ts';
+import type { SqliteOptions } from './storage/sqlite/store.ts';
 
 /** What the service needs from its process. Tests pass their own. */
 export interface Runtime {
@@ -49,6 +50,8 @@ export interface Service {
   /** The first key, if this start has created it in an empty store. */
   firstKey: string | undefined;
   figures: () => Figure[];
+  /** Resolves with the reason when the store can no longer be used: the process must close the service and end. */
+  failed: Promise<string>;
   /** From now on `/readyz` is 503. Requests are still accepted. */
   setNotReady(): void;
   /** Accepts no more connections. Existing ones stay open until the service is closed. */
@@ -58,20 +61,28 @@ export interface Service {
 
 /** The longest a request in flight may take when the service is closed. */
 const DRAIN_GRACE_MS = 8_000;
+/** The same for a service whose store has failed: it refuses every request. */
+const FAILED_GRACE_MS = 1_000;
 
 export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
 }
 
 /** Opens the store that the settings name: the database, or the file in the data folder. */
-export async function openConfiguredStore(config: Config, log?: Log): Promise<Store & Measured> {
+export async function openConfiguredStore(
+  config: Config,
+  { log, isWorker, onFatal }: Partial<Runtime> & Pick<SqliteOptions, 'onFatal'> = {},
+): Promise<Store & Measured> {
   // Only the store that is used is loaded: the driver of the other one would make the start slower.
   if (config.databaseUrl !== undefined) {
     const { openPostgresStore } = await import('./storage/postgres/store.ts');
     return openPostgresStore(config.databaseUrl);
   }
   const { openSqliteStore } = await import('./storage/sqlite/store.ts');
-  return openSqliteStore(storeFile(config), { onWarning: (message) => log?.warn(message) });
+  // If the store is gone that the primary has created, no worker may put an empty one in its place.
+  const mayCreate = isWorker !== true;
+  const onWarning = (message: string) => log?.warn(message);
+  return openSqliteStore(storeFile(config), { mayCreate, onWarning, onFatal });
 }
 
 /** Joins the parts and starts listening. Production and tests start the service the same way. */
@@ -91,7 +102,8 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   });
   opened.defer(async () => admin?.close());
 
-  const store = await openConfiguredStore(config, runtime.log);
+  const failure = Promise.withResolvers<string>();
+  const store = await openConfiguredStore(config, { ...runtime, onFatal: failure.resolve });
   opened.defer(() => store.close());
   const firstKey = await addFirstKey(store, config, runtime);
   const parts = await openRequestParts(config, runtime, { store, metrics, opened });
@@ -105,7 +117,8 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     port: config.port,
     newRequestId: runtime.newRequestId,
   });
-  opened.defer(() => server.close(DRAIN_GRACE_MS));
+  let graceMs = DRAIN_GRACE_MS;
+  opened.defer(() => server.close(graceMs));
 
   servedStore = store;
   const setNotReady = () => {
@@ -118,6 +131,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     adminUrl: admin?.url,
     firstKey,
     figures,
+    failed: failure.promise.finally(() => (graceMs = FAILED_GRACE_MS)),
     setNotReady,
     stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
@@ -217,7 +231,7 @@ async function addFirstKey(
 
 /** Creates the first key of an empty store before any worker starts. */
 export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
-  const store = await openConfiguredStore(config, runtime.log);
+  const store = await openConfiguredStore(config, runtime);
   try {
     return await addFirstKey(store, config, runtime);
   } finally {

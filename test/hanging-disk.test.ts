@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newHangingDisk, type HangingDisk } from './hanging-fsync.ts';
+import { newHangingDisk, type FaultyDisk } from './faulty-disk.ts';
 import { serve, temporaryFolder, type Running } from './test-process.ts';
 import { send } from './test-service.ts';
 
@@ -13,7 +13,7 @@ const ENDED_MS_MAX = 14_000;
 const READY_MS_MAX = 30_000;
 const NO_COMPILER = 'not run: simulating a hanging disk needs a C compiler (cc)';
 
-type Serving = Running & { disk: HangingDisk; create: () => Promise<number> };
+type Serving = Running & { disk: FaultyDisk; create: () => Promise<number> };
 
 async function serveOnHangingDisk(t: TestContext): Promise<Serving | undefined> {
   const folder = temporaryFolder(t);

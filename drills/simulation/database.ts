@@ -12,6 +12,7 @@ export const FAULTS = [
   'the thread dies after the commit',
   'the commit takes 6 s',
   'the next read fails',
+  'the next read fails as if the file were damaged',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -80,6 +81,9 @@ export function installDatabase(): void {
     if (simulated.thread === undefined && take('the next read fails')) {
       throw sqliteError(10, 'disk I/O error');
     }
+    if (simulated.thread === undefined && take('the next read fails as if the file were damaged')) {
+      throw sqliteError(11, 'database disk image is malformed');
+    }
     return all.apply(this, values as Parameters<StatementSync['all']>);
   } as StatementSync['all'];
 }
@@ -123,6 +127,7 @@ function sqliteError(errcode: number, message: string): Error {
 /** Closes every database of a thread that has died, or of the whole process. */
 export function closeDatabases(thread?: Thread): void {
   for (const [database, connection] of connections) {
-    if (thread === undefined || connection.thread === thread) database.close();
+    const isOurs = thread === undefined || connection.thread === thread;
+    if (isOurs && database.isOpen) database.close();
   }
 }

@@ -17,13 +17,18 @@ export type Outcome<Value> = { value: Value } | { error: unknown };
 /** The processes that have the file open: the service, and one that runs commands. */
 export class Processes {
   readonly #parts: ServiceParts;
+  /** A store has failed: its process ends, and whoever runs it starts it again. */
+  hasFailed = false;
   readonly #time: VirtualTime;
   #service: SimulatedService | undefined;
   #commandStore: Store | undefined;
   #observer: StatementSync | undefined;
 
-  constructor(parts: ServiceParts, time: VirtualTime, emptyStore: Buffer) {
-    this.#parts = parts;
+  constructor(parts: Omit<ServiceParts, 'onFatal'>, time: VirtualTime, emptyStore: Buffer) {
+    const onFatal = () => {
+      this.hasFailed = true;
+    };
+    this.#parts = { ...parts, onFatal };
     this.#time = time;
     writeFileSync(parts.file, emptyStore);
   }
@@ -58,9 +63,12 @@ export class Processes {
 
   /** Ends all processes at once. What they were going to do is forgotten. */
   end(): void {
+    this.hasFailed = false;
     this.#service = undefined;
     this.#commandStore = undefined;
     this.#observer = undefined;
+    // Of threads that have not ended by themselves.
+    process.removeAllListeners('exit');
     this.#time.clear();
     closeDatabases();
   }
@@ -73,7 +81,9 @@ export class Processes {
   }
 
   command<Value>(work: (store: Store) => Promise<Value>): Promise<Outcome<Value>> {
-    const store = (this.#commandStore ??= openSqliteStore(this.#parts.file));
+    const store = (this.#commandStore ??= openSqliteStore(this.#parts.file, {
+      onFatal: this.#parts.onFatal,
+    }));
     return this.#outcomeOf(() => work(store));
   }
 

@@ -17,6 +17,8 @@ export const BASE_URL = 'http://pets.example/v1';
 export interface ServiceParts {
   file: string;
   clock: Clock;
+  /** Called when the store has failed, so that the process ends. */
+  onFatal: () => void;
   /** A deliberate defect: cached responses are used whatever the version of the store is. */
   ignoresVersion: boolean;
 }
@@ -47,7 +49,7 @@ export class SimulatedService {
   }
 
   static async open(parts: ServiceParts): Promise<SimulatedService> {
-    const store = openSqliteStore(parts.file);
+    const store = openSqliteStore(parts.file, { onFatal: parts.onFatal });
     const keys = new KeyRing(store, parts.clock);
     await keys.open();
     return new SimulatedService(parts, store, keys);

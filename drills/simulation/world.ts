@@ -86,6 +86,10 @@ export class World {
   }
 
   async #perform(step: Step): Promise<void> {
+    if (this.#processes.hasFailed) {
+      await this.#settle();
+      await this.#processes.restart();
+    }
     if (step.do === 'fault') {
       simulated.fault = step.fault;
       return;

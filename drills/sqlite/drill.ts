@@ -5,7 +5,7 @@ import { drillReplacedFile } from './replaced-file.ts';
 
 export const drill: Drill = {
   purpose:
-    'Deletes, replaces and moves the file of the embedded store under load: every later acknowledged animal is in the final file, and the service is ready again without a restart.',
+    'Deletes, replaces and moves the file of the embedded store under load: the service acknowledges nothing that its next start does not find, ends with exit code 1, and serves the file that is there when it is started again.',
   unit: 'rounds',
   rounds: 24,
   quickRounds: 4,
@@ -34,10 +34,10 @@ async function run(
     violations: report.violations,
     figures: {
       'creates acknowledged': report.acknowledged,
-      'of these sent after the fault': report.sentAfterLoss,
+      'of these after the restart': report.afterRestart,
       'creates refused with 503': report.refused,
       'slowest refusal (ms)': Math.round(report.slowestRefusalMs),
-      'slowest to be ready again (ms)': Math.round(report.slowestReadyMs),
+      'slowest end after the fault (ms)': Math.round(report.slowestEndMs),
     },
   };
 }

@@ -10,22 +10,18 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { FILE_FAULTS, type FileFault, type Paths } from './faults.ts';
 
 const CONNECTIONS = 16;
-/** How long the load runs before the fault, and again after a valid file is in place. */
+/** How long the load runs before the fault, and again after the restart. */
 const LOAD_MS = 200;
-/** How long the file stays missing under load. */
-const LOST_MS = 300;
-const READY_MS_MAX = 30_000;
+const END_MS_MAX = 20_000;
 const POLL_MS = 10;
-/** All workers count as ready after this many successful requests in a row, per worker. */
-const SUCCESSES_PER_WORKER = 20;
 
 export interface ReplacedReport {
   rounds: number;
   acknowledged: number;
-  /** Creates that were sent after the fault and acknowledged. Each must be in the final file. */
-  sentAfterLoss: number;
+  /** Creates that were acknowledged after the restart. Each must be in the final file. */
+  afterRestart: number;
   refused: number;
-  slowestReadyMs: number;
+  slowestEndMs: number;
   slowestRefusalMs: number;
   violations: string[];
 }
@@ -42,131 +38,128 @@ interface Sent {
   name: string;
   sentMs: number;
   tookMs: number;
+  /** 0 if there was no response. */
   status: number;
 }
 
 /** Removes or replaces the file under load. Each round uses the next fault of the list. */
 export async function drillReplacedFile(options: ReplacedOptions): Promise<ReplacedReport> {
-  const key = newSecret('production', randomBytes);
   await using folder = await temporaryFolder();
-  const report: ReplacedReport = {
-    rounds: 0,
-    acknowledged: 0,
-    sentAfterLoss: 0,
-    refused: 0,
-    slowestReadyMs: 0,
-    slowestRefusalMs: 0,
-    violations: [],
-  };
-  const flags = ['--data', folder.path, '--workers', String(options.workers), '--log', 'warn'];
-  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
-  const drill = new ReplacedFileDrill(service, key, folder.path, options.workers, report);
-  for (let round = 0; round < options.rounds; round += 1) {
-    const fault = FILE_FAULTS[round % FILE_FAULTS.length];
-    if (fault === undefined) break;
-    options.onProgress?.(round, fault.name);
-    const canContinue = await drill.runRound(round, fault);
-    if (!canContinue) break;
+  const drill = new ReplacedFileDrill(folder.path, options);
+  const { report } = drill;
+  try {
+    await drill.start();
+    for (let round = 0; round < options.rounds; round += 1) {
+      const fault = FILE_FAULTS[round % FILE_FAULTS.length];
+      if (fault === undefined) break;
+      options.onProgress?.(round, fault.name);
+      await drill.runRound(round, fault);
+    }
+  } catch (error) {
+    report.violations.push(`no further round is possible: ${String(error)}`);
   }
-  report.violations.push(...(await service.stop()));
-  drill.checkFile('after the stop', []);
+  await drill.stop();
   return report;
 }
 
 class ReplacedFileDrill {
-  readonly #service: ServiceProcess;
-  readonly #key: string;
+  readonly report: ReplacedReport = {
+    rounds: 0,
+    acknowledged: 0,
+    afterRestart: 0,
+    refused: 0,
+    slowestEndMs: 0,
+    slowestRefusalMs: 0,
+    violations: [],
+  };
+  readonly #key = newSecret('production', randomBytes);
   readonly #paths: Paths;
-  readonly #workers: number;
-  readonly #report: ReplacedReport;
+  readonly #startProcess: () => Promise<ServiceProcess>;
+  #service: ServiceProcess | undefined;
 
-  constructor(
-    service: ServiceProcess,
-    key: string,
-    folder: string,
-    workers: number,
-    report: ReplacedReport,
-  ) {
-    this.#service = service;
-    this.#key = key;
-    this.#workers = workers;
-    this.#report = report;
+  constructor(folder: string, { workers, nodeFlags }: ReplacedOptions) {
     this.#paths = {
       file: join(folder, 'production', 'petstore.sqlite'),
       spare: join(folder, 'spare.sqlite'),
       aside: join(folder, 'aside'),
     };
+    const flags = ['--data', folder, '--workers', String(workers), '--log', 'warn'];
+    this.#startProcess = () => ServiceProcess.start(flags, this.#key, undefined, nodeFlags);
   }
 
-  /** Returns false if the file is broken, so that no further round is possible. */
-  async runRound(round: number, fault: FileFault): Promise<boolean> {
+  async start(): Promise<void> {
+    this.#service = await this.#startProcess();
+  }
+
+  async stop(): Promise<void> {
+    this.report.violations.push(...((await this.#service?.stop()) ?? []));
+  }
+
+  async runRound(round: number, fault: FileFault): Promise<void> {
+    const { report } = this;
     const title = `round ${round + 1}, ${fault.name}`;
-    try {
-      await this.#makeSpare();
-      await this.#inject(round, fault, title);
-      return true;
-    } catch (error) {
-      this.#report.violations.push(`${title}: ${String(error)}`);
-      return false;
-    }
-  }
-
-  async #inject(round: number, fault: FileFault, title: string): Promise<void> {
-    const report = this.#report;
-    const load = this.#startLoad(`round-${round}`);
+    const fail = (what: string) => report.violations.push(`${title}: ${what}`);
+    await this.#makeSpare();
+    const load = this.#startLoad(`round-${round}-before`);
     await sleep(LOAD_MS);
     await fault.lose(this.#paths);
     const lostMs = performance.now();
-    if (fault.restore !== undefined) {
-      await sleep(LOST_MS);
-      await this.#expectNotReady(title);
-      await fault.restore(this.#paths);
-    }
-    const backMs = performance.now();
-    if (!(await this.#isReadyAgain())) report.violations.push(`${title}: not ready again`);
-    report.slowestReadyMs = Math.max(report.slowestReadyMs, performance.now() - backMs);
-    await sleep(LOAD_MS);
-    const sent = await load.stop();
+    await this.#expectEnd(fail);
+    report.slowestEndMs = Math.max(report.slowestEndMs, performance.now() - lostMs);
+    const before = await load.stop();
+    await fault.restore?.(this.#paths);
 
-    const acknowledged = sent.filter(({ status }) => status === 201);
-    const afterLoss = acknowledged.filter(({ sentMs }) => sentMs >= lostMs);
+    await this.start();
+    const secondLoad = this.#startLoad(`round-${round}-after`);
+    await sleep(LOAD_MS);
+    const after = await secondLoad.stop();
+    this.#count(before, after);
+    const late = acknowledged(before.filter(({ sentMs }) => sentMs >= lostMs));
+    if (late.length > 0) fail(`${late.length} creates were acknowledged after the fault`);
+    const other = after.find(({ status }) => status !== 201);
+    if (other !== undefined) fail(`${other.name} returned ${other.status} after the restart`);
+    this.#checkFile(fault, { before: acknowledged(before), after: acknowledged(after) }, fail);
     report.rounds += 1;
-    report.acknowledged += acknowledged.length;
-    report.refused += sent.filter(({ status }) => status === 503).length;
-    report.sentAfterLoss += afterLoss.length;
-    report.slowestRefusalMs = Math.max(
-      report.slowestRefusalMs,
-      ...sent.filter(({ status }) => status === 503).map(({ tookMs }) => tookMs),
-    );
-    for (const { status, name } of sent) {
-      if (status !== 201 && status !== 503) {
-        report.violations.push(`${title}: ${name} returned ${status}`);
-      }
-    }
-    if (afterLoss.length === 0)
-      report.violations.push(`${title}: no create succeeded after the fault`);
-    const kept = fault.isOldFileBack ? acknowledged : afterLoss;
-    this.checkFile(
-      title,
-      kept.map(({ name }) => name),
-    );
   }
 
-  /** Adds a violation if the file fails the integrity check or lacks one of these animals. */
-  checkFile(title: string, names: readonly string[]): void {
+  #count(before: readonly Sent[], after: readonly Sent[]): void {
+    const { report } = this;
+    const refused = before.filter(({ status }) => status === 503);
+    report.acknowledged += acknowledged(before).length + acknowledged(after).length;
+    report.afterRestart += acknowledged(after).length;
+    report.refused += refused.length;
+    const slowest = Math.max(0, ...refused.map(({ tookMs }) => tookMs));
+    report.slowestRefusalMs = Math.max(report.slowestRefusalMs, slowest);
+  }
+
+  async #expectEnd(fail: (what: string) => void): Promise<void> {
+    const service = this.#service;
+    if (service === undefined) return;
+    const code = await service.waitForEnd(END_MS_MAX);
+    if (code !== 1) fail(`the service ended with ${code}`);
+    const lines = service.countLogLines('petstore: ');
+    if (lines !== 1) fail(`the service wrote ${lines} lines about its end`);
+  }
+
+  /** The file has what was acknowledged to it, and nothing of the log of another file. */
+  #checkFile(
+    { isOldFileBack }: FileFault,
+    { before, after }: { before: string[]; after: string[] },
+    fail: (what: string) => void,
+  ): void {
     const database = new DatabaseSync(this.#paths.file);
     try {
       const integrity = database.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
-      if (integrity !== 'ok') this.#report.violations.push(`${title}: ${String(integrity)}`);
+      if (integrity !== 'ok') fail(String(integrity));
       const find = database.prepare('SELECT 1 FROM pets WHERE name = ?');
-      const missing = names.filter((name) => find.get(name) === undefined);
-      if (missing.length > 0) {
-        this.#report.violations.push(
-          `${title}: ${missing.length} acknowledged creates are not in the file, such as ${missing[0]}`,
-        );
-      }
-    } catch (error) {
-      this.#report.violations.push(`${title}: the file cannot be read (${String(error)})`);
+      const isStored = (name: string) => find.get(name) !== undefined;
+      const missing = [...after, ...(isOldFileBack ? before : [])].filter(
+        (name) => !isStored(name),
+      );
+      if (missing.length > 0) fail(`${missing.length} acknowledged creates are not in the file`);
+      const foreign = isOldFileBack ? [] : before.filter(isStored);
+      if (foreign.length > 0)
+        fail(`${foreign.length} creates of the former file are in the new one`);
     } finally {
       database.close();
     }
@@ -183,12 +176,16 @@ class ReplacedFileDrill {
   #startLoad(prefix: string): { stop(): Promise<Sent[]> } {
     const sent: Sent[] = [];
     const state = { isOver: false, count: 0 };
+    const baseUrl = this.#service?.baseUrl ?? '';
     const send = async () => {
       const client = new Client(this.#key);
       while (!state.isOver) {
         const name = `${prefix}-${(state.count += 1)}`;
         const sentMs = performance.now();
-        const status = await this.#create(client, name);
+        const status = await client.create(baseUrl, name, { isClaimed: false }).then(
+          (response) => response.status,
+          () => 0,
+        );
         sent.push({ name, sentMs, tookMs: performance.now() - sentMs, status });
         // A refusal is immediate: without this pause the clients would send thousands.
         if (status !== 201) await sleep(POLL_MS);
@@ -204,41 +201,8 @@ class ReplacedFileDrill {
       },
     };
   }
+}
 
-  async #create(client: Client, name: string): Promise<number> {
-    try {
-      return (await client.create(this.#service.baseUrl, name, { isClaimed: false })).status;
-    } catch {
-      return 0;
-    }
-  }
-
-  async #expectNotReady(title: string): Promise<void> {
-    const client = new Client(this.#key);
-    const { status: ready } = await client.get(new URL('/readyz', this.#service.baseUrl).href);
-    const { status: list } = await client.get(`${this.#service.baseUrl}/pets`);
-    client.close();
-    if (ready !== 503)
-      this.#report.violations.push(`${title}: /readyz returned ${ready} instead of 503`);
-    if (list !== 503)
-      this.#report.violations.push(`${title}: a list returned ${list} instead of 503`);
-  }
-
-  /** Resolves to true when every worker reports that it is ready and serves lists again. */
-  async #isReadyAgain(): Promise<boolean> {
-    const until = performance.now() + READY_MS_MAX;
-    let successes = 0;
-    while (successes < SUCCESSES_PER_WORKER * this.#workers) {
-      if (performance.now() > until) return false;
-      // A new connection each time, because the workers take connections in turn.
-      const client = new Client(this.#key);
-      const { status } = await client.get(new URL('/readyz', this.#service.baseUrl).href);
-      const { status: list } = await client.get(`${this.#service.baseUrl}/pets?limit=1`);
-      client.close();
-      const isReady = status === 200 && list === 200;
-      successes = isReady ? successes + 1 : 0;
-      if (!isReady) await sleep(POLL_MS);
-    }
-    return true;
-  }
+function acknowledged(sent: readonly Sent[]): string[] {
+  return sent.filter(({ status }) => status === 201).map(({ name }) => name);
 }

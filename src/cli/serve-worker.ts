@@ -20,7 +20,13 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
     const reports = startReports(service.figures);
     primary.onNotReady = () => service.setNotReady();
     primary.tell({ ready: { baseUrl: service.baseUrl } });
-    await primary.stopped;
+    const failure = await Promise.race([service.failed, primary.stopped]);
+    if (failure !== undefined) {
+      // The primary writes the reason, once for all workers.
+      primary.tell({ failed: failure });
+      await service.close();
+      return 1;
+    }
     await service.stopListening();
     await Promise.race([primary.ask('drain'), sleep(DRAIN_DELAY_MS_MAX)]);
     await service.close();

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
+import { Refusal } from '../domain/errors.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
 import { givePortionsToWorkers } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
@@ -85,7 +86,11 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
     });
     io.stderr.write(welcome(config, service, io.env));
     log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
-    await aborted(stop);
+    const failure = await Promise.race([service.failed, aborted(stop)]);
+    if (failure !== undefined) {
+      await service.close();
+      throw new Refusal('unavailable', failure);
+    }
     log.info({ signal: stop.reason as unknown }, 'stopping');
     service.setNotReady();
     await sleep(config.drainDelaySeconds * 1000);
@@ -132,7 +137,8 @@ async function serveAsPrimary(
     if (baseUrl !== undefined) {
       io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }, io.env));
       log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
-      await aborted(stop);
+      const failure = await Promise.race([pool.failed, aborted(stop)]);
+      if (failure !== undefined) throw failure;
     }
     log.info({ signal: stop.reason as unknown }, 'stopping');
     if (baseUrl !== undefined) {

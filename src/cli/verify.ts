@@ -7,7 +7,8 @@ export const verify = defineCommand({
   options: STORE_OPTIONS,
   switches: { json: 'write the result as one JSON document' },
   notes: `Each problem is one line on standard output, and the exit code is then 1. Nothing is changed, except
-that a PostgreSQL database gets the schema of this version first.`,
+that a PostgreSQL database gets the schema of this version first. Without a problem, serve accepts a
+file again that it has found damaged before.`,
   examples: ['verify', 'verify --json'],
   async action({ switches, flags, io }) {
     const { animals, lastId, problems } = await verifyStore();

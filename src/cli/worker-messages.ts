@@ -1,9 +1,11 @@
 /**
- * A message of a worker to the primary: that it is ready for requests, or what it will do once the primary
- * sends GO. Other parts, such as the rate limit, send their own messages.
+ * A message of a worker to the primary: that it is ready for requests, that its store has failed, or what it
+ * will do once the primary sends GO. Other parts, such as the rate limit, send their own messages.
  */
 export type WorkerMessage =
   | { ready: { baseUrl: string } }
+  /** The reason. The worker ends, and so must all others. */
+  | { failed: string }
   /** listen: accept connections. drain: ask clients to disconnect, respond to the accepted requests, and exit. */
   | { ask: 'listen' | 'drain' };
 

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { Refusal } from '../domain/errors.ts';
 import type { Log } from '../ops/log.ts';
 import { GO, NOT_READY, STOP, type WorkerMessage } from './worker-messages.ts';
 
@@ -41,6 +42,7 @@ export class WorkerPool {
   /** Every worker process that runs. */
   readonly #members = new Set<Member>();
   readonly #start = Promise.withResolvers<string>();
+  readonly #failure = Promise.withResolvers<Refusal>();
   /** The first worker starts alone, so that an error which all of them would have is printed once. */
   #wanted = 1;
   #isStarted = false;
@@ -57,6 +59,11 @@ export class WorkerPool {
   /** Whether `/readyz` is 200. */
   get isReady(): boolean {
     return !this.#isLeaving && this.#readyCount > 0;
+  }
+
+  /** Resolves when the store of a worker has failed. All workers then end. */
+  get failed(): Promise<Refusal> {
+    return this.#failure.promise;
   }
 
   get #readyCount(): number {
@@ -156,6 +163,11 @@ export class WorkerPool {
       if (this.#readyCount < this.#size) return;
       this.#isStarted = true;
       this.#start.resolve(message.ready.baseUrl);
+    } else if ('failed' in message) {
+      const failure = new Refusal('unavailable', message.failed);
+      this.#start.reject(failure);
+      this.#failure.resolve(failure);
+      void this.stop();
     } else if ('ask' in message) {
       if (message.ask === 'listen' && member.state === 'starting') member.state = 'listening';
       if (message.ask === 'drain') member.state = 'closed';

@@ -7,7 +7,6 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  renameSync,
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -16,6 +15,7 @@ import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { FileReplaced, isTemporary } from './errors.ts';
+import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
 import { migrate } from './migrate.ts';
 import { syncName } from './sync.ts';
@@ -24,8 +24,6 @@ import { syncName } from './sync.ts';
 export const BUSY_TIMEOUT_MS = 2_000;
 /** A log that grew beyond this, during an import or a long read, is truncated when it is next reused. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-/** How long a process waits for another process that is renaming files. */
-const LOCK_TIMEOUT_MS = 1_000;
 const OWNER_ONLY = 0o600;
 const OTHERS_BITS = 0o077;
 
@@ -81,7 +79,7 @@ export function openStoreFile(
     database = open(file);
     migrate(database, file);
     const identity = findIdentity(file);
-    if (!before || !identity || !isSameDatabase(before, identity)) {
+    if (identity === undefined || !isSame(before?.database, identity.database)) {
       throw new FileReplaced('it was replaced while it was being opened');
     }
     return { database, identity };
@@ -98,65 +96,19 @@ export function openStoreFile(
   }
 }
 
-interface FileId {
-  dev: bigint;
-  ino: bigint;
-  birthtimeNs: bigint;
-}
-
-/** Which files a connection has open: the database, its log and its shared memory. */
-export interface FileIdentity {
-  /** The path that the settings name. */
-  file: string;
-  /** The same path without symbolic links. SQLite keeps the log beside this one. */
-  realFile: string;
-  database: FileId;
-  log: FileId | undefined;
-  sharedMemory: FileId | undefined;
-}
-
-/** The files at the path now, or undefined if there is no database. */
-export function findIdentity(file: string): FileIdentity | undefined {
-  const database = idOf(file);
-  if (database === undefined) return undefined;
-  const realFile = realpathSync(file);
-  const [log, sharedMemory] = [idOf(`${realFile}-wal`), idOf(`${realFile}-shm`)];
-  return { file, realFile, database, log, sharedMemory };
-}
-
-/** Throws unless the path still leads to the database that is open. */
-export function requireDatabaseInPlace({ file, database }: FileIdentity): void {
-  requireSame(file, database);
-}
-
-/** Throws unless the path still leads to the files that are open, so that the next start finds them too. */
-export function requireInPlace({ file, realFile, ...opened }: FileIdentity): void {
-  requireSame(file, opened.database);
-  requireSame(`${realFile}-wal`, opened.log);
-  requireSame(`${realFile}-shm`, opened.sharedMemory);
-}
-
-function requireSame(name: string, id: FileId | undefined): void {
-  const now = idOf(name);
-  // On a file system without shared memory, SQLite works without a log.
-  const isUnchanged = id === undefined ? now === undefined : isSame(now, id);
-  if (!isUnchanged) throw new FileReplaced(`${name} was deleted or replaced`);
-}
-
-/** Whether both are the same database, even if one of them was closed meanwhile. */
-export function isSameDatabase(one: FileIdentity, other: FileIdentity): boolean {
-  return isBornSame(one.database, other.database);
-}
-
 /** Creates an empty file that only its owner can read, and the folders above it. */
 export function createFile(file: string): void {
   createFolder(resolve(dirname(file)));
-  // SQLite would apply the log of a deleted database to the new one.
-  setAside(file, () =>
-    existsSync(file) ? [] : [`${file}-wal`, `${file}-shm`].filter((name) => existsSync(name)),
-  );
+  // The second condition comes last: another process may be creating the store, first the file and then the log.
+  if (existsSync(`${file}-wal`) && !existsSync(file)) {
+    throw new StoreUnusable(
+      `${file}-wal is the log of a store that is not there: move ${file} back beside it, or move the log away to begin an empty store.`,
+    );
+  }
   // SQLite gives the log and the shared memory the mode of the database.
   closeSync(openSync(file, 'a', OWNER_ONLY));
+  // Otherwise a loss of power could leave the log without its database.
+  syncName(file);
 }
 
 /** One folder at a time: mkdir with `recursive` does not return for a path below /proc. */
@@ -187,65 +139,4 @@ export function restrictToOwner(file: string): void {
       if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     }
   }
-}
-
-/**
- * Renames the log and the shared memory that `old` has left beside another database: SQLite would apply
- * that log to it. Returns the new names.
- */
-export function setAsideLeftovers(old: FileIdentity): string[] {
-  return setAside(old.realFile, () => {
-    const now = findIdentity(old.file);
-    if (now === undefined || now.realFile !== old.realFile) return [];
-    const isOtherDatabase = !isSameDatabase(now, old);
-    const isSameLog = isBornSame(now.log, old.log);
-    const names: string[] = [];
-    if (isOtherDatabase && isSameLog) names.push(`${old.realFile}-wal`);
-    if ((isOtherDatabase || !isSameLog) && isBornSame(now.sharedMemory, old.sharedMemory)) {
-      names.push(`${old.realFile}-shm`);
-    }
-    return names;
-  });
-}
-
-/**
- * Renames the files that `find` returns. `find` is called again under a lock: of several processes one
- * renames, and none renames a log that another process has started since.
- */
-function setAside(file: string, find: () => string[]): string[] {
-  if (find().length === 0) return [];
-  // SQLite's lock is released when its process ends, even by a crash.
-  const lock = new DatabaseSync(`${file}-lock`, { timeout: LOCK_TIMEOUT_MS });
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-    return find().map((name) => {
-      const newName = freeName(`${name}.replaced`);
-      renameSync(name, newName);
-      return newName;
-    });
-  } finally {
-    lock.close();
-  }
-}
-
-/** The name with the first number that makes it a new one. */
-export function freeName(name: string): string {
-  for (let number = 1; ; number += 1) {
-    const candidate = `${name}-${number}`;
-    if (!existsSync(candidate)) return candidate;
-  }
-}
-
-function idOf(name: string): FileId | undefined {
-  return statSync(name, { bigint: true, throwIfNoEntry: false });
-}
-
-/** For open files: the inode number of an open file is not reused. */
-function isSame(one: FileId | undefined, other: FileId | undefined): boolean {
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
-}
-
-/** For closed files: their inode numbers may have been reused for new files. */
-function isBornSame(one: FileId | undefined, other: FileId | undefined): boolean {
-  return isSame(one, other) && one?.birthtimeNs === other?.birthtimeNs;
 }

@@ -22,7 +22,7 @@ export class FileReplaced extends Error {
   }
 }
 
-/** Whether the file is damaged: neither reads from it nor writes to it can be relied on. */
+/** Whether the file may be damaged. SQLite also reports input/output errors in this way. */
 export function isCorrupt(error: unknown): boolean {
   return hasCode(error, CODE.corrupt, CODE.notADatabase);
 }
@@ -35,7 +35,8 @@ export function isTemporary(error: unknown): boolean {
 
 /** Whether any other write would have failed too, because the file is at fault and not the write. */
 export function isStoreError(error: unknown): boolean {
-  if (error instanceof FileReplaced) return true;
+  // A system call fails where the path cannot be checked.
+  if (error instanceof FileReplaced || 'syscall' in (error as object)) return true;
   // An error without a result code was thrown before the write reached SQLite.
   if (resultCode(error) === undefined) return false;
   return !hasCode(error, CODE.tooBig, CODE.constraint, CODE.mismatch, CODE.range);

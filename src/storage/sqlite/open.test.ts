@@ -39,6 +39,29 @@ test('the file of a store is created together with its folder', async () => {
   await store.close();
 });
 
+test('a store that does not exist is not created unless it may be', async () => {
+  const own = await mkdtemp(join(folder, 'none-'));
+  const file = join(own, 'petstore.sqlite');
+  assert.throws(() => openSqliteStore(file, { mayCreate: false }), StoreUnusable);
+  assert.deepEqual(await readdir(own), []);
+});
+
+test('a log without its database is refused, and both stay as they are', async () => {
+  const own = await mkdtemp(join(folder, 'log-'));
+  const file = join(own, 'petstore.sqlite');
+  await writeFile(`${file}-wal`, 'commits of a store');
+  refused(file, /-wal is the log of a store that is not there: move .+ back beside it/);
+  assert.deepEqual(await readdir(own), ['petstore.sqlite-wal']);
+});
+
+test('a store waits for its thread at the end of the process only while it is open', async () => {
+  const listeners = process.listenerCount('exit');
+  const store = openSqliteStore(join(folder, 'exit.sqlite'));
+  assert.equal(process.listenerCount('exit'), listeners + 1);
+  await store.close();
+  assert.equal(process.listenerCount('exit'), listeners);
+});
+
 test('a folder that cannot be created is named in the error', async () => {
   await writeFile(join(folder, 'occupied'), '');
   refused(join(folder, 'occupied', 'petstore.sqlite'), /cannot be created .*--data must name/);

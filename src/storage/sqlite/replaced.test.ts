@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  copyFileSync,
+  existsSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -20,8 +22,9 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listPets } from '../../../test/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
-import type { Store } from '../../domain/store.ts';
+import { StoreUnusable, type Store } from '../../domain/store.ts';
 import { openSqliteStore } from './store.ts';
+import { verifySqlite } from './verify.ts';
 
 const DEADLINE_MS = 30_000;
 
@@ -29,19 +32,20 @@ interface Subject {
   folder: string;
   file: string;
   store: Store;
-  warnings: string[];
+  /** The reasons why the store has failed. */
+  failures: string[];
 }
 
 async function open(t: TestContext): Promise<Subject> {
   const root = await mkdtemp(join(tmpdir(), 'petstore-replaced-'));
   const file = join(root, 'store', 'petstore.sqlite');
-  const warnings: string[] = [];
-  const store = openSqliteStore(file, { onWarning: (message) => warnings.push(message) });
+  const failures: string[] = [];
+  const store = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
   t.after(async () => {
     await store.close();
     await rm(root, { recursive: true, force: true });
   });
-  return { folder: dirname(file), file, store, warnings };
+  return { folder: dirname(file), file, store, failures };
 }
 
 function create(store: Store, name: string) {
@@ -70,14 +74,14 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
   }
 }
 
-const isReady = (store: Store) =>
-  store.ping().then(
-    () => true,
-    () => false,
-  );
-
 async function refused(call: Promise<unknown>): Promise<void> {
   await assert.rejects(call, (error: Refusal) => error.code === 'unavailable');
+}
+
+async function allRefused(store: Store): Promise<void> {
+  await refused(create(store, 'lost'));
+  await refused(namesOf(store));
+  await refused(store.ping());
 }
 
 /** What is in a file when it is opened with whatever log lies beside it, as at a start. */
@@ -89,54 +93,41 @@ function contentOf(file: string): { soundness: unknown; names: unknown[] } {
   return { soundness, names: rows.map(({ name }) => name) };
 }
 
-test('once the file is deleted no write is acknowledged, until a good file is there', async (t) => {
-  const { folder, file, store, warnings } = await open(t);
-  const spare = await newSpare(folder, ['spare']);
+const setAsideIn = (folder: string) =>
+  readdirSync(folder).filter((name) => name.includes('-wal.replaced-'));
+
+test('once the file is deleted every call is refused, the failure is reported once, and the log is set aside', async (t) => {
+  const { folder, file, store, failures } = await open(t);
   await create(store, 'before');
   rmSync(file);
   await refused(create(store, 'lost'));
-  await until('not ready', async () => !(await isReady(store)));
-  await refused(namesOf(store));
-  assert.deepEqual(
-    readdirSync(folder).filter((name) => name === 'petstore.sqlite'),
-    [],
-    'no empty file takes its place',
-  );
-
-  renameSync(spare, file);
-  await until('ready', () => isReady(store));
-  assert.deepEqual(await namesOf(store), ['spare']);
-  await create(store, 'after');
-  assert.deepEqual(await namesOf(store), ['spare', 'after']);
+  await until('reported', () => failures.length > 0);
+  await allRefused(store);
+  assert.ok(!existsSync(file), 'no empty file takes its place');
   await store.close();
-  assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare', 'after'] });
-  assert.equal(warnings.filter((line) => /are refused until a good file/.test(line)).length, 1);
-  assert.equal(warnings.filter((line) => /is open again/.test(line)).length, 1);
+  assert.equal(failures.length, 1);
+  assert.match(failures[0] ?? '', /petstore\.sqlite was deleted or replaced/);
+  assert.equal(setAsideIn(folder).length, 1);
+  assert.ok(!existsSync(`${file}-wal`));
 });
 
-test('a file that takes the place of the store is read and written, and gets nothing of the old log', async (t) => {
+test('a store that nobody uses finds within seconds that its file was replaced', async (t) => {
+  const { folder, file, failures } = await open(t);
+  renameSync(await newSpare(folder, []), file);
+  await until('reported', () => failures.length > 0);
+});
+
+test('a file that takes the place of the store gets nothing of it, and nothing of its log', async (t) => {
   const { folder, file, store } = await open(t);
   const spare = await newSpare(folder, ['spare']);
   for (let index = 0; index < 50; index += 1) await create(store, `old ${index}`);
-  const version = store.version?.();
   renameSync(spare, file);
-  // One of these may find the old file gone; whatever is acknowledged must be in the new one.
-  const created: string[] = [];
-  await until('a create succeeds', async () => {
-    const name = `new ${created.length}`;
-    const isCreated = await create(store, name).then(
-      () => true,
-      () => false,
-    );
-    if (isCreated) created.push(name);
-    return isCreated;
-  });
-  assert.deepEqual(await namesOf(store), ['spare', ...created]);
-  assert.notEqual(store.version?.(), version, 'pages that were kept are not used any more');
+  await refused(create(store, 'lost'));
+  await until('refused', async () => (await namesOf(store).catch(() => undefined)) === undefined);
+  await allRefused(store);
   await store.close();
-  assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare', ...created] });
-  const aside = readdirSync(folder).filter((name) => name.includes('-wal.replaced-'));
-  assert.equal(aside.length, 1, 'the old log is kept under another name');
+  assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare'] });
+  assert.equal(setAsideIn(folder).length, 1);
 });
 
 test('a store that is stopped right after its file was replaced leaves no log beside the new file', async (t) => {
@@ -148,98 +139,95 @@ test('a store that is stopped right after its file was replaced leaves no log be
   assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare'] });
 });
 
-test('a file that is moved away and back has lost nothing', async (t) => {
+test('a file that is moved away has lost nothing, wherever it is opened again', async (t) => {
   const { file, store } = await open(t);
   await create(store, 'one');
   renameSync(file, `${file}.away`);
   await refused(create(store, 'lost'));
-  renameSync(`${file}.away`, file);
-  await until('ready', () => isReady(store));
-  await create(store, 'two');
-  assert.deepEqual(await namesOf(store), ['one', 'two']);
   await store.close();
-  assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['one', 'two'] });
+  assert.deepEqual(contentOf(`${file}.away`), { soundness: 'ok', names: ['one'] });
 });
 
-test("another program's file in the place of the store stays as it is, and nothing is read or written", async (t) => {
-  const { folder, file, store, warnings } = await open(t);
+test("another program's file in the place of the store stays as it is", async (t) => {
+  const { folder, file, store } = await open(t);
   const other = join(folder, '..', 'other.sqlite');
   const database = new DatabaseSync(other);
   database.exec('CREATE TABLE guests (name TEXT)');
   database.close();
   const bytes = readFileSync(other);
   await create(store, 'one');
-  renameSync(file, `${file}.away`);
   renameSync(other, file);
   await refused(create(store, 'lost'));
-  await until('said', () => warnings.some((line) => /belongs to another program/.test(line)));
-  await refused(store.ping());
+  await store.close();
   assert.ok(readFileSync(file).equals(bytes));
-
-  renameSync(`${file}.away`, file);
-  await until('ready', () => isReady(store));
-  assert.deepEqual(await namesOf(store), ['one'], 'also what was only in the log');
+  assert.ok(!existsSync(`${file}-wal`));
 });
 
 test('when only the log is deleted, nothing that was acknowledged is lost', async (t) => {
-  const { file, store } = await open(t);
+  const { file, store, failures } = await open(t);
   await create(store, 'one');
   rmSync(`${file}-wal`);
   await refused(create(store, 'lost'));
-  await until('ready', () => isReady(store));
-  await create(store, 'two');
+  await until('reported', () => failures.length > 0);
   await store.close();
-  const { soundness, names } = contentOf(file);
-  assert.equal(soundness, 'ok');
-  assert.ok(names.includes('one') && names.includes('two'), names.join());
+  assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['one'] });
 });
 
-test('two stores on one file both move to the file that replaces it', async (t) => {
-  const { folder, file, store } = await open(t);
-  const other = openSqliteStore(file);
-  t.after(() => other.close());
+test('of several stores on one file all fail, and a log that is started meanwhile stays in its place', async (t) => {
+  const { folder, file, store, failures } = await open(t);
+  const second = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
+  t.after(() => second.close());
   const spare = await newSpare(folder, ['spare']);
   await create(store, 'one');
-  await create(other, 'two');
+  await create(second, 'two');
   renameSync(spare, file);
-  for (const each of [store, other]) {
-    await until('moved', async () =>
-      (await namesOf(each).catch((): string[] => [])).includes('spare'),
-    );
-  }
-  await create(store, 'three');
-  await create(other, 'four');
-  for (const each of [store, other]) {
-    assert.deepEqual(await namesOf(each), ['spare', 'three', 'four']);
-  }
+  await until('both have failed', () => failures.length === 2);
+  await store.close();
+  const third = openSqliteStore(file);
+  t.after(() => third.close());
+  await create(third, 'three');
+  await second.close();
+  await create(third, 'four');
+  assert.deepEqual(await namesOf(third), ['spare', 'three', 'four']);
+  await third.close();
+  assert.equal(setAsideIn(folder).length, 1);
+  assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare', 'three', 'four'] });
 });
 
 for (const [what, damage] of [
   ['pages', (file: string) => overwrite(file, 4_096, randomBytes(64 * 1_024))],
   ['the whole content', (file: string) => writeFileSync(file, 'no database at all')],
 ] as const) {
-  test(`after damage to ${what} nothing is written and the store is not ready, until another file is there`, async (t) => {
-    const { folder, file, store, warnings } = await open(t);
+  test(`damage to ${what} is reported, and the file is refused until it is verified or another file is there`, async (t) => {
+    const { folder, file, store, failures } = await open(t);
     const spare = await newSpare(folder, ['spare']);
     for (let index = 0; index < 200; index += 1) await create(store, `animal ${index}`);
     await store.close();
-    const damaged = openSqliteStore(file, { onWarning: (message) => warnings.push(message) });
+    const intact = `${file}.intact`;
+    copyFileSync(file, intact);
+    const damaged = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
     t.after(() => damaged.close());
-    await damaged.ping();
+    await create(damaged, 'before');
     damage(file);
-    await until('found', async () => {
-      await create(damaged, 'lost').catch(() => undefined);
-      return warnings.some((line) => /is damaged/.test(line));
+    await until('reported', async () => {
+      await namesOf(damaged).catch(() => undefined);
+      return failures.length > 0;
     });
-    await refused(damaged.ping());
-    await refused(create(damaged, 'lost'));
-    await sleep(300);
-    await refused(damaged.ping());
+    assert.match(failures[0] ?? '', /petstore\.sqlite is damaged \(.+\): restore a backup/);
+    await allRefused(damaged);
+    await damaged.close();
+    assert.throws(() => openSqliteStore(file), StoreUnusable);
 
-    renameSync(spare, file);
-    await until('ready', () => isReady(damaged));
-    await create(damaged, 'after');
-    assert.deepEqual(await namesOf(damaged), ['spare', 'after']);
+    for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
+    copyFileSync(intact, file);
+    assert.throws(() => openSqliteStore(file), /is damaged \(.+\): restore a backup, or repair it/);
+    renameSync(file, `${file}.away`);
+    copyFileSync(spare, file);
+    await openSqliteStore(file).close();
+    renameSync(`${file}.away`, file);
+    assert.throws(() => openSqliteStore(file), StoreUnusable);
+    assert.deepEqual(verifySqlite(file).problems, []);
+    await openSqliteStore(file).close();
   });
 }
 

@@ -5,9 +5,11 @@ import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { copyStore } from './backup.ts';
-import { freeName, openAsIs } from './connection.ts';
+import { openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
+import { unmarkDamaged } from './damage.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
+import { freeName } from './file-identity.ts';
 import { refuseEmpty } from './file-kind.ts';
 import { temporaryFile } from './new-file.ts';
 import { beginTransaction } from './statements.ts';
@@ -113,6 +115,7 @@ function replace(file: string, restored: string): string | undefined {
   // No loss of power may leave the former log beside the new file: SQLite would apply it.
   syncName(file);
   renameSync(restored, file);
+  unmarkDamaged(file);
   syncName(file);
   return isThere ? setAside : undefined;
 }

@@ -1,6 +1,7 @@
-import type { SQLInputValue } from 'node:sqlite';
+import { existsSync, statSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
-import type { Figure, Measured } from '../../ops/metrics.ts';
+import { gauge, type Figure, type Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
@@ -24,27 +25,70 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { isCorrupt, unavailable } from './errors.ts';
-import type { Reads, Writes } from './statements.ts';
-import { StoreFile } from './store-file.ts';
+import { openStoreFile } from './connection.ts';
+import { refuseDamaged } from './damage.ts';
+import { FileReplaced, isCorrupt, unavailable } from './errors.ts';
+import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
+import { prepareReads, type Reads, type Writes } from './statements.ts';
+import { WriterClient } from './writer-client.ts';
 
-/** Opens the store in one file. `onWarning` is called when the file is lost and when it is back. */
-export function openSqliteStore(
-  file: string,
-  { onWarning = () => undefined }: { onWarning?: (message: string) => void } = {},
-): Store & Measured {
-  return new SqliteStore(new StoreFile(file, onWarning));
+/** How often the path is checked while nobody reads. */
+const CHECK_INTERVAL_MS = 1_000;
+/**
+ * How long reads rely on one check of the path: for this long a read may still come from a file that was
+ * replaced. Three calls of stat for each read would cost more than the read.
+ */
+const CHECK_VALID_MS = 10;
+
+export interface SqliteOptions {
+  /** Whether a store that does not exist is created. */
+  mayCreate?: boolean;
+  onWarning?: (message: string) => void;
+  /** Called at most once. The store refuses every call from then on, and is to be closed. */
+  onFatal?: ((reason: string) => void) | undefined;
 }
 
-/** Higher than any version number that SQLite gives one connection. */
-const CONNECTION_VERSIONS_MAX = 2 ** 32;
+/** Opens the store in one file. */
+export function openSqliteStore(file: string, options: SqliteOptions = {}): Store & Measured {
+  refuseDamaged(file);
+  const { database, identity } = openStoreFile(file, { mayCreate: options.mayCreate ?? true });
+  try {
+    database.exec('PRAGMA query_only = ON');
+    return new SqliteStore(identity, database, options);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
 
-/** Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread. */
+/**
+ * Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread.
+ *
+ * When the path no longer leads to the open file, when the file is damaged or the writer thread has ended, the
+ * store refuses every call and reports it: the process is to end, and the next start decides what the file is.
+ */
 class SqliteStore implements Store, Measured {
-  readonly #file: StoreFile;
+  readonly #opened: FileIdentity;
+  readonly #database: DatabaseSync;
+  readonly #reads: Reads;
+  readonly #writer: WriterClient;
+  readonly #options: SqliteOptions;
+  readonly #timer: NodeJS.Timeout;
+  #nextCheckMs = 0;
+  /** Why every call is refused. */
+  #fault: string | undefined;
 
-  constructor(file: StoreFile) {
-    this.#file = file;
+  constructor(opened: FileIdentity, database: DatabaseSync, options: SqliteOptions) {
+    this.#opened = opened;
+    this.#database = database;
+    this.#options = options;
+    this.#reads = prepareReads(database);
+    this.#writer = new WriterClient(opened, {
+      onStoreError: () => this.#checkPath(),
+      onWarning: (message) => options.onWarning?.(message),
+      onFatal: (reason) => this.#fail(reason),
+    });
+    this.#timer = setInterval(() => this.#checkPath(), CHECK_INTERVAL_MS).unref();
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
@@ -82,7 +126,7 @@ class SqliteStore implements Store, Measured {
   /** SQLite counts the commits of all other connections, including those of the writer thread. */
   version(): number {
     const [row] = this.#read<[bigint]>('version');
-    return this.#file.openings * CONNECTION_VERSIONS_MAX + Number(row?.[0]);
+    return Number(row?.[0]);
   }
 
   createApiKey(key: ApiKey): Promise<void> {
@@ -123,39 +167,84 @@ class SqliteStore implements Store, Measured {
   }
 
   async ping(): Promise<void> {
-    if (this.#file.writer.isStuck) {
-      throw unavailable('cannot be written', new Error('the disk hangs'));
-    }
     this.#read('version');
+    const { fault } = this.#writer;
+    if (fault !== undefined) throw unavailable('is not available', new Error(fault));
   }
 
   figures(): Figure[] {
-    return this.#file.figures();
+    const log = `${this.#opened.realFile}-wal`;
+    const bytes = existsSync(log) ? statSync(log).size : 0;
+    return [
+      ...this.#writer.figures(),
+      gauge('petstore_wal_size_bytes', 'Size of the log beside the file.', bytes, 'max'),
+    ];
   }
 
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#fault ??= 'the store is closed';
+    await this.#writer.close();
+    if (this.#database.isOpen) this.#database.close();
+    try {
+      setLogAside(this.#opened);
+    } catch (error) {
+      const beside = `the log beside ${this.#opened.file} may be of another file`;
+      this.#options.onWarning?.(`${beside}: ${String(error)}`);
+    }
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
-    const { reads } = this.#file.current();
+    this.#requireUsable();
+    if (performance.now() >= this.#nextCheckMs) this.#requireInPlace();
     try {
-      return reads[name].all(...values) as unknown as Row[];
+      return this.#reads[name].all(...values) as unknown as Row[];
     } catch (cause) {
-      if (isCorrupt(cause)) this.#file.setDamaged(String(cause));
+      if (isCorrupt(cause)) this.#writer.check(String(cause));
       throw unavailable('cannot be read', cause);
     }
   }
 
-  /** Not async: one more promise per create is measurable. */
+  /** Not async: one more promise per create is measurable. The thread checks the path at every commit. */
   #write<Name extends keyof Writes>(
     name: Name,
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     try {
-      return this.#file.writer.write(name, ...values);
+      this.#requireUsable();
+      return this.#writer.write(name, ...values);
     } catch (refusal) {
       return Promise.reject(refusal);
     }
+  }
+
+  #requireUsable(): void {
+    if (this.#fault !== undefined) throw unavailable('is not available', new Error(this.#fault));
+  }
+
+  /** Finds out whether the file is lost, also while nobody reads. */
+  #checkPath(): void {
+    this.#nextCheckMs = 0;
+    this.ping().catch(() => undefined);
+  }
+
+  #requireInPlace(): void {
+    try {
+      requireInPlace(this.#opened);
+      this.#nextCheckMs = performance.now() + CHECK_VALID_MS;
+    } catch (error) {
+      if (error instanceof FileReplaced) {
+        this.#fail(`${error.message}: put the right file in place, and start the service again.`);
+      }
+      throw unavailable('is not available', error);
+    }
+  }
+
+  #fail(reason: string): void {
+    if (this.#fault !== undefined) return;
+    this.#fault = reason;
+    clearInterval(this.#timer);
+    this.#writer.rejectWaiting(new Error(reason));
+    this.#options.onFatal?.(reason);
   }
 }

@@ -5,10 +5,10 @@ import type { Figure } from '../../ops/metrics.ts';
 import { startThread } from '../../installation.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, deadlineIn } from '../deadline.ts';
-import type { FileIdentity } from './connection.ts';
-import { isCorrupt, unavailable } from './errors.ts';
+import { unavailable } from './errors.ts';
+import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
-import type { Reply, Write, WriterData } from './writer.ts';
+import type { CheckResult, Reply, Write, WriterData } from './writer.ts';
 
 const WAITING_WRITES_MAX = 10_000;
 /** A batch is one commit: large enough to share an fsync among many, small enough to respond soon. */
@@ -22,31 +22,19 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** How long the end of the process waits for a thread that is inside SQLite. */
 const EXIT_TIMEOUT_MS = 1_000;
 
-/** One flag per thread: 1 while it is inside SQLite. */
-const busyFlags = new Set<Int32Array>();
-
-// Node.js ends a process only after its threads, even in process.exit(), and no call ends a thread that
-// waits in fsync for a disk that hangs. The process then kills itself; to the file that is a crash.
-process.on('exit', () => {
-  for (const isBusy of busyFlags) {
-    if (Atomics.wait(isBusy, 0, 1, EXIT_TIMEOUT_MS) === 'timed-out') {
-      process.kill(process.pid, 'SIGKILL');
-    }
-  }
-});
-
 /** What the store must know beyond the refusals of single writes. */
 export interface WriterEvents {
-  onStoreError(message: string, isCorrupt: boolean): void;
-  onStuck(): void;
+  /** A batch was refused because of the file, or of the path to it. */
+  onStoreError: () => void;
+  onWarning: (message: string) => void;
+  onFatal: (reason: string) => void;
 }
 
 /** One write of the batch is at fault. */
 class WriteError extends Error {}
 
-/** Hands batches of writes to the writer thread, and replaces a thread that has died. */
+/** Hands batches of writes to the writer thread. */
 export class WriterClient {
-  readonly #opened: FileIdentity;
   readonly #events: WriterEvents;
   readonly #batcher = new Batcher<Write, unknown>({
     what: 'writes',
@@ -59,22 +47,31 @@ export class WriterClient {
     isRepeatable: () => false,
     refusal: (cause) => unavailable('cannot be written', cause),
   });
-  #thread: Worker | undefined;
+  readonly #thread: Worker;
+  readonly #ended = Promise.withResolvers<void>();
   /** The reply to the batch that the thread has. */
   #reply: PromiseWithResolvers<unknown[]> | undefined;
   #isThreadOpen = false;
+  /** The thread has missed the deadline of its batch: writes are refused until it replies. */
   #isStuck = false;
-  #ending: Promise<void> | undefined;
+  /** Why the file may be damaged, until a check has found it intact. */
+  #suspicion: string | undefined;
 
   constructor(opened: FileIdentity, events: WriterEvents) {
-    this.#opened = opened;
     this.#events = events;
-    this.#thread = this.#startThread();
+    this.#thread = this.#startThread(opened);
   }
 
-  /** The thread has missed the deadline of its batch: writes are refused until it replies. */
-  get isStuck(): boolean {
-    return this.#isStuck;
+  /** Why the store is not ready, or undefined. */
+  get fault(): string | undefined {
+    return this.#isStuck ? 'the disk hangs' : this.#suspicion;
+  }
+
+  /** Has the thread check the file, because SQLite has called it malformed. */
+  check(reason: string): void {
+    if (this.#suspicion !== undefined) return;
+    this.#suspicion = reason;
+    this.#thread.postMessage('check');
   }
 
   write<Name extends keyof Writes>(
@@ -89,34 +86,17 @@ export class WriterClient {
     return this.#batcher.figures();
   }
 
+  /** Refuses the writes that wait. */
+  rejectWaiting(cause: unknown): void {
+    this.#batcher.rejectWaiting(cause);
+  }
+
   /** Commits what was accepted, then ends the thread; does not wait for a disk that hangs. */
   async close(): Promise<void> {
-    const ended = this.#end();
     await this.#batcher.close();
-    await Promise.race([ended, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
-    this.#thread?.unref();
-  }
-
-  /** Refuses the writes that wait, and resolves when the thread has closed the file. */
-  discard(cause: unknown): Promise<void> {
-    this.#batcher.rejectWaiting(cause);
-    return this.#end();
-  }
-
-  #end(): Promise<void> {
-    this.#ending ??= this.#endThread();
-    return this.#ending;
-  }
-
-  async #endThread(): Promise<void> {
-    await this.#batcher.close();
-    const thread = this.#thread;
-    if (thread === undefined) return;
-    const ended = new Promise<void>((resolve) => {
-      thread.once('exit', () => resolve());
-    });
-    thread.postMessage('close');
-    await ended;
+    this.#thread.postMessage('close');
+    await Promise.race([this.#ended.promise, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    this.#thread.unref();
   }
 
   async #send(
@@ -124,7 +104,6 @@ export class WriterClient {
     deadline: number,
   ): Promise<Pending<Write, unknown>[]> {
     if (this.#isStuck) throw overdue();
-    this.#thread ??= this.#startThread();
     this.#reply = Promise.withResolvers();
     this.#thread.postMessage(batch.map(({ item }) => item));
     const due = this.#isThreadOpen ? deadline : deadlineIn(START_TIMEOUT_MS);
@@ -138,23 +117,30 @@ export class WriterClient {
     }
   }
 
-  #startThread(): Worker {
+  #startThread(opened: FileIdentity): Worker {
     const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const thread = startThread(new URL('./writer.ts', import.meta.url), {
-      workerData: { opened: this.#opened, isBusy } satisfies WriterData,
+      workerData: { opened, isBusy } satisfies WriterData,
       // The compile cache works in a thread too, but only if the thread is told its folder.
       env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
     });
-    busyFlags.add(isBusy);
-    this.#isThreadOpen = false;
-    thread.on('message', (message: Reply | 'open') => {
+    thread.on('message', (message: Reply | CheckResult | 'open') => {
       if (message === 'open') this.#isThreadOpen = true;
+      else if ('check' in message) this.#receiveCheck(message);
       else this.#receive(message);
     });
-    thread.once('error', (error: unknown) => this.#threadEnded(thread, error));
+    // Node.js ends a process only after its threads, even in process.exit(), and no call ends a thread that
+    // waits in fsync for a disk that hangs. The process then kills itself; to the file that is a crash.
+    const killIfBusy = () => {
+      if (Atomics.wait(isBusy, 0, 1, EXIT_TIMEOUT_MS) === 'timed-out') {
+        process.kill(process.pid, 'SIGKILL');
+      }
+    };
+    process.on('exit', killIfBusy);
+    thread.once('error', (error: unknown) => this.#threadEnded(error));
     thread.once('exit', () => {
-      busyFlags.delete(isBusy);
-      this.#threadEnded(thread, new Error('the writer thread ended'));
+      process.off('exit', killIfBusy);
+      this.#threadEnded(new Error('it ended by itself'));
     });
     return thread;
   }
@@ -167,9 +153,25 @@ export class WriterClient {
       this.#reply?.reject(new Error(reply.error));
       // The writes that wait would only meet the same error, after waiting as long again.
       this.#batcher.rejectWaiting(new Error(reply.error));
-      this.#events.onStoreError(reply.error, reply.isCorrupt);
+      if (reply.isCorrupt) this.check(reply.error);
+      this.#events.onStoreError();
     } else {
       this.#reply?.reject(new WriteError(reply.error));
+    }
+  }
+
+  #receiveCheck(result: CheckResult): void {
+    const { onWarning, onFatal } = this.#events;
+    if (result.check === 'damaged') {
+      onFatal(`${result.reason}: restore a backup.`);
+    } else if (result.check === 'intact') {
+      onWarning(
+        `the file was reported as damaged (${this.#suspicion}), and a check found it intact`,
+      );
+      this.#suspicion = undefined;
+    } else if (result.reason !== this.#suspicion) {
+      onWarning(`the file may be damaged (${result.reason}): it is checked until that is clear`);
+      this.#suspicion = result.reason;
     }
   }
 
@@ -177,16 +179,15 @@ export class WriterClient {
   #setStuck(): void {
     this.#isStuck = true;
     this.#reply?.reject(overdue());
-    this.#events.onStuck();
+    this.#events.onWarning('the disk does not confirm commits: writes are refused');
   }
 
-  /** Whether the batch was committed is unknown. The next batch starts a new thread. */
-  #threadEnded(thread: Worker, cause: unknown): void {
-    if (this.#thread !== thread) return;
-    this.#thread = undefined;
-    this.#isStuck = false;
+  /** Whether the batch was committed is unknown. */
+  #threadEnded(cause: unknown): void {
+    this.#ended.resolve();
     this.#reply?.reject(cause);
-    if (this.#ending === undefined) this.#events.onStoreError(String(cause), isCorrupt(cause));
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    this.#events.onFatal(`the writer thread has ended (${reason}): start the service again.`);
   }
 }
 

@@ -2,14 +2,10 @@
 // transaction, and replies once the commit is on the disk, so that the main thread never waits for it.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  BUSY_TIMEOUT_MS,
-  openConnection,
-  requireDatabaseInPlace,
-  requireInPlace,
-  type FileIdentity,
-} from './connection.ts';
+import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
+import { findFault, markDamaged } from './damage.ts';
 import { isCorrupt, isStoreError } from './errors.ts';
+import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 import { syncFile } from './sync.ts';
 
@@ -22,6 +18,9 @@ export type Write = {
 export type Reply =
   { results: unknown[] } | { error: string; isStoreError: boolean; isCorrupt: boolean };
 
+/** What the check of the file has found. A file that is `suspect` is checked again. */
+export type CheckResult = { check: 'intact' } | { check: 'suspect' | 'damaged'; reason: string };
+
 export interface WriterData {
   /** The files that the store has open; the writer opens no others. */
   opened: FileIdentity;
@@ -31,6 +30,8 @@ export interface WriterData {
 
 /** After this time without a write, the log is emptied into the database. */
 const IDLE_MS = 1_000;
+/** How often a file that is suspected to be damaged is checked. */
+const CHECK_INTERVAL_MS = 2_000;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
@@ -38,17 +39,16 @@ const { opened, isBusy } = workerData as WriterData;
 const { database, writes } = whileBusy(open);
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
 const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
+let checkTimer: NodeJS.Timeout | undefined;
 
 port.postMessage('open');
-port.on('message', (batch: Write[] | 'close') => {
-  if (batch === 'close') {
-    clearTimeout(idleTimer);
-    whileBusy(() => database.close());
-    port.close();
-    return;
+port.on('message', (message: Write[] | 'check' | 'close') => {
+  if (message === 'close') close();
+  else if (message === 'check') checkFile({ wasDamaged: false });
+  else {
+    port.postMessage(whileBusy(() => applyBatch(message)));
+    idleTimer.refresh();
   }
-  port.postMessage(whileBusy(() => applyBatch(batch)));
-  idleTimer.refresh();
 });
 
 function whileBusy<Result>(work: () => Result): Result {
@@ -73,10 +73,42 @@ function open() {
   return { database: connection, writes: prepared };
 }
 
+function close(): void {
+  whileBusy(() => {
+    // SQLite itself does this only for a database that is still in its place.
+    emptyLog();
+    database.close();
+  });
+  clearTimeout(idleTimer);
+  clearTimeout(checkTimer);
+  port.close();
+}
+
+/** Damage is proven only if two checks find it: a disk that fails for a moment may look the same. */
+function checkFile({ wasDamaged }: { wasDamaged: boolean }): void {
+  const fault = whileBusy(() => findFault(opened.realFile));
+  if (fault === undefined) {
+    port.postMessage({ check: 'intact' } satisfies CheckResult);
+    return;
+  }
+  const { reason, isReadable } = fault;
+  if (isReadable && wasDamaged) {
+    markDamaged(opened, reason);
+    port.postMessage({
+      check: 'damaged',
+      reason: `${opened.file} is damaged (${reason})`,
+    } satisfies CheckResult);
+    return;
+  }
+  port.postMessage({ check: 'suspect', reason } satisfies CheckResult);
+  checkTimer = setTimeout(() => checkFile({ wasDamaged: isReadable }), CHECK_INTERVAL_MS);
+}
+
 /** An empty log takes no space and holds nothing that a later start could apply to another file. */
 function emptyLog(): void {
   try {
-    requireInPlace(opened);
+    // A process that finds this database with another log may be using it. One that was moved away is ours.
+    if (isBesideLog(opened)) requireInPlace(opened);
     // If other processes are reading or writing now, the next batch must not wait for them.
     database.exec('PRAGMA busy_timeout = 0');
     const row = checkpoint.get() as unknown as [isBusy: bigint];
@@ -93,7 +125,7 @@ function applyBatch(batch: Write[]): Reply {
   try {
     using transaction = beginTransaction(database);
     const results = batch.map(apply);
-    requireDatabaseInPlace(opened);
+    requireInPlace(opened);
     mayBeStored = true;
     transaction.commit();
     // Only what the next start will find may be acknowledged.
