@@ -88,11 +88,11 @@ export type ErrorBody = Static<typeof ErrorBody>;
 
 /** A refused request. `message` goes to the caller and contains no internal detail. `cause` goes to the log. */
 export class Refusal extends Error {
+  override readonly name = 'Refusal';
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
-    this.name = 'Refusal';
     this.code = code;
   }
 

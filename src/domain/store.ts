@@ -142,8 +142,5 @@ export interface ImportStep {
 
 /** A store that cannot be opened. The message is one line that says what is wrong and what would be right. */
 export class StoreUnusable extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = 'StoreUnusable';
-  }
+  override readonly name = 'StoreUnusable';
 }

@@ -16,10 +16,7 @@ const CODE = {
 
 /** The path no longer leads to the files that are open. */
 export class FileReplaced extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'FileReplaced';
-  }
+  override readonly name = 'FileReplaced';
 }
 
 /** Whether the file may be damaged. SQLite also reports input/output errors in this way. */
