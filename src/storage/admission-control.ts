@@ -5,17 +5,20 @@ import { gauge, type Figure, type Measured } from '../ops/metrics.ts';
 const WAITING_MS_MAX = 60;
 /** At least this many items may always wait. */
 const WAITING_ITEMS_MIN = 64;
-/** A batch with fewer items than this shows how long a commit takes, whatever it commits. */
-const FEW_ITEMS = 4;
 /** The weight of the last batch in the moving averages. */
 const LAST_WEIGHT = 1 / 8;
+/** An average batch of fewer items than this shows that there is no congestion. */
+const FEW_ITEMS = 4;
+/** Below this variance, the sizes of the batches do not show what one item takes. */
+const SIZE_VARIANCE_MIN = 16;
 
 /**
  * Limits how many items wait, in the queue or in flight.
  *
  * Where each item takes time, a client gets a refusal at once instead of a late success. Where only the
- * commit is slow, the items share it, and refusing some would make nothing faster. So the time per item is
- * what a batch takes longer than a batch of few items, divided by its size. Both are moving averages.
+ * commit is slow, the items share it, and refusing some would make nothing faster. So what counts is the
+ * time that one more item adds to its batch: the slope of the straight line through the last batches (time
+ * over size, least squares), which is the covariance of size and time divided by the variance of the size.
  */
 export class AdmissionControl implements Measured {
   /** Made once: the stack trace of an error costs a tenth of a refused request. */
@@ -24,7 +27,8 @@ export class AdmissionControl implements Measured {
   #waiting = 0;
   /** How many may wait now. */
   #limit: number;
-  #commitMs: number | undefined;
+  /** Moving averages of size, time, size × size and size × time of the batches. */
+  #averages: readonly number[] = [];
   #itemMs = 0;
 
   /** `what` names the items in the message of the refusal. */
@@ -56,11 +60,14 @@ export class AdmissionControl implements Measured {
 
   /** Adapts the limit to a batch of `size` items that took `tookMs`. */
   learn(size: number, tookMs: number): void {
-    this.#commitMs ??= tookMs;
-    const isFew = size < FEW_ITEMS;
-    if (isFew) this.#commitMs += (tookMs - this.#commitMs) * LAST_WEIGHT;
-    const itemMs = isFew ? 0 : (tookMs - this.#commitMs) / size;
-    this.#itemMs += (itemMs - this.#itemMs) * LAST_WEIGHT;
+    this.#averages = [size, tookMs, size * size, size * tookMs].map((value, index) => {
+      const average = this.#averages[index] ?? value;
+      return average + (value - average) * LAST_WEIGHT;
+    });
+    const [sizes = 0, times = 0, squares = 0, products = 0] = this.#averages;
+    const variance = squares - sizes * sizes;
+    if (sizes < FEW_ITEMS) this.#itemMs = 0;
+    else if (variance > SIZE_VARIANCE_MIN) this.#itemMs = (products - sizes * times) / variance;
     const affordable = this.#itemMs > 0 ? WAITING_MS_MAX / this.#itemMs : Infinity;
     this.#limit = Math.min(this.#waitingMax, Math.max(WAITING_ITEMS_MIN, affordable));
   }

@@ -86,6 +86,30 @@ test('after a stale plan no connection with prepared plans is used again, also i
   await pool.close();
 });
 
+test('idle connections that a stale plan has made useless leave their place to new ones', async (context) => {
+  const database = await server.createDatabase();
+  await server.query('CREATE TABLE animals (id int)', database);
+  const pool = new Pool(() => openTo(server.url(database)), 2);
+  context.after(() => pool.close());
+  const read = { name: 'read', text: 'SELECT * FROM animals' };
+  const deadline = deadlineIn(30_000);
+  /** Resolves only if both connections of the pool can be used at once. */
+  const readOnBoth = async () => {
+    const isOtherDone = Promise.withResolvers<void>();
+    const first = pool.run(deadline, async (connection) => {
+      await isOtherDone.promise;
+      return connection.query(read, [], deadline);
+    });
+    await pool.query(read, [], deadline);
+    isOtherDone.resolve();
+    await first;
+  };
+  await readOnBoth();
+  await server.query('ALTER TABLE animals ADD COLUMN name text', database);
+  await assert.rejects(pool.query(read, [], deadline), { code: '0A000' });
+  await readOnBoth();
+});
+
 test('callers that wait for the same read share a query, and none joins a query already sent', async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE animals (id int)', database);

@@ -85,7 +85,8 @@ export class Pool {
 
   async #acquire(deadline: Deadline): Promise<Connection> {
     if (this.#isClosed) throw new NotSent('the store is closed');
-    for (const connection of this.#idle()) {
+    for (const [connection, state] of this.#connections) {
+      if (state !== 'idle') continue;
       if (connection.isUsable()) {
         this.#connections.set(connection, 'used');
         return connection;
@@ -126,24 +127,25 @@ export class Pool {
   /** Replaces the connections that an error has shown to be useless. */
   #retireAfter(error: unknown, connection: Connection): void {
     const fault = faultOf(error);
+    if (fault !== 'unknown' && fault !== 'stale_session') return;
+    connection.destroy();
+    // The idle ones most likely reach the same server as a lost one. Those in use show it themselves.
+    for (const idle of this.#idle()) {
+      idle.destroy();
+      this.#connections.delete(idle);
+    }
     if (fault === 'unknown') {
-      connection.destroy();
-      // They most likely reach the same server as the lost one. Those in use show it themselves.
-      for (const idle of this.#idle()) idle.destroy();
       this.#onNoResponse();
+      return;
     }
-    if (fault === 'stale_session') {
-      // All connections reach the same read-only server, or have prepared the same plans. A caller that got
-      // another of them could fail at every attempt, or read what the server no longer updates.
-      for (const idle of this.#idle()) idle.destroy();
-      for (const used of this.#connections.keys()) this.#connections.set(used, 'retired');
-    }
+    // All connections reach the same read-only server, or have prepared the same plans. A caller that got
+    // another of them could fail at every attempt, or read what the server no longer updates.
+    for (const used of this.#connections.keys()) this.#connections.set(used, 'retired');
   }
 
   #idle(): Connection[] {
-    return [...this.#connections].flatMap(([connection, state]) =>
-      state === 'idle' ? connection : [],
-    );
+    const all = [...this.#connections.keys()];
+    return all.filter((connection) => this.#connections.get(connection) === 'idle');
   }
 
   #openMore(): void {
