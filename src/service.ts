@@ -12,6 +12,7 @@ import { App } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
+import { KeyUses } from './http/key-uses.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { jsonResponse, type HttpResponse, type PublicPages } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
@@ -28,7 +29,6 @@ import { processFigures } from './ops/process-figures.ts';
 import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { listen, localUrl } from './listen.ts';
-import { DeprecatedCallsRecorder } from './ops/deprecated-calls.ts';
 import type { SqliteOptions } from './storage/sqlite/store.ts';
 
 /** What the service needs from its process. Tests pass their own. */
@@ -143,6 +143,7 @@ interface RequestParts {
   store: Store;
   metrics: Metrics;
   keys: KeyRing;
+  keyUses: KeyUses;
   cache: ResponseCache;
   countRequest: CountRequest | undefined;
 }
@@ -156,11 +157,11 @@ async function openRequestParts(
   const keys = new KeyRing(store, runtime.clock);
   await keys.open();
   opened.defer(() => keys.close());
-  const recorder = new DeprecatedCallsRecorder(metrics.deprecatedCalls, store, runtime.clock);
-  opened.defer(() => recorder.close());
+  const keyUses = new KeyUses(store, runtime.clock);
+  opened.defer(() => keyUses.close());
   const countRequest = newRateLimit(config, runtime, store);
   const cache = new ResponseCache(store);
-  return { store, metrics, keys, cache, countRequest };
+  return { store, metrics, keys, keyUses, cache, countRequest };
 }
 
 function newApp(

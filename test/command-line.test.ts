@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../src/domain/api-key.ts';
 import { run, serve, temporaryFolder } from './test-process.ts';
+import { send } from './test-service.ts';
 
 async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -345,10 +346,40 @@ test('keys list --json has every property of a key but the secret, and keys crea
   const made = await run(['keys', 'create', '--name', 'shop\n', '--json', '--data', data]);
   const { key, ...listed } = JSON.parse(made.stdout) as Record<string, unknown>;
   assert.match(String(key), /^pet_live_\w{36}$/);
-  const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt'];
+  const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'lastDeprecatedCallAt'];
   assert.deepEqual(Object.keys(listed), ['id', 'name', 'state', 'scopes', ...times]);
   const { stdout } = await run(['keys', 'list', '--json', '--data', data]);
   assert.deepEqual(JSON.parse(stdout), listed);
+});
+
+test('keys list shows when each key last called the deprecated operation, on whatever worker', async (t) => {
+  const store = ['--data', temporaryFolder(t)];
+  const service = await serve(t, [...store, '--workers', '2']);
+  const made = await run(['keys', 'create', '--name', 'shop', '--json', ...store]);
+  const { key, id } = JSON.parse(made.stdout) as { key: string; id: string };
+  const headers = { authorization: `Bearer ${key}` };
+  assert.equal((await send(`${service.baseUrl}/pets/1`, { headers })).status, 404);
+  assert.equal(await statusOf(service.baseUrl, service.key), 200);
+  service.kill('SIGTERM');
+  assert.equal(await service.ended, 0);
+
+  const listed = await run(['keys', 'list', '--json', ...store]);
+  const calls = listed.stdout
+    .trim()
+    .split('\n')
+    .map(
+      (line) => JSON.parse(line) as Record<'name' | 'lastUsedAt' | 'lastDeprecatedCallAt', string>,
+    );
+  const [first, shop] = calls;
+  assert.deepEqual([first?.name, first?.lastDeprecatedCallAt], ['first key', null]);
+  assert.equal(shop?.name, 'shop');
+  for (const { lastUsedAt } of calls) {
+    assert.ok(Math.abs(Date.parse(lastUsedAt) - Date.now()) < 3_600_000, lastUsedAt);
+  }
+  assert.ok(Math.abs(Date.parse(shop.lastDeprecatedCallAt) - Date.now()) < 3_600_000);
+  const piped = await run(['keys', 'list', ...store]);
+  const time = shop.lastDeprecatedCallAt.replace(/\.\d+Z$/, 'Z');
+  assert.match(piped.stdout, new RegExp(`^${id}\tshop\tactive\t.*\t${time}$`, 'm'));
 });
 
 test('keys created before the first start are accepted, and the start creates no key', async (t) => {

@@ -75,6 +75,7 @@ const SHOP_KEY: Omit<ApiKey, 'hash'> = {
   expiresAt: undefined,
   revokedAt: undefined,
   lastUsedAt: undefined,
+  lastDeprecatedCallAt: undefined,
 };
 
 /** A folder with everything that an example names: the stores of both environments, and files. */
@@ -87,7 +88,6 @@ async function newFolder(t: TestContext): Promise<string> {
       ['Rex', 'Tom', 'Ada'].map((name) => ({ name, categoryId: 7n, status: 'available' })),
     );
     await store.createApiKey({ ...SHOP_KEY, hash: hashApiKey(environment) });
-    await store.recordDeprecatedCalls(new Map([[SHOP_KEY.id, 3]]), new Date());
     await store.close();
   }
   copyFileSync(

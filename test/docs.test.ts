@@ -140,7 +140,8 @@ test('every link to a section of a document has a target, in alert rules too', (
 
 test('every command that a document names exists', async () => {
   const { commands } = await loadAll(COMMANDS);
-  for (const document of documents) {
+  // The changelog also names commands that later versions have removed.
+  for (const document of documents.filter((each) => each !== 'CHANGELOG.md')) {
     for (const [text, first = '', second = ''] of read(document).matchAll(
       /(?<![\w/])petstore ([a-z]+)(?: ([a-z][a-z-]*))?(?=[ `\n])/g,
     )) {

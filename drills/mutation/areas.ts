@@ -7,7 +7,16 @@ interface Area {
 const CONTRACT = 'test/sqlite.test.ts';
 const testsIn = (folder: string, ...names: string[]) =>
   names.map((name) => `${folder}/${name}.test.ts`);
-const HTTP = testsIn('src/http', 'app', 'body', 'key-ring', 'openapi', 'response-cache', 'router');
+const HTTP = testsIn(
+  'src/http',
+  'app',
+  'body',
+  'key-ring',
+  'key-uses',
+  'openapi',
+  'response-cache',
+  'router',
+);
 
 const AREAS: readonly Area[] = [
   {
@@ -27,7 +36,7 @@ const AREAS: readonly Area[] = [
       ...HTTP,
       ...testsIn('src/http', 'rate-limit', 'server'),
       CONTRACT,
-      ...testsIn('test', 'connection', 'deprecations', 'forged-keys', 'health', 'malformed'),
+      ...testsIn('test', 'connection', 'forged-keys', 'health', 'malformed'),
       ...testsIn('test', 'metrics', 'proxies', 'rate-limit', 'settings', 'shutdown'),
     ],
   },

@@ -4,6 +4,7 @@ import type { Store } from '../../src/domain/store.ts';
 import { App } from '../../src/http/app.ts';
 import { createAuthenticate } from '../../src/http/authenticate.ts';
 import { KeyRing } from '../../src/http/key-ring.ts';
+import { KeyUses } from '../../src/http/key-uses.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/message.ts';
 import { ResponseCache } from '../../src/http/response-cache.ts';
 import { openLog } from '../../src/ops/log.ts';
@@ -27,15 +28,18 @@ export interface ServiceParts {
 export class SimulatedService {
   readonly #app: App;
   readonly #keys: KeyRing;
+  readonly #keyUses: KeyUses;
   readonly #store: Store;
 
   private constructor({ clock, ignoresVersion }: ServiceParts, store: Store, keys: KeyRing) {
     this.#store = store;
     this.#keys = keys;
+    this.#keyUses = new KeyUses(store, clock);
     let requests = 0;
     this.#app = new App({
       store,
       authenticate: createAuthenticate({ environment: 'production', keys, clock }),
+      keyUses: this.#keyUses,
       countRequest: undefined,
       cors: undefined,
       pages: new Map(),
@@ -60,6 +64,7 @@ export class SimulatedService {
   }
 
   async close(): Promise<void> {
+    await this.#keyUses.close();
     await this.#keys.close();
     await this.#store.close();
   }

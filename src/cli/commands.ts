@@ -12,7 +12,6 @@ export const COMMANDS: Registry = {
   import: async () => (await import('./import.ts')).importPets,
   export: async () => (await import('./export.ts')).exportPets,
   catalogue: async () => (await import('./catalogue.ts')).catalogue,
-  deprecations: async () => (await import('./deprecations.ts')).deprecations,
   backup: async () => (await import('./backup.ts')).backup,
   restore: async () => (await import('./restore.ts')).restore,
   verify: async () => (await import('./verify.ts')).verify,

@@ -438,7 +438,8 @@ async function fill(
   for (const key of keys) await store.createApiKey(key);
   const keyIds = keys.map(({ id }) => id);
   await store.revokeApiKey(keyIds[1] ?? '', now);
-  await store.recordKeyUse(new Map([[keyIds[2] ?? '', now]]));
+  const use = { usedAt: now, deprecatedCallAt: new Date(now.getTime() - 1) };
+  await store.recordKeyUse(new Map([[keyIds[2] ?? '', use]]));
   await createMany(store, ANIMALS - 3);
   const note = { source: 'a file 🐈', position: 12, lines: 2, imported: 1, skipped: 1 };
   await store.importPets([REX], { from: 0, to: note });

@@ -76,7 +76,9 @@ const list = defineCommand({
   purpose: 'List all keys, without their secrets',
   options: STORE_OPTIONS,
   switches: { json: 'write one key per line as JSON' },
-  notes: `In a pipe, each key is a line of values separated by tabs, without a heading.`,
+  notes: `Every process of the service stores when a key was last used, and when it last called the
+deprecated GET /v1/pets/{petId}, after at most 30 seconds. In a pipe, each key is a line of values
+separated by tabs, without a heading.`,
   examples: ['keys list', 'keys list --json'],
   action: ({ switches, flags, io }) =>
     withStore(flags, io, { mustExist: true }, async (store) => {
@@ -94,6 +96,7 @@ const list = defineCommand({
         { title: 'CREATED' },
         { title: 'EXPIRES' },
         { title: 'LAST USED' },
+        { title: 'DEPRECATED CALL' },
       ]);
       print(
         found.map((key) => [
@@ -104,6 +107,7 @@ const list = defineCommand({
           timeText(key.createdAt),
           timeText(key.expiresAt),
           timeText(key.lastUsedAt),
+          timeText(key.lastDeprecatedCallAt),
         ]),
       );
     }),
@@ -200,7 +204,8 @@ function durationMsOrUndefined(text: string): number | undefined {
 
 function keyJson(key: ApiKey, now: Date, secret: { key?: string } = {}): string {
   const { id, name, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
-  const times = { createdAt, expiresAt, lastUsedAt, revokedAt: key.revokedAt ?? null };
+  const { revokedAt = null, lastDeprecatedCallAt = null } = key;
+  const times = { createdAt, expiresAt, lastUsedAt, revokedAt, lastDeprecatedCallAt };
   const state = stateOfKey(key, now);
   return printable(JSON.stringify({ ...secret, id, name, state, scopes, ...times }));
 }

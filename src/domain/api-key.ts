@@ -18,6 +18,7 @@ export interface ApiKey {
   expiresAt: Date | undefined;
   revokedAt: Date | undefined;
   lastUsedAt: Date | undefined;
+  lastDeprecatedCallAt: Date | undefined;
 }
 
 export const KEY_NAME_LENGTH_MAX = 100;
@@ -59,6 +60,7 @@ export function newApiKey(options: {
     expiresAt,
     revokedAt: undefined,
     lastUsedAt: undefined,
+    lastDeprecatedCallAt: undefined,
   };
   return { secret, record };
 }

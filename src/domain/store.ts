@@ -48,13 +48,8 @@ export interface KeyStore {
   findApiKey(hash: string): Promise<ApiKey | undefined>;
   /** All keys, oldest first. */
   listApiKeys(): Promise<ApiKey[]>;
-  /** Records when keys were last used. A date older than the recorded one is ignored. */
-  recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void>;
-  /**
-   * Adds calls of deprecated operations, by the id of the key, to those of the day in UTC. For these keys,
-   * days that no list counts any more are removed.
-   */
-  recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void>;
+  /** Records the last uses, by the id of the key. A date older than the recorded one is ignored. */
+  recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void>;
 }
 
 /** What the commands that read and change the catalogue need. */
@@ -88,8 +83,6 @@ export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {
   revokeApiKey(id: string, revokedAt: Date): Promise<boolean>;
   /** Stores the successor and the expiry of the old key atomically. Returns false if there is no such key. */
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean>;
-  /** The calls of each key that has ever made one. The key with the latest call is the first. */
-  listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]>;
 }
 
 /** What the rate limit of processes on several machines needs. */
@@ -113,13 +106,10 @@ export type Creation =
   /** The claim was used before for a different animal. Nothing was stored. */
   | { kind: 'claim_conflict' };
 
-/** How often one key has called deprecated operations. Days are in UTC, and today is the last one. */
-export interface DeprecatedCalls {
-  apiKeyId: string;
-  last7Days: number;
-  last30Days: number;
-  last90Days: number;
-  lastAt: Date;
+export interface KeyUse {
+  usedAt: Date;
+  /** Undefined if the key has called no deprecated operation. */
+  deprecatedCallAt: Date | undefined;
 }
 
 /** The progress of the import of one file. */

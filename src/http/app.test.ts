@@ -13,6 +13,7 @@ import { openLog } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { App, type AppParts } from './app.ts';
+import { KeyUses } from './key-uses.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
 import { ResponseCache } from './response-cache.ts';
 
@@ -25,6 +26,7 @@ const KEY: ApiKey = {
   expiresAt: undefined,
   revokedAt: undefined,
   lastUsedAt: undefined,
+  lastDeprecatedCallAt: undefined,
 };
 const BODY = '{"name":"Rex","categoryId":1}';
 
@@ -85,6 +87,10 @@ describe('App.handle', () => {
   const listAll = () => listPets(store, { status: undefined, afterId: 0n, count: 1_000 });
 
   async function handle(sent: Spoilable, parts: Partial<AppParts> = {}): Promise<HttpResponse> {
+    const clock = {
+      now: () => new Date('2026-11-15T00:00:00Z'),
+      elapsedMs: () => performance.now(),
+    };
     const app = new App({
       store,
       authenticate: async (authorization) => {
@@ -96,10 +102,11 @@ describe('App.handle', () => {
         left: sent.left,
         secondsLeft: 1,
       }),
+      keyUses: new KeyUses(store, clock),
       cors: undefined,
       pages: new Map(),
       cache: new ResponseCache(store),
-      clock: { now: () => new Date('2026-11-15T00:00:00Z'), elapsedMs: () => performance.now() },
+      clock,
       baseUrl: 'http://pets.example/v1',
       metrics: new Metrics([]),
       log: openLog('silent', { write: () => undefined }),

@@ -5,6 +5,7 @@ import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
+import type { KeyUses } from './key-uses.ts';
 import { requestIdOf } from './message.ts';
 import type { Handler, HttpRequest, HttpResponse, PublicPages } from './message.ts';
 import type { Deprecation, Operation, OperationParts, RequestContext } from './operation.ts';
@@ -15,6 +16,7 @@ import { allow, isInInterface, parseTarget, respondWithPage, Router } from './ro
 
 export interface AppParts extends OperationParts {
   authenticate: Authenticate;
+  keyUses: KeyUses;
   /** Undefined if no rate limit is configured. */
   countRequest: CountRequest | undefined;
   /** Undefined if no origin is configured. */
@@ -69,7 +71,7 @@ export class App implements Handler {
   async #respond(context: RequestContext): Promise<HttpResponse> {
     const { request, headers } = context;
     const { method } = request;
-    const { pages, authenticate, countRequest, clock, metrics } = this.#parts;
+    const { pages, authenticate, keyUses, countRequest, clock, metrics } = this.#parts;
 
     if (method === 'OPTIONS' && request.target === '*') {
       return this.#respondToOptions(request, router.allMethods);
@@ -87,6 +89,7 @@ export class App implements Handler {
 
     const caller = await authenticate(request.headers.authorization);
     context.keyId = caller.id;
+    keyUses.note(caller.id);
     const usage = await countRequest?.(caller.id);
     if (usage !== undefined) headers.push(...rateLimitHeaders(usage));
 
@@ -98,6 +101,7 @@ export class App implements Handler {
     const { deprecation } = operation;
     if (deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
+      keyUses.noteDeprecatedCall(caller.id);
       const isRemoved = clock.now().getTime() >= deprecation.removedAt.getTime();
       if (isRemoved) return operationRemoved(deprecation);
     }

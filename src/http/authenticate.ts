@@ -20,7 +20,7 @@ export type Authenticate = (authorization: string | undefined) => Promise<ApiKey
 /** Creates the check that every operation begins with: finds the key of the caller, or refuses the request. */
 export function createAuthenticate(parts: {
   environment: Environment;
-  keys: Pick<KeyRing, 'find' | 'noteUse'>;
+  keys: Pick<KeyRing, 'find'>;
   clock: Clock;
 }): Authenticate {
   const { environment, keys, clock } = parts;
@@ -36,7 +36,6 @@ export function createAuthenticate(parts: {
       if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
       hashes.set(authorization, hash);
     }
-    keys.noteUse(key);
     return key;
   };
 }

@@ -45,7 +45,6 @@ test('a known key needs no query; a revocation is known once the ring is older t
   let queries = 0;
   const counted = {
     findApiKey: (hash: string) => store.findApiKey(hash),
-    recordKeyUse: store.recordKeyUse.bind(store),
     listApiKeys: () => {
       queries += 1;
       return store.listApiKeys();
@@ -71,7 +70,6 @@ test('when the keys cannot be read for over 5 seconds, no key is accepted', asyn
   let isGone = false;
   const failing = {
     findApiKey: (hash: string) => store.findApiKey(hash),
-    recordKeyUse: store.recordKeyUse.bind(store),
     listApiKeys: () => (isGone ? Promise.reject(new Error('gone')) : store.listApiKeys()),
   };
   const ring = new KeyRing(failing, { now: () => NOW, elapsedMs: () => elapsedMs });
@@ -84,17 +82,6 @@ test('when the keys cannot be read for over 5 seconds, no key is accepted', asyn
   await assert.rejects(async () => ring.find(record.hash), { code: 'unavailable' });
   isGone = false;
   assert.equal((await ring.find(record.hash))?.id, record.id, 'and it recovers by itself');
-});
-
-test('the last use of a key is recorded when the ring is closed', async (t) => {
-  const store = openHere(t);
-  const record = newRecord();
-  await store.createApiKey(record);
-  const ring = new KeyRing(store, { now: () => NOW, elapsedMs: () => 0 });
-  await ring.open();
-  ring.noteUse(record);
-  await ring.close();
-  assert.deepEqual((await store.findApiKey(record.hash))?.lastUsedAt, NOW);
 });
 
 type Read = 'look-up' | 'refresh';
@@ -115,7 +102,6 @@ async function openDelayed(t: TestContext) {
   const reads = {
     findApiKey: (hash: string) => hold('look-up', store.findApiKey(hash)),
     listApiKeys: () => hold('refresh', store.listApiKeys()),
-    recordKeyUse: store.recordKeyUse.bind(store),
   };
   let elapsedMs = 0;
   const ring = new KeyRing(reads, { now: () => NOW, elapsedMs: () => elapsedMs });
@@ -206,7 +192,6 @@ async function openCounted(t: TestContext) {
       return store.findApiKey(hash);
     },
     listApiKeys: () => (isGone ? Promise.reject(new Error('gone')) : store.listApiKeys()),
-    recordKeyUse: store.recordKeyUse.bind(store),
   };
   const ring = new KeyRing(reads, { now: () => NOW, elapsedMs: () => performance.now() });
   await ring.open();
@@ -292,7 +277,6 @@ test('at most 2 look-ups are in flight', async (t) => {
       return promise;
     },
     listApiKeys: async () => [],
-    recordKeyUse: async () => undefined,
   };
   const ring = new KeyRing(slow, { now: () => NOW, elapsedMs: () => 0 });
   await ring.open();

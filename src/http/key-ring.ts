@@ -7,7 +7,6 @@ import type { KeyStore } from '../domain/store.ts';
 /** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
 const STALENESS_MAX_MS = 5_000;
 const REFRESH_INTERVAL_MS = 2_000;
-const USE_RECORD_INTERVAL_MS = 30_000;
 
 /**
  * Anybody can invent a well-formed key, and each one costs a query. These limits keep the connections of the
@@ -18,12 +17,7 @@ const LOOK_UPS_IN_FLIGHT_MAX = 2;
 /** Requests that may wait for the next refresh at once. */
 const WAITING_MAX = 1_000;
 
-/** A failure is not reported: the keys become older, and the next call tries again. */
-function every(intervalMs: number, work: () => Promise<void>): NodeJS.Timeout {
-  return setInterval(() => void work().catch(() => undefined), intervalMs).unref();
-}
-
-type KeysRead = Pick<KeyStore, 'findApiKey' | 'listApiKeys' | 'recordKeyUse'>;
+type KeysRead = Pick<KeyStore, 'findApiKey' | 'listApiKeys'>;
 
 interface LookUp {
   askedAtMs: number;
@@ -40,7 +34,7 @@ interface LookUp {
 export class KeyRing implements Measured {
   readonly #store: KeysRead;
   readonly #clock: Clock;
-  readonly #timers: NodeJS.Timeout[] = [];
+  #timer: NodeJS.Timeout | undefined;
   #keys = new Map<string, ApiKey>();
   #freshAtMs = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
@@ -48,7 +42,6 @@ export class KeyRing implements Measured {
   readonly #lookUps = new Map<string, LookUp>();
   #lookUpsInFlight = 0;
   #waiting: (() => void)[] = [];
-  #usedSinceRecord = new Map<string, Date>();
 
   constructor(store: KeysRead, clock: Clock) {
     this.#store = store;
@@ -57,16 +50,13 @@ export class KeyRing implements Measured {
 
   async open(): Promise<void> {
     await this.#refresh();
-    this.#timers.push(
-      every(REFRESH_INTERVAL_MS, () => this.#refresh()),
-      every(USE_RECORD_INTERVAL_MS, () => this.#recordUse()),
-    );
+    // A failure is not reported: the keys become older, and the next call tries again.
+    const refresh = () => void this.#refresh().catch(() => undefined);
+    this.#timer = setInterval(refresh, REFRESH_INTERVAL_MS).unref();
   }
 
-  /** Records the last uses, so the store must still be open. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    await this.#recordUse().catch(() => undefined);
+    clearInterval(this.#timer);
   }
 
   figures(): Figure[] {
@@ -138,10 +128,6 @@ export class KeyRing implements Measured {
     return this.#keys.get(hash);
   }
 
-  noteUse(key: ApiKey): void {
-    if (!this.#usedSinceRecord.has(key.id)) this.#usedSinceRecord.set(key.id, this.#clock.now());
-  }
-
   /** Requests that need fresh keys at the same moment share one query. */
   #refresh(): Promise<void> {
     this.#refreshing ??= this.#readKeys().finally(() => {
@@ -172,13 +158,6 @@ export class KeyRing implements Measured {
       if (lookUp.askedAtMs < askedAtMs) this.#lookUps.delete(hash);
       else if (found !== undefined) this.#learn(found);
     }
-  }
-
-  async #recordUse(): Promise<void> {
-    if (this.#usedSinceRecord.size === 0) return;
-    const used = this.#usedSinceRecord;
-    this.#usedSinceRecord = new Map();
-    await this.#store.recordKeyUse(used);
   }
 }
 

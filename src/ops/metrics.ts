@@ -95,7 +95,7 @@ export type Series = readonly [operation: string, status: number];
 export class Metrics implements Measured {
   readonly #latencies = new Map<string, Map<number, Histogram>>();
   /** Calls since the start of the process, by the id of the key. */
-  readonly deprecatedCalls = new Map<string, number>();
+  readonly #deprecatedCalls = new Map<string, number>();
   readonly #errors = new Map<ErrorCode, number>(ERROR_CODES.map((code) => [code, 0]));
   inFlight = 0;
   petsCreated = 0;
@@ -119,7 +119,7 @@ export class Metrics implements Measured {
   }
 
   deprecatedCall(keyId: string): void {
-    this.deprecatedCalls.set(keyId, (this.deprecatedCalls.get(keyId) ?? 0) + 1);
+    this.#deprecatedCalls.set(keyId, (this.#deprecatedCalls.get(keyId) ?? 0) + 1);
   }
 
   figures(): Figure[] {
@@ -145,7 +145,7 @@ export class Metrics implements Measured {
       counter(
         'petstore_deprecated_calls_total',
         'Calls of deprecated operations, by the id of the API key.',
-        { label: 'key_id', byLabel: this.deprecatedCalls },
+        { label: 'key_id', byLabel: this.#deprecatedCalls },
       ),
     ];
   }

@@ -14,7 +14,6 @@ import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet, type Pet } from '../domain/pet.ts';
 import type { Creation, Store } from '../domain/store.ts';
 import { changes } from './changes.contract.ts';
-import { deprecatedCalls } from './deprecated-calls.contract.ts';
 import { imports } from './import.contract.ts';
 
 /** A fresh, empty database of the store under test. */
@@ -57,7 +56,6 @@ export function storeContract(name: string, contract: Contract): void {
   describe(`${name} › changes`, () => changes(promise));
   describe(`${name} › imports`, () => imports(promise));
   describe(`${name} › keys`, () => keys(promise));
-  describe(`${name} › deprecated calls`, () => deprecatedCalls(promise));
   describe(`${name} › many at once`, () => concurrency(promise));
   describe(`${name} › version`, () => versions(promise, contract.differences.noVersion));
 }
@@ -346,18 +344,19 @@ function idempotency(promise: PromiseOf): void {
 }
 
 function keys(promise: PromiseOf): void {
-  promise(
-    'a key comes back by its hash as it was stored, and an unknown hash finds none',
-    async (store) => {
-      const full = newKey({ name: 'Käse "🐈"', scopes: ['pets:read'], expiresAt: NOW });
-      await store.createApiKey(full);
-      const bare = newKey({ name: 'bare' });
-      await store.createApiKey(bare);
-      assert.deepEqual(await store.findApiKey(full.hash), full);
-      assert.deepEqual(await store.findApiKey(bare.hash), bare);
-      assert.equal(await store.findApiKey('0'.repeat(64)), undefined);
-    },
-  );
+  promise('a key comes back as it was stored', async (store) => {
+    const full: ApiKey = {
+      ...newKey({ name: 'Käse "🐈"', scopes: ['pets:read'], expiresAt: later(1) }),
+      revokedAt: later(2),
+      lastUsedAt: later(3),
+      lastDeprecatedCallAt: later(4),
+    };
+    await store.createApiKey(full);
+    const bare = newKey({ name: 'bare' });
+    await store.createApiKey(bare);
+    assert.deepEqual(await findKey(store, full), full);
+    assert.deepEqual(await findKey(store, bare), bare);
+  });
 
   promise('a key that exists already is refused', async (store) => {
     const key = await createKey(store);
@@ -400,7 +399,7 @@ function keys(promise: PromiseOf): void {
       const key = await createKey(store);
       assert.equal(await store.revokeApiKey(key.id, NOW), true);
       assert.equal(await store.revokeApiKey(key.id, later(HOUR_MS)), true);
-      assert.deepEqual((await store.findApiKey(key.hash))?.revokedAt, NOW);
+      assert.deepEqual((await findKey(store, key))?.revokedAt, NOW);
       assert.equal(await store.revokeApiKey('key_of_nobody', NOW), false);
     },
   );
@@ -408,9 +407,9 @@ function keys(promise: PromiseOf): void {
   promise('a key revoked by one process is revoked for every other', async (store, { open }) => {
     const key = await createKey(store);
     const other = await open();
-    assert.deepEqual(await other.findApiKey(key.hash), key);
+    assert.deepEqual(await findKey(other, key), key);
     await store.revokeApiKey(key.id, NOW);
-    assert.deepEqual((await other.findApiKey(key.hash))?.revokedAt, NOW);
+    assert.deepEqual((await findKey(other, key))?.revokedAt, NOW);
   });
 
   promise('rotating stores the successor and ends the old key, both or neither', async (store) => {
@@ -418,13 +417,13 @@ function keys(promise: PromiseOf): void {
     const successor = newKey();
     const endsAt = later(HOUR_MS);
     assert.equal(await store.rotateApiKey(old.id, endsAt, successor), true);
-    assert.deepEqual((await store.findApiKey(old.hash))?.expiresAt, endsAt);
-    assert.deepEqual(await store.findApiKey(successor.hash), successor);
+    assert.deepEqual((await findKey(store, old))?.expiresAt, endsAt);
+    assert.deepEqual(await findKey(store, successor), successor);
 
     assert.equal(await store.rotateApiKey('key_of_nobody', endsAt, newKey()), false);
     // The successor exists already, so that it cannot be stored: then nothing ends either.
     await assert.rejects(store.rotateApiKey(old.id, NOW, successor), { name: 'Refusal' });
-    assert.deepEqual((await store.findApiKey(old.hash))?.expiresAt, endsAt);
+    assert.deepEqual((await findKey(store, old))?.expiresAt, endsAt);
     assert.equal((await store.listApiKeys()).length, 2);
   });
 
@@ -432,30 +431,51 @@ function keys(promise: PromiseOf): void {
     const old = newKey({ expiresAt: NOW });
     await store.createApiKey(old);
     await store.rotateApiKey(old.id, later(HOUR_MS), newKey());
-    assert.deepEqual((await store.findApiKey(old.hash))?.expiresAt, NOW);
+    assert.deepEqual((await findKey(store, old))?.expiresAt, NOW);
   });
 
-  promise('the last use of a key never goes back', async (store) => {
-    const [one, other] = [await createKey(store), await createKey(store)];
+  promise('the last use and the last deprecated call of a key never go back', async (store) => {
+    const [one, other, third] = [await createKey(store), await createKey(store), newKey()];
+    await store.createApiKey(third);
+    const record = (...uses: [id: string, usedAt: Date, deprecatedCallAt?: Date][]) =>
+      store.recordKeyUse(
+        new Map(uses.map(([id, usedAt, deprecatedCallAt]) => [id, { usedAt, deprecatedCallAt }])),
+      );
     const inAnHour = later(HOUR_MS);
-    await store.recordKeyUse(
-      new Map([
-        [one.id, inAnHour],
-        [other.id, NOW],
-        ['key_of_nobody', NOW],
-      ]),
-    );
-    await store.recordKeyUse(
-      new Map([
-        [one.id, NOW],
-        [other.id, inAnHour],
-      ]),
-    );
-    await store.recordKeyUse(new Map());
-    for (const { hash } of [one, other]) {
-      assert.deepEqual((await store.findApiKey(hash))?.lastUsedAt, inAnHour);
+    await record([one.id, inAnHour, NOW], [other.id, NOW], ['key_of_nobody', NOW, NOW]);
+    await record([one.id, NOW, inAnHour], [other.id, inAnHour, NOW], [third.id, inAnHour]);
+    await record([one.id, NOW, NOW], [other.id, NOW], [third.id, NOW]);
+    await record();
+    const calls = new Map([
+      [one, inAnHour],
+      [other, NOW],
+      [third, undefined],
+    ]);
+    for (const [key, lastDeprecatedCallAt] of calls) {
+      const used = { ...key, lastUsedAt: inAnHour, lastDeprecatedCallAt };
+      assert.deepEqual(await findKey(store, key), used);
     }
   });
+
+  promise(
+    'of the uses that several processes record at once, the latest stays',
+    async (store, { open }) => {
+      const stores = [store, await open(), await open()];
+      const made: string[] = [];
+      for (let count = 0; count < 20; count += 1) made.push((await createKey(store)).id);
+      await Promise.all(
+        Array.from({ length: 30 }, (_, round) => {
+          const order = round % 2 === 0 ? made : made.toReversed();
+          const at = later(-round);
+          const uses = order.map((id) => [id, { usedAt: at, deprecatedCallAt: at }] as const);
+          return storeAt(stores, round).recordKeyUse(new Map(uses));
+        }),
+      );
+      for (const { lastUsedAt, lastDeprecatedCallAt } of await store.listApiKeys()) {
+        assert.deepEqual([lastUsedAt, lastDeprecatedCallAt], [NOW, NOW]);
+      }
+    },
+  );
 }
 
 function concurrency(promise: PromiseOf): void {
@@ -632,6 +652,10 @@ async function countPets(store: Store): Promise<number> {
 function newKey(options: Partial<Parameters<typeof newApiKey>[0]> = {}): ApiKey {
   const secret = newSecret('production', randomBytes);
   return newApiKey({ secret, name: 'test', now: NOW, randomBytes, ...options }).record;
+}
+
+async function findKey(store: Store, { id }: ApiKey): Promise<ApiKey | undefined> {
+  return (await store.listApiKeys()).find((key) => key.id === id);
 }
 
 async function createKey(store: Store): Promise<ApiKey> {

@@ -8,7 +8,6 @@ const RIGHTS = {
   api_keys: ['SELECT', 'INSERT', 'UPDATE'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   imports: ['SELECT', 'INSERT', 'UPDATE'],
-  deprecated_calls: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
 };
 

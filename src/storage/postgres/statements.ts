@@ -1,12 +1,9 @@
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
-  DEPRECATED_CALL_COLUMNS,
-  DEPRECATED_CALL_DAYS_MAX,
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
-  selectDeprecatedCalls,
 } from '../rows.ts';
 import type { Statement } from './connection.ts';
 
@@ -161,7 +158,7 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
     SELECT ordinal, fingerprint, pet_id FROM known`,
 };
 
-const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint';
+const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint';
 
 export const CREATE_API_KEY: Statement = {
   name: 'create-api-key',
@@ -195,12 +192,12 @@ export const REVOKE_API_KEY: Statement = {
   text: `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 RETURNING 1`,
 };
 
-/** $9 and $10: the key that ends, and when. least() ignores NULL. */
+/** $10 and $11: the key that ends, and when. least() ignores NULL. */
 export const ROTATE_API_KEY: Statement = {
   name: 'rotate-api-key',
   text: `
     WITH ended AS (
-      UPDATE api_keys SET expires_at = least(expires_at, $10::bigint) WHERE id = $9 RETURNING 1
+      UPDATE api_keys SET expires_at = least(expires_at, $11::bigint) WHERE id = $10 RETURNING 1
     )
     INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY} FROM ended RETURNING 1`,
 };
@@ -209,28 +206,9 @@ export const ROTATE_API_KEY: Statement = {
 export const RECORD_KEY_USE: Statement = {
   name: 'record-key-use',
   text: `
-    UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
-    FROM unnest($1::text[], $2::bigint[]) AS used (id, at)
+    UPDATE api_keys SET
+      last_used_at = greatest(last_used_at, used.at),
+      last_deprecated_call_at = greatest(last_deprecated_call_at, used.deprecated_call_at)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS used (id, at, deprecated_call_at)
     WHERE api_keys.id = used.id`,
-};
-
-/** Rows are locked in the order of the keys, so that two such statements cannot block each other. */
-export const RECORD_DEPRECATED_CALLS: Statement = {
-  name: 'record-deprecated-calls',
-  text: `
-    WITH removed AS (
-      DELETE FROM deprecated_calls
-      WHERE api_key_id = ANY ($1::text[]) AND day <= $3::bigint - ${DEPRECATED_CALL_DAYS_MAX}
-    )
-    INSERT INTO deprecated_calls AS stored (${DEPRECATED_CALL_COLUMNS})
-    SELECT id, $3::bigint, calls, $4::bigint
-    FROM unnest($1::text[], $2::bigint[]) AS made (id, calls) ORDER BY id
-    ON CONFLICT (api_key_id, day) DO UPDATE
-      SET calls = stored.calls + excluded.calls,
-          last_at = greatest(stored.last_at, excluded.last_at)`,
-};
-
-export const LIST_DEPRECATED_CALLS: Statement = {
-  name: 'list-deprecated-calls',
-  text: selectDeprecatedCalls('$1::bigint'),
 };

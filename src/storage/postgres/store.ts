@@ -6,22 +6,19 @@ import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import type {
   Creation,
-  DeprecatedCalls,
   ImportProgress,
   ImportStep,
+  KeyUse,
   PetJson,
   PetQuery,
   Store,
 } from '../../domain/store.ts';
 import {
   apiKeyOfRow,
-  dayOf,
-  deprecatedCallsOfRow,
   importOfRow,
   petOfRow,
   rowOfApiKey,
   type ApiKeyRow,
-  type DeprecatedCallsRow,
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
@@ -173,19 +170,13 @@ class PostgresStore implements Store, Measured {
     return rows.length === 1;
   }
 
-  async recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void> {
-    const times = [...lastUsedAt.values()].map((at) => at.getTime());
-    await this.#write(statements.RECORD_KEY_USE, [[...lastUsedAt.keys()], times]);
-  }
-
-  async recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void> {
-    const values = [[...calls.keys()], [...calls.values()], dayOf(at), at.getTime()];
-    await this.#write(statements.RECORD_DEPRECATED_CALLS, values);
-  }
-
-  async listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]> {
-    const rows = await this.#reads.query(statements.LIST_DEPRECATED_CALLS, [dayOf(now)]);
-    return rows.map((row) => deprecatedCallsOfRow(row as DeprecatedCallsRow));
+  async recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void> {
+    const used = [...uses.values()];
+    await this.#write(statements.RECORD_KEY_USE, [
+      [...uses.keys()],
+      used.map(({ usedAt }) => usedAt.getTime()),
+      used.map(({ deprecatedCallAt }) => deprecatedCallAt?.getTime()),
+    ]);
   }
 
   portions(limit: RateLimit): TakePortion {

@@ -2,18 +2,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, PetStatus } from '../../domain/pet.ts';
-import type { Creation, ImportStep } from '../../domain/store.ts';
+import type { Creation, ImportStep, KeyUse } from '../../domain/store.ts';
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
-  dayOf,
-  DEPRECATED_CALL_COLUMNS,
-  DEPRECATED_CALL_DAYS_MAX,
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
   rowOfApiKey,
-  selectDeprecatedCalls,
 } from '../rows.ts';
 
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
@@ -53,7 +49,6 @@ export function prepareReads(database: DatabaseSync) {
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
-    deprecatedCalls: database.prepare(selectDeprecatedCalls('?1')),
     version: database.prepare('PRAGMA data_version'),
   };
 }
@@ -67,7 +62,6 @@ export function prepareWrites(database: DatabaseSync) {
     importPets: prepareImport(database),
     ...prepareChanges(database),
     ...prepareKeyWrites(database),
-    recordDeprecatedCalls: prepareDeprecatedCalls(database),
   };
 }
 
@@ -157,7 +151,7 @@ function prepareImport(database: DatabaseSync) {
 
 function prepareKeyWrites(database: DatabaseSync) {
   const insert = database.prepare(
-    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const findAny = database.prepare('SELECT 1 FROM api_keys LIMIT 1');
   const revoke = database.prepare(
@@ -167,7 +161,11 @@ function prepareKeyWrites(database: DatabaseSync) {
     'UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2',
   );
   const recordUse = database.prepare(
-    'UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, ?1), ?1) WHERE id = ?2',
+    `UPDATE api_keys SET
+       last_used_at = max(coalesce(last_used_at, ?1), ?1),
+       last_deprecated_call_at =
+         max(coalesce(last_deprecated_call_at, ?2), coalesce(?2, last_deprecated_call_at))
+     WHERE id = ?3`,
   );
 
   return {
@@ -187,27 +185,10 @@ function prepareKeyWrites(database: DatabaseSync) {
       insert.run(...rowOfApiKey(successor));
       return true;
     },
-    recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): void {
-      for (const [id, at] of lastUsedAt) recordUse.run(at.getTime(), id);
+    recordKeyUse(uses: ReadonlyMap<string, KeyUse>): void {
+      for (const [id, { usedAt, deprecatedCallAt }] of uses) {
+        recordUse.run(usedAt.getTime(), deprecatedCallAt?.getTime() ?? null, id);
+      }
     },
-  };
-}
-
-function prepareDeprecatedCalls(database: DatabaseSync) {
-  const add = database.prepare(
-    `INSERT INTO deprecated_calls (${DEPRECATED_CALL_COLUMNS}) VALUES (?, ?, ?, ?)
-     ON CONFLICT (api_key_id, day) DO UPDATE SET
-       calls = calls + excluded.calls, last_at = max(last_at, excluded.last_at)`,
-  );
-  const removeOld = database.prepare(
-    'DELETE FROM deprecated_calls WHERE api_key_id = ? AND day <= ?',
-  );
-
-  return (calls: ReadonlyMap<string, number>, at: Date): void => {
-    const today = dayOf(at);
-    for (const [keyId, count] of calls) {
-      add.run(keyId, today, count, at.getTime());
-      removeOld.run(keyId, today - DEPRECATED_CALL_DAYS_MAX);
-    }
   };
 }

@@ -6,22 +6,19 @@ import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
-  DeprecatedCalls,
   ImportProgress,
   ImportStep,
+  KeyUse,
   PetJson,
   PetQuery,
   Store,
 } from '../../domain/store.ts';
 import {
   apiKeyOfRow,
-  dayOf,
-  deprecatedCallsOfRow,
   importOfRow,
   petOfRow,
   rowsAsJson,
   type ApiKeyRow,
-  type DeprecatedCallsRow,
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
@@ -154,16 +151,8 @@ class SqliteStore implements Store, Measured {
     return this.#write('rotateApiKey', id, endsAt, successor);
   }
 
-  recordKeyUse(lastUsedAt: ReadonlyMap<string, Date>): Promise<void> {
-    return this.#write('recordKeyUse', lastUsedAt);
-  }
-
-  recordDeprecatedCalls(calls: ReadonlyMap<string, number>, at: Date): Promise<void> {
-    return this.#write('recordDeprecatedCalls', calls, at);
-  }
-
-  async listDeprecatedCalls(now: Date): Promise<DeprecatedCalls[]> {
-    return this.#read<DeprecatedCallsRow>('deprecatedCalls', dayOf(now)).map(deprecatedCallsOfRow);
+  recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void> {
+    return this.#write('recordKeyUse', uses);
   }
 
   async ping(): Promise<void> {
