@@ -1,18 +1,18 @@
-// Stores that version 1.0.0 has made are opened by this version, in place. `npm run drill -- upgrade` does the same
-// under load.
+// Stores that older versions have made are opened by this version, in place. `npm run drill -- upgrade` does the
+// same under load.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { checkOut, isInHistory, VERSION_1_0_0 } from '../drills/catalogue/older-version.ts';
+import { checkOut, isInHistory, type OlderVersion } from '../drills/catalogue/older-version.ts';
 import {
   FIXTURE_KEY,
   postgresDump,
   READ_ONLY_NAME,
   REVOKED_NAME,
   unpackStore,
-} from './fixtures/store-1.0.0.ts';
+} from './fixtures/older-stores.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { run, serve, temporaryFolder } from './test-process.ts';
 import { send } from './test-service.ts';
@@ -27,7 +27,7 @@ const ANIMALS =
 
 const IMPORT = 'SELECT lines, imported, skipped FROM imports';
 
-/** Animals, keys, claims and the last id of the store are as version 1.0.0 has left them. */
+/** Animals, keys, claims and the last id of the store are as the older version has left them. */
 async function assertKept(t: TestContext, flags: string[]): Promise<void> {
   const service = await serve(t, flags);
   assert.equal(service.key, '', 'no new key is created');
@@ -63,37 +63,61 @@ async function assertKept(t: TestContext, flags: string[]): Promise<void> {
   assert.equal(verified.stdout, '{"animals":7,"lastId":8,"problems":[]}\n', verified.stderr);
 }
 
-let older: string | undefined;
+/** When keys last called the deprecated operation, as version 1.1.0 has stored it. */
+const STORED_CALLS = 'SELECT api_key_id, max(last_at) FROM deprecated_calls GROUP BY api_key_id';
+const LISTED_CALLS = `SELECT id, last_deprecated_call_at FROM api_keys
+                      WHERE last_deprecated_call_at IS NOT NULL`;
 
-async function assertRefusedByOlder(t: TestContext, flags: string[]): Promise<void> {
-  if (!isInHistory(VERSION_1_0_0)) {
-    t.diagnostic('version 1.0.0 was not run: it is not in the history of this clone');
+const programs = new Map<OlderVersion, string>();
+
+async function assertRefusedBy(
+  t: TestContext,
+  version: OlderVersion,
+  flags: string[],
+): Promise<void> {
+  if (!isInHistory(version)) {
+    t.diagnostic(`version ${version} was not run: it is not in the history of this clone`);
     return;
   }
-  older ??= checkOut(VERSION_1_0_0, { isServing: false });
+  const older = programs.getOrInsertComputed(version, () =>
+    checkOut(version, { isServing: false }),
+  );
   const refused = await run(['keys', 'list', ...flags], { command: [process.execPath, older] });
   assert.match(refused.stderr, /^[^\n]*newer[^\n]*\n$/);
   assert.deepEqual([refused.code, refused.stdout], [2, '']);
 }
 
-test('SQLite: a store of version 1.0.0 is used in place, with nothing lost, and version 1.0.0 then refuses it', async (t) => {
-  const data = temporaryFolder(t);
-  unpackStore(data);
-  const flags = ['--env', 'staging', '--data', data];
-  await assertKept(t, flags);
-  const database = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'));
-  t.after(() => database.close());
-  assert.deepEqual({ ...database.prepare(IMPORT).get() }, { lines: 2, imported: 2, skipped: 0 });
-  await assertRefusedByOlder(t, flags);
-});
+for (const [version, callers] of [
+  ['1.0.0', 0],
+  ['1.1.0', 1],
+] as const) {
+  test(`SQLite: a store of version ${version} is used in place, with nothing lost, and that version then refuses it`, async (t) => {
+    const data = temporaryFolder(t);
+    unpackStore(version, data);
+    const flags = ['--env', 'staging', '--data', data];
+    await assertKept(t, flags);
+    const database = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'), {
+      returnArrays: true,
+    });
+    t.after(() => database.close());
+    assert.deepEqual(database.prepare(IMPORT).all(), [[2, 2, 0]]);
+    const calls = database.prepare(LISTED_CALLS).all();
+    assert.equal(calls.length, callers);
+    assert.deepEqual(calls, database.prepare(STORED_CALLS).all());
+    await assertRefusedBy(t, version, flags);
+  });
 
-test('PostgreSQL: a store of version 1.0.0 is used in place, with nothing lost, and version 1.0.0 then refuses it', async (t) => {
-  const server = await PostgresServer.start();
-  t.after(() => server.close());
-  const database = await server.createDatabase();
-  await server.query(postgresDump(), database);
-  const flags = ['--env', 'staging', '--database', server.url(database)];
-  await assertKept(t, flags);
-  assert.deepEqual(await server.query(IMPORT, database), [['2', '2', '0']]);
-  await assertRefusedByOlder(t, flags);
-});
+  test(`PostgreSQL: a store of version ${version} is used in place, with nothing lost, and that version then refuses it`, async (t) => {
+    const server = await PostgresServer.start();
+    t.after(() => server.close());
+    const database = await server.createDatabase();
+    await server.query(postgresDump(version), database);
+    const flags = ['--env', 'staging', '--database', server.url(database)];
+    await assertKept(t, flags);
+    assert.deepEqual(await server.query(IMPORT, database), [['2', '2', '0']]);
+    const calls = await server.query(LISTED_CALLS, database);
+    assert.equal(calls.length, callers);
+    assert.deepEqual(calls, await server.query(STORED_CALLS, database));
+    await assertRefusedBy(t, version, flags);
+  });
+}

@@ -7,22 +7,24 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ARCHIVE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The commit of the first release. */
-export const VERSION_1_0_0 = 'f16e9e2';
+/** The commits of the releases before this version. */
+export const OLDER_VERSIONS = { '1.0.0': 'f16e9e2', '1.1.0': '7d0e55a' } as const;
+export type OlderVersion = keyof typeof OLDER_VERSIONS;
 
 /** A clone with only the newest commits cannot check out an older one. */
-export function isInHistory(commit: string): boolean {
-  return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT }).status === 0;
+export function isInHistory(version: OlderVersion): boolean {
+  const commit = `${OLDER_VERSIONS[version]}^{commit}`;
+  return spawnSync('git', ['cat-file', '-e', commit], { cwd: ROOT }).status === 0;
 }
 
 /**
- * The program as it was at a commit, in a temporary folder that is removed when this process ends. It uses the
+ * The program of an older version, in a temporary folder that is removed when this process ends. It uses the
  * packages of this version. `isServing` installs its own, because `serve` needs some that are no longer used.
  */
-export function checkOut(commit: string, { isServing }: { isServing: boolean }): string {
+export function checkOut(version: OlderVersion, { isServing }: { isServing: boolean }): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-older-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const archive = execFileSync('git', ['archive', commit], {
+  const archive = execFileSync('git', ['archive', OLDER_VERSIONS[version]], {
     cwd: ROOT,
     maxBuffer: ARCHIVE_BYTES_MAX,
   });

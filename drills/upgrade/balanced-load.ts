@@ -61,7 +61,7 @@ export class BalancedLoad {
       this.#inFlight.set(baseUrl, (this.#inFlight.get(baseUrl) ?? 0) + 1);
       const sentMs = performance.now();
       try {
-        await (isCreator ? this.#create(client, baseUrl) : this.#list(client, baseUrl));
+        await (isCreator ? this.#create(client, baseUrl) : this.#read(client, baseUrl));
       } catch (error) {
         this.failures.push(`a request to ${baseUrl} failed: ${String(error)}`);
       }
@@ -81,8 +81,11 @@ export class BalancedLoad {
     this.created.push({ id: (JSON.parse(body) as { id: number }).id, name, isClaimed });
   }
 
-  async #list(client: Client, baseUrl: string): Promise<void> {
-    const { status, body } = await client.get(`${baseUrl}/pets?limit=5`);
+  /** Lists some animals, or gets the last one that was created. */
+  async #read(client: Client, baseUrl: string): Promise<void> {
+    const id = this.#random.isOneIn(2) ? this.created.at(-1)?.id : undefined;
+    const path = id === undefined ? '/pets?limit=5' : `/pets/${id}`;
+    const { status, body } = await client.get(baseUrl + path);
     if (status !== 200) throw new Error(`status ${status}: ${body}`);
   }
 }

@@ -1,16 +1,18 @@
-import { isInHistory, VERSION_1_0_0 } from '../catalogue/older-version.ts';
+import { isInHistory } from '../catalogue/older-version.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../random.ts';
-import { drain, drillUpgrade, kill, type UpgradeOptions } from './upgrade.ts';
+import { drain, drillUpgrade, kill, VERSIONS, type UpgradeOptions } from './upgrade.ts';
 
 export const drill: Drill = {
   purpose:
-    'Two processes of version 1.0.0 on PostgreSQL are replaced by this version, one after the other, under load: no request fails, and nothing that was acknowledged is lost.',
+    'Two processes of version 1.0.0, and then two of 1.1.0, on PostgreSQL are replaced by this version, one after the other, under load: no request fails, and nothing that was acknowledged is lost.',
   unit: 'rounds',
   rounds: 5,
   quickRounds: 1,
   findMissing: () =>
-    isInHistory(VERSION_1_0_0) ? undefined : 'version 1.0.0 is not in the history of this clone',
+    VERSIONS.every(isInHistory)
+      ? undefined
+      : `versions ${VERSIONS.join(' and ')} are not in the history of this clone`,
   run: (options) => run(options, drain),
   control: {
     brokenBy: 'a process that is killed while the balancer uses it',
@@ -29,7 +31,7 @@ async function run(
     figures: {
       requests: report.requests,
       'creates acknowledged': report.creates,
-      'creates of 1.0.0 repeated on this version': report.repeated,
+      'older creates repeated on this version': report.repeated,
       'failed requests and other violations': report.violations.length,
       'slowest request (ms)': Math.round(report.slowestMs),
     },

@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
 import { run } from '../../test/test-process.ts';
-import { checkOut, VERSION_1_0_0 } from '../catalogue/older-version.ts';
+import { checkOut, type OlderVersion } from '../catalogue/older-version.ts';
 import { Client } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';
 import type { Random } from '../random.ts';
 import { BalancedLoad, type Created } from './balanced-load.ts';
 
+export const VERSIONS: readonly OlderVersion[] = ['1.0.0', '1.1.0'];
 const PROCESSES = 2;
 /** How long the load runs with each set of processes. */
 const LOAD_MS = 1_500;
@@ -46,17 +47,19 @@ export async function kill(process: ServiceProcess, load: BalancedLoad): Promise
   return [];
 }
 
-/** Replaces two processes of version 1.0.0 by this version, one after the other, under load. */
+/** Replaces two processes of each older version by this one, one after the other, under load. */
 export async function drillUpgrade(options: UpgradeOptions): Promise<UpgradeReport> {
   const report = { rounds: 0, requests: 0, creates: 0, repeated: 0, slowestMs: 0, violations: [] };
-  options.onProgress('installing version 1.0.0');
-  const older = checkOut(VERSION_1_0_0, { isServing: true });
+  options.onProgress('installing the older versions');
+  const programs = VERSIONS.map((version) => checkOut(version, { isServing: true }));
   const server = await PostgresServer.start({ isDurable: true });
   try {
     for (let round = 1; round <= options.rounds; round += 1) {
       options.onProgress(`round ${round} of ${options.rounds}`);
-      const database = await server.createDatabase();
-      await runRound({ ...options, server, database, older, report });
+      for (const older of programs) {
+        const database = await server.createDatabase();
+        await runRound({ ...options, server, database, older, report });
+      }
       report.rounds += 1;
     }
     return report;
@@ -99,6 +102,7 @@ async function runRound(round: Round): Promise<void> {
   report.violations.push(...(await checkStored(round, load.created)));
   await repeatCreates(report, createdBefore, { baseUrl: after[0]?.baseUrl ?? '', key });
   for (const process of after) report.violations.push(...(await process.stop()));
+  report.violations.push(...(await checkKeyUse(round)));
   report.violations.push(...(await checkOlderRefuses(older, flags)));
 }
 
@@ -116,6 +120,12 @@ async function checkStored(
     ...(twice > 0 ? [`${twice} animals are in the store twice`] : []),
     ...(verified.code === 0 ? [] : [`verify: ${verified.stdout}${verified.stderr}`]),
   ];
+}
+
+/** The load calls the deprecated operation too, and this version records the last call. */
+async function checkKeyUse({ server, database }: Round): Promise<string[]> {
+  const rows = await server.query('SELECT last_deprecated_call_at FROM api_keys', database);
+  return rows.every(([at]) => at !== null) ? [] : ['the last deprecated call is not recorded'];
 }
 
 /** This version must know the idempotency keys that the older one has stored. */
@@ -140,5 +150,5 @@ async function checkOlderRefuses(older: string, flags: string[]): Promise<string
   const command = [process.execPath, older] as const;
   const { code, stderr } = await run(['keys', 'list', ...flags.slice(0, 2)], { command });
   const isRefused = code === 2 && /^[^\n]*newer[^\n]*\n$/.test(stderr);
-  return isRefused ? [] : [`version 1.0.0 ended with ${code} on the new schema: ${stderr}`];
+  return isRefused ? [] : [`the older version ended with ${code} on the new schema: ${stderr}`];
 }
