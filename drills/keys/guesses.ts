@@ -4,7 +4,7 @@ import { KEY_PREFIX, newSecret } from '../../src/domain/api-key.ts';
 import type { TestService } from '../../test/test-service.ts';
 import type { Random } from '../random.ts';
 
-/** Well-formed keys wait for the next refresh of the keys in memory, so there must be many at a time. */
+/** Well-formed keys wait for the next read of all keys, so there must be many at a time. */
 const CONNECTIONS = 500;
 /**
  * 503: too many unknown keys were waiting. 408: the machine was so busy that this process, which is client and

@@ -45,7 +45,6 @@ export interface PetStore {
 
 /** What the check of API keys needs. */
 export interface KeyStore {
-  findApiKey(hash: string): Promise<ApiKey | undefined>;
   /** All keys, oldest first. */
   listApiKeys(): Promise<ApiKey[]>;
   /** Records the last uses, by the id of the key. A date older than the recorded one is ignored. */

@@ -6,61 +6,51 @@ import type { KeyStore } from '../domain/store.ts';
 
 /** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
 const STALENESS_MAX_MS = 5_000;
-const REFRESH_INTERVAL_MS = 2_000;
 
-/**
- * Anybody can invent a well-formed key, and each one costs a query. These limits keep the connections of the
- * store free for callers whose key is known.
- */
-const LOOK_UPS_MAX = 100;
-const LOOK_UPS_IN_FLIGHT_MAX = 2;
-/** Requests that may wait for the next refresh at once. */
+/** The pause between two reads. If no request waits, it is the longest one. */
+const PAUSE_MIN_MS = 100;
+const PAUSE_MAX_MS = 2_000;
+/** A read of 10,000 keys blocks the process for about 40 ms, so a longer read is followed by a longer pause. */
+const PAUSE_PER_READ_TIME = 20;
+
+/** Requests that may wait for the next read at once. */
 const WAITING_MAX = 1_000;
 
-type KeysRead = Pick<KeyStore, 'findApiKey' | 'listApiKeys'>;
-
-interface LookUp {
-  askedAtMs: number;
-  found: Promise<ApiKey | undefined>;
-}
-
 /**
- * The keys in memory, so that checking one needs no query. They are read again every two seconds. If that
- * fails for longer than a revocation may take, no key is accepted.
+ * The keys in memory, so that checking one needs no query. All keys are read again at least every two
+ * seconds, with one read at a time. If that fails for longer than a revocation may take, no key is accepted.
  *
- * An unknown key may have been made a moment ago by another process, so it is looked up: once between two
- * refreshes, and only while the limits above allow it. Otherwise it waits for the next refresh.
+ * An unknown key may have been created a moment ago by another process, so its request waits for a read that
+ * begins after its arrival. Anybody can invent well-formed keys; the pause between two reads bounds what they
+ * cost, and requests whose key is known do not wait.
  */
 export class KeyRing implements Measured {
-  readonly #store: KeysRead;
+  readonly #store: Pick<KeyStore, 'listApiKeys'>;
   readonly #clock: Clock;
-  #timer: NodeJS.Timeout | undefined;
   #keys = new Map<string, ApiKey>();
-  #freshAtMs = Number.NEGATIVE_INFINITY;
-  #refreshing: Promise<void> | undefined;
-  /** By hash: the look-ups that are newer than the last refresh. */
-  readonly #lookUps = new Map<string, LookUp>();
-  #lookUpsInFlight = 0;
-  #waiting: (() => void)[] = [];
+  /** When the read of these keys began. */
+  #keysReadAtMs = Number.NEGATIVE_INFINITY;
+  #waiting: PromiseWithResolvers<void>[] = [];
+  #nextReadAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: KeysRead, clock: Clock) {
+  constructor(store: Pick<KeyStore, 'listApiKeys'>, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
-  async open(): Promise<void> {
-    await this.#refresh();
-    // A failure is not reported: the keys become older, and the next call tries again.
-    const refresh = () => void this.#refresh().catch(() => undefined);
-    this.#timer = setInterval(refresh, REFRESH_INTERVAL_MS).unref();
+  open(): Promise<void> {
+    return this.#nextRead();
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#reading;
+    clearTimeout(this.#timer);
   }
 
   figures(): Figure[] {
-    const ageSeconds = (this.#clock.elapsedMs() - this.#freshAtMs) / 1000;
+    const ageSeconds = (this.#clock.elapsedMs() - this.#keysReadAtMs) / 1000;
     const help = 'Time since the API keys were last read. After 5 seconds none is accepted.';
     return [
       gauge('petstore_api_keys', 'API keys in memory.', this.#keys.size, 'max'),
@@ -68,101 +58,62 @@ export class KeyRing implements Measured {
     ];
   }
 
-  /** Returns a known key at once, and any other after a look-up. */
+  /** Returns a known key at once, and any other after the next read. */
   find(hash: string): ApiKey | undefined | Promise<ApiKey | undefined> {
-    const isStale = this.#clock.elapsedMs() - this.#freshAtMs > STALENESS_MAX_MS;
-    return (isStale ? undefined : this.#keys.get(hash)) ?? this.#ask(hash, isStale);
+    const isStale = this.#clock.elapsedMs() - this.#keysReadAtMs > STALENESS_MAX_MS;
+    return (isStale ? undefined : this.#keys.get(hash)) ?? this.#findInNextRead(hash);
   }
 
-  async #ask(hash: string, isStale: boolean): Promise<ApiKey | undefined> {
-    if (isStale) {
-      await this.#refresh();
-      const known = this.#keys.get(hash);
-      if (known !== undefined) return known;
-    }
-    const earlier = this.#lookUps.get(hash);
-    if (earlier !== undefined) return earlier.found;
-    if (this.#lookUps.size >= LOOK_UPS_MAX || this.#lookUpsInFlight >= LOOK_UPS_IN_FLIGHT_MAX) {
-      return this.#findAfterRefresh(hash);
-    }
-    const askedAtMs = this.#clock.elapsedMs();
-    const lookUp = { askedAtMs, found: this.#lookUp(hash, askedAtMs) };
-    this.#lookUps.set(hash, lookUp);
-    try {
-      return await lookUp.found;
-    } catch (error) {
-      // The next request may try again.
-      if (this.#lookUps.get(hash) === lookUp) this.#lookUps.delete(hash);
-      throw error;
-    }
-  }
-
-  async #lookUp(hash: string, askedAtMs: number): Promise<ApiKey | undefined> {
-    this.#lookUpsInFlight += 1;
-    try {
-      const found = await this.#store.findApiKey(hash);
-      // A refresh that began after this look-up has seen at least as much.
-      if (this.#freshAtMs > askedAtMs) return this.#keys.get(hash);
-      return found && this.#learn(found);
-    } finally {
-      this.#lookUpsInFlight -= 1;
-    }
-  }
-
-  /** If two reads overlap, either may be the newer one. A key that one of them found revoked stays revoked. */
-  #learn(key: ApiKey): ApiKey {
-    const known = this.#keys.get(key.hash);
-    if (known?.revokedAt !== undefined) return known;
-    this.#keys.set(key.hash, key);
-    return key;
-  }
-
-  /** Waits for a refresh that begins later than now: a key that it does not contain does not exist. */
-  async #findAfterRefresh(hash: string): Promise<ApiKey | undefined> {
+  async #findInNextRead(hash: string): Promise<ApiKey | undefined> {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new Refusal('overloaded', 'Too many unknown API keys are waiting; try again shortly.');
     }
-    const askedAtMs = this.#clock.elapsedMs();
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    if (this.#freshAtMs < askedAtMs) throw keysUnavailable('the keys could not be read again');
+    await this.#nextRead();
     return this.#keys.get(hash);
   }
 
-  /** Requests that need fresh keys at the same moment share one query. */
-  #refresh(): Promise<void> {
-    this.#refreshing ??= this.#readKeys().finally(() => {
-      this.#refreshing = undefined;
-    });
-    return this.#refreshing;
+  /** Resolves after a read that begins later than this call. */
+  #nextRead(): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.push(waiting);
+    // Only the first one sets the timer, because setting it again could postpone the read.
+    if (this.#waiting.length === 1 && this.#reading === undefined) {
+      this.#readIn(this.#nextReadAtMs - this.#clock.elapsedMs());
+    }
+    return waiting.promise;
   }
 
-  async #readKeys(): Promise<void> {
-    const askedAtMs = this.#clock.elapsedMs();
+  #readIn(delayMs: number): void {
+    clearTimeout(this.#timer);
+    const begin = () => {
+      this.#reading = this.#read();
+    };
+    if (delayMs <= 0) begin();
+    else this.#timer = setTimeout(begin, delayMs).unref();
+  }
+
+  async #read(): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = [];
+    const beganAtMs = this.#clock.elapsedMs();
+    let pauseMs = PAUSE_MIN_MS;
     try {
-      this.#replaceKeys(await this.#store.listApiKeys(), askedAtMs);
+      const keys = await this.#store.listApiKeys();
+      this.#keys = new Map(keys.map((key) => [key.hash, key]));
+      this.#keysReadAtMs = beganAtMs;
+      pauseMs = pauseAfter(this.#clock.elapsedMs() - beganAtMs);
+      for (const { resolve } of waiting) resolve();
     } catch (cause) {
-      throw keysUnavailable(cause);
-    } finally {
-      for (const resolve of waiting) resolve();
+      const message = 'API keys cannot be checked right now; try again shortly.';
+      const refusal = new Refusal('unavailable', message, { cause });
+      for (const { reject } of waiting) reject(refusal);
     }
-  }
-
-  #replaceKeys(keys: readonly ApiKey[], askedAtMs: number): void {
-    const before = this.#keys;
-    this.#keys = new Map(keys.map((key) => [key.hash, key]));
-    this.#freshAtMs = askedAtMs;
-    for (const [hash, lookUp] of this.#lookUps) {
-      const found = before.get(hash);
-      if (lookUp.askedAtMs < askedAtMs) this.#lookUps.delete(hash);
-      else if (found !== undefined) this.#learn(found);
-    }
+    this.#nextReadAtMs = this.#clock.elapsedMs() + pauseMs;
+    this.#reading = undefined;
+    this.#readIn(this.#waiting.length > 0 ? pauseMs : PAUSE_MAX_MS);
   }
 }
 
-function keysUnavailable(cause: unknown): Refusal {
-  return new Refusal('unavailable', 'API keys cannot be checked right now; try again shortly.', {
-    cause,
-  });
+function pauseAfter(durationMs: number): number {
+  return Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, durationMs * PAUSE_PER_READ_TIME));
 }

@@ -177,11 +177,6 @@ export const CREATE_FIRST_API_KEY: Statement = {
          WHERE NOT EXISTS (SELECT FROM api_keys) RETURNING 1`,
 };
 
-export const FIND_API_KEY: Statement = {
-  name: 'find-api-key',
-  text: `SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = $1`,
-};
-
 export const LIST_API_KEYS: Statement = {
   name: 'list-api-keys',
   text: `SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`,

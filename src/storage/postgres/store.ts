@@ -149,11 +149,6 @@ class PostgresStore implements Store, Measured {
     }
   }
 
-  async findApiKey(hash: string): Promise<ApiKey | undefined> {
-    const [row] = await this.#reads.query(statements.FIND_API_KEY, [hash]);
-    return row && apiKeyOfRow(row as ApiKeyRow);
-  }
-
   async listApiKeys(): Promise<ApiKey[]> {
     const rows = await this.#reads.query(statements.LIST_API_KEYS, []);
     return rows.map((row) => apiKeyOfRow(row as ApiKeyRow));

@@ -47,7 +47,6 @@ export function prepareReads(database: DatabaseSync) {
       `SELECT id, ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
     ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
-    apiKey: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys WHERE hash = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
     version: database.prepare('PRAGMA data_version'),
   };

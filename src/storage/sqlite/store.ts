@@ -134,11 +134,6 @@ class SqliteStore implements Store, Measured {
     return this.#write('createFirstApiKey', key);
   }
 
-  async findApiKey(hash: string): Promise<ApiKey | undefined> {
-    const [row] = this.#read<ApiKeyRow>('apiKey', hash);
-    return row && apiKeyOfRow(row);
-  }
-
   async listApiKeys(): Promise<ApiKey[]> {
     return this.#read<ApiKeyRow>('apiKeys').map(apiKeyOfRow);
   }
