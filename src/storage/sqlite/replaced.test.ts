@@ -213,7 +213,10 @@ for (const [what, damage] of [
       await namesOf(damaged).catch(() => undefined);
       return failures.length > 0;
     });
-    assert.match(failures[0] ?? '', /petstore\.sqlite is damaged \(.+\): restore a backup/);
+    assert.match(
+      failures[0] ?? '',
+      /petstore\.sqlite: the file is damaged \(.+\): restore a backup/,
+    );
     await allRefused(damaged);
     await damaged.close();
     assert.throws(() => openSqliteStore(file), StoreUnusable);

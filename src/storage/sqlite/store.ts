@@ -83,7 +83,7 @@ class SqliteStore implements Store, Measured {
     this.#writer = new WriterClient(opened, {
       onStoreError: () => this.#checkPath(),
       onWarning: (message) => options.onWarning?.(message),
-      onFatal: (reason) => this.#fail(reason),
+      onFatal: (reason) => this.#fail(`${opened.file}: ${reason}`),
     });
     this.#timer = setInterval(() => this.#checkPath(), CHECK_INTERVAL_MS).unref();
   }

@@ -126,7 +126,7 @@ export class WriterClient {
     });
     thread.on('message', (message: Reply | CheckResult | 'open') => {
       if (message === 'open') this.#isThreadOpen = true;
-      else if ('check' in message) this.#receiveCheck(message);
+      else if ('isDamaged' in message) this.#receiveCheck(message);
       else this.#receive(message);
     });
     // Node.js ends a process only after its threads, even in process.exit(), and no call ends a thread that
@@ -160,19 +160,14 @@ export class WriterClient {
     }
   }
 
-  #receiveCheck(result: CheckResult): void {
+  #receiveCheck({ fault, isDamaged }: CheckResult): void {
     const { onWarning, onFatal } = this.#events;
-    if (result.check === 'damaged') {
-      onFatal(`${result.reason}: restore a backup.`);
-    } else if (result.check === 'intact') {
-      onWarning(
-        `the file was reported as damaged (${this.#suspicion}), and a check found it intact`,
-      );
-      this.#suspicion = undefined;
-    } else if (result.reason !== this.#suspicion) {
-      onWarning(`the file may be damaged (${result.reason}): it is checked until that is clear`);
-      this.#suspicion = result.reason;
-    }
+    const before = this.#suspicion;
+    this.#suspicion = fault;
+    if (isDamaged) onFatal(`the file is damaged (${fault}): restore a backup.`);
+    else if (fault === undefined)
+      onWarning(`a read or write failed (${before}): the file is intact`);
+    else if (fault !== before) onWarning(`the file may be damaged (${fault}): it is checked again`);
   }
 
   /** The batch may still be stored after it was refused. Nothing more is sent until the thread replies. */

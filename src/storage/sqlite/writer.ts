@@ -18,8 +18,11 @@ export type Write = {
 export type Reply =
   { results: unknown[] } | { error: string; isStoreError: boolean; isCorrupt: boolean };
 
-/** What the check of the file has found. A file that is `suspect` is checked again. */
-export type CheckResult = { check: 'intact' } | { check: 'suspect' | 'damaged'; reason: string };
+/** What a check has found. A file with a fault is checked again, unless it is proven to be damaged. */
+export interface CheckResult {
+  fault: string | undefined;
+  isDamaged: boolean;
+}
 
 export interface WriterData {
   /** The files that the store has open; the writer opens no others. */
@@ -87,21 +90,13 @@ function close(): void {
 /** Damage is proven only if two checks find it: a disk that fails for a moment may look the same. */
 function checkFile({ wasDamaged }: { wasDamaged: boolean }): void {
   const fault = whileBusy(() => findFault(opened.realFile));
-  if (fault === undefined) {
-    port.postMessage({ check: 'intact' } satisfies CheckResult);
-    return;
+  const isDamaged = wasDamaged && fault?.isReadable === true;
+  if (isDamaged) markDamaged(opened, fault.reason);
+  else if (fault !== undefined) {
+    const again = () => checkFile({ wasDamaged: fault.isReadable });
+    checkTimer = setTimeout(again, CHECK_INTERVAL_MS);
   }
-  const { reason, isReadable } = fault;
-  if (isReadable && wasDamaged) {
-    markDamaged(opened, reason);
-    port.postMessage({
-      check: 'damaged',
-      reason: `${opened.file} is damaged (${reason})`,
-    } satisfies CheckResult);
-    return;
-  }
-  port.postMessage({ check: 'suspect', reason } satisfies CheckResult);
-  checkTimer = setTimeout(() => checkFile({ wasDamaged: isReadable }), CHECK_INTERVAL_MS);
+  port.postMessage({ fault: fault?.reason, isDamaged } satisfies CheckResult);
 }
 
 /** An empty log takes no space and holds nothing that a later start could apply to another file. */
