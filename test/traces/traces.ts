@@ -106,7 +106,7 @@ test('a statement on PostgreSQL is a span below its request, and no span has a k
     String(other[0]).localeCompare(String(one[0])),
   );
   assert.equal(created[0], 'POST');
-  assert.match(created.slice(1).join(), /^pg\.query:create-pets/);
+  assert.match(created.slice(1).join(), /^pg\.query:createPets/);
   assert.ok(others.some(([, child = '']) => child.startsWith('pg.query:list-pets')));
   const received = collector.bodies.join('\n');
   for (const secret of [key, 'Rex', 'claim-of-a-caller', 'a-password-for-tests']) {

@@ -5,7 +5,7 @@ import { Batcher, type Pending } from '../batcher.ts';
 import type { Deadline } from '../deadline.ts';
 import { faultOf, isRepeatable, unavailable } from './errors.ts';
 import type { Pool } from './pool.ts';
-import { CREATE_PETS, CREATE_PETS_WITH_CLAIMS } from './statements.ts';
+import { STATEMENTS } from './statements.ts';
 
 /** The most creates that wait. Any further one is refused with `overloaded`. */
 const WAITING_MAX = 10_000;
@@ -55,7 +55,7 @@ async function createBatch(
   deadline: Deadline,
 ): Promise<PendingCreate[]> {
   if (batch.every(({ item }) => item.claim === undefined)) {
-    const [row] = await pool.query(CREATE_PETS, petColumns(batch.map(petOf)), deadline);
+    const [row] = await pool.query(STATEMENTS.createPets, petColumns(batch.map(petOf)), deadline);
     const [before] = row as [bigint];
     batch.forEach(({ item, resolve }, index) => {
       resolve({ kind: 'created', pet: { id: before + BigInt(index + 1), ...item.pet } });
@@ -72,7 +72,7 @@ async function createBatch(
     sent.map(({ item }) => item.claim?.expiresAt.getTime()),
   ];
   const values = [...petColumns(sent.map(petOf)), ...claims];
-  const rows = await pool.query(CREATE_PETS_WITH_CLAIMS, values, deadline);
+  const rows = await pool.query(STATEMENTS.createPetsWithClaims, values, deadline);
   for (const [ordinal, known, id] of rows as [bigint, string | null, bigint][]) {
     const index = Number(ordinal) - 1;
     settle(duplicates[index] ?? [], known, id);

@@ -16,7 +16,7 @@ import { deadlineIn } from '../deadline.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
-import { FIND_PET } from './statements.ts';
+import { STATEMENTS } from './statements.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -114,9 +114,9 @@ test('a read succeeds after its session has lost its prepared statements', async
   const pool = new Pool(() => openTo(database), 5);
   context.after(() => pool.close());
   const reads = new SharedReads(pool, 4_000);
-  await Promise.all([1n, 2n, 3n].map((id) => reads.query(FIND_PET, [id])));
+  await Promise.all([1n, 2n, 3n].map((id) => reads.query(STATEMENTS.findPet, [id])));
   await Promise.all([1, 2, 3].map(() => pool.query(DEALLOCATE_ALL, [], deadlineIn(4_000))));
-  assert.deepEqual(await reads.query(FIND_PET, [1n]), []);
+  assert.deepEqual(await reads.query(STATEMENTS.findPet, [1n]), []);
 });
 
 test('a schema named like the role, with tables of its own, does not replace the catalogue', async (context) => {

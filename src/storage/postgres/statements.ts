@@ -7,41 +7,19 @@ import {
 } from '../rows.ts';
 import type { Statement } from './connection.ts';
 
-export const FIND_PET: Statement = {
-  name: 'find-pet',
-  text: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
-};
-
-export const LIST_PETS: Statement = {
-  name: 'list-pets',
-  text: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
-};
-
-export const LIST_PETS_OF_STATUS: Statement = {
-  name: 'list-pets-of-status',
-  text: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`,
-};
-
-export const PING: Statement = { name: 'ping', text: 'SELECT last_id FROM pet_counter' };
-
 /**
  * Locks the animals $1 in the order of their ids, so that two such statements cannot block each other, and
  * finds the ids that do not exist. `change` must change nothing if there are any.
  */
-function changeAll(name: string, change: string): Statement {
-  const text = `
+function changeAll(change: string): string {
+  return `
     WITH existing AS MATERIALIZED (
       SELECT id FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
     ), missing AS MATERIALIZED (
       SELECT id FROM unnest($1::bigint[]) AS wanted (id) WHERE id NOT IN (SELECT id FROM existing)
     ), changed AS (${change} WHERE id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM missing))
     SELECT id FROM missing`;
-  return { name, text };
 }
-
-export const SET_PET_STATUS = changeAll('set-pet-status', 'UPDATE pets SET status = $2');
-
-export const REMOVE_PETS = changeAll('remove-pets', 'DELETE FROM pets');
 
 const INSERT_PETS = `
   INSERT INTO pets (${PET_COLUMNS})
@@ -50,27 +28,31 @@ const INSERT_PETS = `
        unnest($1::text[], $2::bigint[], $3::text[])
          WITH ORDINALITY AS input (name, category_id, status, ordinal)`;
 
-/**
- * Stores animals without claims: one statement, one transaction. Updating the only row of the counter locks
- * it until the commit, so that no process can commit a higher id first.
- */
-export const CREATE_PETS: Statement = {
-  name: 'create-pets',
-  text: `
+const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint';
+
+/** Each connection prepares a statement once, under its name here. */
+export const STATEMENTS = named({
+  findPet: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
+  listPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
+  listPetsOfStatus: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`,
+  ping: 'SELECT last_id FROM pet_counter',
+  setPetStatus: changeAll('UPDATE pets SET status = $2'),
+  removePets: changeAll('DELETE FROM pets'),
+  /**
+   * Stores animals without claims: one statement, one transaction. Updating the only row of the counter locks
+   * it until the commit, so that no process can commit a higher id first.
+   */
+  createPets: `
     WITH counter AS (
       UPDATE pet_counter SET last_id = last_id + cardinality($1::text[])
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
     SELECT before FROM counter`,
-};
-
-/**
- * Stores animals together with the progress of their import. Returns one row, or none if the stored
- * position is no longer $9: then nothing is stored.
- */
-export const IMPORT_PETS: Statement = {
-  name: 'import-pets',
-  text: `
+  /**
+   * Stores animals together with the progress of their import. Returns one row, or none if the stored
+   * position is no longer $9: then nothing is stored.
+   */
+  importPets: `
     WITH moved AS (
       INSERT INTO imports AS note (${IMPORT_COLUMNS})
       VALUES ($4, $5::bigint, $6::bigint, $7::bigint, $8::bigint)
@@ -85,31 +67,23 @@ export const IMPORT_PETS: Statement = {
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
     SELECT 1 FROM moved`,
-};
-
-/**
- * The row lock makes this a transaction that writes, so its commit waits for the standby. Without it, a
- * read could report an import as finished whose own commit never reached the standby.
- */
-export const FIND_IMPORT: Statement = {
-  name: 'find-import',
-  text: `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = $1 FOR UPDATE`,
-};
-
-/**
- * Stores animals, some of them with claims; no claim occurs twice in the batch. Returns the id for each
- * place in the batch, and for a claim that was stored before its fingerprint. A missing place has a claim
- * that another process committed after this statement took its snapshot: the primary key refuses the second
- * claim, which leaves a gap in the ids, and sending it again finds the first.
- *
- * The counter is updated even when there is nothing to store: only a transaction that writes waits for the
- * disk and the standby when it commits, and a replay acknowledges an animal just as a create does. It also
- * bounds the replays that wait for an absent standby: the others wait for the lock of the first, and
- * statement_timeout ends that wait.
- */
-export const CREATE_PETS_WITH_CLAIMS: Statement = {
-  name: 'create-pets-with-claims',
-  text: `
+  /**
+   * The row lock makes this a transaction that writes, so its commit waits for the standby. Without it, a
+   * read could report an import as finished whose own commit never reached the standby.
+   */
+  findImport: `SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = $1 FOR UPDATE`,
+  /**
+   * Stores animals, some of them with claims; no claim occurs twice in the batch. Returns the id for each
+   * place in the batch, and for a claim that was stored before its fingerprint. A missing place has a claim
+   * that another process committed after this statement took its snapshot: the primary key refuses the second
+   * claim, which leaves a gap in the ids, and sending it again finds the first.
+   *
+   * The counter is updated even when there is nothing to store: only a transaction that writes waits for the
+   * disk and the standby when it commits, and a replay acknowledges an animal just as a create does. It also
+   * bounds the replays that wait for an absent standby: the others wait for the lock of the first, and
+   * statement_timeout ends that wait.
+   */
+  createPetsWithClaims: `
     WITH input AS MATERIALIZED (
       SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[],
                            $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
@@ -156,54 +130,29 @@ export const CREATE_PETS_WITH_CLAIMS: Statement = {
     SELECT ordinal, NULL AS known_fingerprint, id FROM created JOIN numbered USING (id)
     UNION ALL
     SELECT ordinal, fingerprint, pet_id FROM known`,
-};
-
-const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint';
-
-export const CREATE_API_KEY: Statement = {
-  name: 'create-api-key',
-  text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
-};
-
-/** Of several processes that create the first key at once, all but one wait for this lock. */
-export const LOCK_FIRST_API_KEY: Statement = {
-  name: 'lock-first-api-key',
-  text: 'SELECT last_id FROM pet_counter FOR UPDATE',
-};
-
-export const CREATE_FIRST_API_KEY: Statement = {
-  name: 'create-first-api-key',
-  text: `INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY}
+  createApiKey: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
+  /** Of several processes that create the first key at once, all but one wait for this lock. */
+  lockFirstApiKey: 'SELECT last_id FROM pet_counter FOR UPDATE',
+  createFirstApiKey: `INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY}
          WHERE NOT EXISTS (SELECT FROM api_keys) RETURNING 1`,
-};
-
-export const LIST_API_KEYS: Statement = {
-  name: 'list-api-keys',
-  text: `SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`,
-};
-
-export const REVOKE_API_KEY: Statement = {
-  name: 'revoke-api-key',
-  text: `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 RETURNING 1`,
-};
-
-/** $10 and $11: the key that ends, and when. least() ignores NULL. */
-export const ROTATE_API_KEY: Statement = {
-  name: 'rotate-api-key',
-  text: `
+  listApiKeys: `SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`,
+  revokeApiKey: `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 RETURNING 1`,
+  /** $10 and $11: the key that ends, and when. least() ignores NULL. */
+  rotateApiKey: `
     WITH ended AS (
       UPDATE api_keys SET expires_at = least(expires_at, $11::bigint) WHERE id = $10 RETURNING 1
     )
     INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY} FROM ended RETURNING 1`,
-};
-
-/** greatest() ignores NULL. */
-export const RECORD_KEY_USE: Statement = {
-  name: 'record-key-use',
-  text: `
+  /** greatest() ignores NULL. */
+  recordKeyUse: `
     UPDATE api_keys SET
       last_used_at = greatest(last_used_at, used.at),
       last_deprecated_call_at = greatest(last_deprecated_call_at, used.deprecated_call_at)
     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS used (id, at, deprecated_call_at)
     WHERE api_keys.id = used.id`,
-};
+});
+
+function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
+  const named = Object.entries<string>(texts).map(([name, text]) => [name, { name, text }]);
+  return Object.fromEntries(named) as Record<Name, Statement>;
+}

@@ -33,7 +33,7 @@ import { newCreateBatcher, petColumns } from './creates.ts';
 import { SharedReads } from './shared-reads.ts';
 import { migrate } from './migrate.ts';
 import { requireRights } from './rights.ts';
-import * as statements from './statements.ts';
+import { STATEMENTS } from './statements.ts';
 
 /** Every call is settled within this time, plus the delay of the event loop. */
 const CALL_TIMEOUT_MS = 4_000;
@@ -85,29 +85,29 @@ class PostgresStore implements Store, Measured {
   async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
     const values = petColumns(pets);
     if (step === undefined) {
-      await this.#write(statements.CREATE_PETS, values);
+      await this.#write(STATEMENTS.createPets, values);
       return true;
     }
     const { source, position, lines, imported, skipped } = step.to;
     const note = [source, position, lines, imported, skipped, step.from];
-    return (await this.#write(statements.IMPORT_PETS, [...values, ...note])).length === 1;
+    return (await this.#write(STATEMENTS.importPets, [...values, ...note])).length === 1;
   }
 
   async findImport(source: string): Promise<ImportProgress | undefined> {
-    const [row] = await this.#reads.query(statements.FIND_IMPORT, [source]);
+    const [row] = await this.#reads.query(STATEMENTS.findImport, [source]);
     return row && importOfRow(row as ImportRow);
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {
-    const [row] = await this.#reads.query(statements.FIND_PET, [id]);
+    const [row] = await this.#reads.query(STATEMENTS.findPet, [id]);
     return row && petOfRow(row as PetRow);
   }
 
   async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
     const rows =
       status === undefined
-        ? await this.#reads.query(statements.LIST_PETS, [afterId, count])
-        : await this.#reads.query(statements.LIST_PETS_OF_STATUS, [status, afterId, count]);
+        ? await this.#reads.query(STATEMENTS.listPets, [afterId, count])
+        : await this.#reads.query(STATEMENTS.listPetsOfStatus, [status, afterId, count]);
     return rows.map((row) => {
       const pet = petOfRow(row as PetRow);
       return [pet.id, petJson(pet)];
@@ -115,17 +115,17 @@ class PostgresStore implements Store, Measured {
   }
 
   async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
-    const rows = await this.#write(statements.SET_PET_STATUS, [ids, status]);
+    const rows = await this.#write(STATEMENTS.setPetStatus, [ids, status]);
     return rows.map(([id]) => id as bigint);
   }
 
   async removePets(ids: readonly bigint[]): Promise<bigint[]> {
-    const rows = await this.#write(statements.REMOVE_PETS, [ids]);
+    const rows = await this.#write(STATEMENTS.removePets, [ids]);
     return rows.map(([id]) => id as bigint);
   }
 
   async createApiKey(key: ApiKey): Promise<void> {
-    await this.#write(statements.CREATE_API_KEY, rowOfApiKey(key));
+    await this.#write(STATEMENTS.createApiKey, rowOfApiKey(key));
   }
 
   /** The lock is a statement of its own, so that the next one sees what was committed before the lock. */
@@ -139,8 +139,8 @@ class PostgresStore implements Store, Measured {
           connection,
           (text) => run({ name: '', text }),
           async () => {
-            await run(statements.LOCK_FIRST_API_KEY);
-            return (await run(statements.CREATE_FIRST_API_KEY, rowOfApiKey(key))).length === 1;
+            await run(STATEMENTS.lockFirstApiKey);
+            return (await run(STATEMENTS.createFirstApiKey, rowOfApiKey(key))).length === 1;
           },
         );
       });
@@ -150,24 +150,24 @@ class PostgresStore implements Store, Measured {
   }
 
   async listApiKeys(): Promise<ApiKey[]> {
-    const rows = await this.#reads.query(statements.LIST_API_KEYS, []);
+    const rows = await this.#reads.query(STATEMENTS.listApiKeys, []);
     return rows.map((row) => apiKeyOfRow(row as ApiKeyRow));
   }
 
   async revokeApiKey(id: string, revokedAt: Date): Promise<boolean> {
-    const rows = await this.#write(statements.REVOKE_API_KEY, [id, revokedAt.getTime()]);
+    const rows = await this.#write(STATEMENTS.revokeApiKey, [id, revokedAt.getTime()]);
     return rows.length === 1;
   }
 
   async rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean> {
     const values = [...rowOfApiKey(successor), id, endsAt.getTime()];
-    const rows = await this.#write(statements.ROTATE_API_KEY, values);
+    const rows = await this.#write(STATEMENTS.rotateApiKey, values);
     return rows.length === 1;
   }
 
   async recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void> {
     const used = [...uses.values()];
-    await this.#write(statements.RECORD_KEY_USE, [
+    await this.#write(STATEMENTS.recordKeyUse, [
       [...uses.keys()],
       used.map(({ usedAt }) => usedAt.getTime()),
       used.map(({ deprecatedCallAt }) => deprecatedCallAt?.getTime()),
@@ -179,7 +179,7 @@ class PostgresStore implements Store, Measured {
   }
 
   async ping(): Promise<void> {
-    await this.#reads.query(statements.PING, []);
+    await this.#reads.query(STATEMENTS.ping, []);
   }
 
   figures(): Figure[] {
