@@ -11,7 +11,7 @@ export const BUILD = join(ROOT, 'build');
 
 /** Scripts without types for browsers, which get a TypeScript file of the repository under its own name. */
 function buildBrowserScripts(): void {
-  const files = new Set(globSync('src/*/page/*.ts', { cwd: ROOT }));
+  const files = new Set(globSync('src/web/*/page/*.ts', { cwd: ROOT }));
   for (const file of files) {
     const script = stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'));
     for (const [, path = ''] of script.matchAll(/\bfrom '(\.[^']+)'/g)) {
