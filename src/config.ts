@@ -1,5 +1,5 @@
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
-import { LOG_LEVELS, type LogLevel } from './ops/log.ts';
+import { LOG_LEVELS } from './ops/log.ts';
 import {
   integerFrom,
   oneOf,
@@ -9,27 +9,6 @@ import {
   type Settings,
   type Variables,
 } from './setting.ts';
-
-/** All settings of the service. */
-export interface Config {
-  readonly environment: Environment;
-  readonly host: string;
-  readonly port: number;
-  readonly baseUrl: string | undefined;
-  /** The folder of this environment. */
-  readonly dataFolder: string;
-  readonly databaseUrl: string | undefined;
-  readonly adminPort: number | undefined;
-  readonly adminHost: string;
-  /** Whether the address of the admin port was chosen, so that it must be used. */
-  readonly isAdminGiven: boolean;
-  readonly rateLimit: { requests: number; windowSeconds: number } | undefined;
-  readonly corsOrigins: readonly string[];
-  readonly workers: number | 'auto';
-  readonly drainDelaySeconds: number;
-  readonly logLevel: LogLevel;
-  readonly bootstrapKey: string | undefined;
-}
 
 /** Only this file reads `process.env`. */
 export const processVariables: Variables = process.env;
@@ -149,7 +128,10 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-export function loadConfig(flags: Flags, variables: Variables): Config {
+/** All settings of the service. */
+export type Config = ReturnType<typeof loadConfig>;
+
+export function loadConfig(flags: Flags, variables: Variables) {
   const given = readSettings(SETTINGS, flags, variables);
   const { env, 'admin-port': adminPort, 'admin-host': adminHost, 'rate-limit': rateLimit } = given;
   return Object.freeze({
@@ -157,10 +139,12 @@ export function loadConfig(flags: Flags, variables: Variables): Config {
     host: given.host,
     port: given.port ?? DEFAULT_PORT[env],
     baseUrl: given['base-url'],
+    /** The folder of this environment. */
     dataFolder: `${given.data}/${env}`,
     databaseUrl: given.database,
     adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[env]),
     adminHost,
+    /** Whether the address of the admin port was chosen, so that it must be used. */
     isAdminGiven: adminPort !== undefined || adminHost !== ADDRESS.default,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: given['cors-origins'] ?? [],

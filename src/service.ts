@@ -221,8 +221,9 @@ async function addFirstKey(
 ): Promise<string | undefined> {
   // Usually there is a key, and reading costs less than an attempt to write.
   if ((await store.listApiKeys()).length > 0) return undefined;
-  const { secret, record } = newApiKey({
-    secret: bootstrapKey ?? newSecret(environment, randomBytes),
+  const secret = bootstrapKey ?? newSecret(environment, randomBytes);
+  const record = newApiKey({
+    secret,
     name: 'first key',
     now: clock.now(),
     randomBytes,

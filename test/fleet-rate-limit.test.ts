@@ -52,8 +52,9 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
   });
 
   await t.test('what an idle process has not used of its portion stays unused', async () => {
-    const { secret, record } = newApiKey({
-      secret: newSecret('production', randomBytes),
+    const secret = newSecret('production', randomBytes);
+    const record = newApiKey({
+      secret,
       name: 'second',
       now: new Date(),
       randomBytes,

@@ -97,8 +97,9 @@ export async function startTestService(
         headers: { authorization: `Bearer ${key}`, ...sent.headers },
       }),
     async addKey({ scopes, expiresAt, revokedAt }) {
+      const secret = newSecret(config.environment, randomBytes);
       const made = newApiKey({
-        secret: newSecret(config.environment, randomBytes),
+        secret,
         name: 'test',
         ...(scopes && { scopes }),
         expiresAt,
@@ -106,9 +107,9 @@ export async function startTestService(
         randomBytes,
       });
       const store = await openSecondStore();
-      await store.createApiKey({ ...made.record, revokedAt });
+      await store.createApiKey({ ...made, revokedAt });
       await store.close();
-      return made.secret;
+      return secret;
     },
     async listKeys() {
       const store = await openSecondStore();

@@ -80,7 +80,7 @@ interface Sample {
 async function measurePair(random: Random, wrap?: Wrap): Promise<Pair> {
   const valid = newSecret('production', randomBytes);
   const decoy = newSecretOfSameKind(valid, random);
-  const { record } = newApiKey({ secret: valid, name: 'a', now: new Date(), randomBytes });
+  const record = newApiKey({ secret: valid, name: 'a', now: new Date(), randomBytes });
   let elapsedMs = 0;
   const clock = { now: () => new Date(), elapsedMs: () => elapsedMs };
   const keys = new KeyRing({ listApiKeys: async () => [record] }, clock);

@@ -28,7 +28,7 @@ export type OpenTarget = (url: string) => Promise<Target>;
 export async function openStoreTarget(url: string): Promise<Target> {
   const store = await openPostgresStore(url);
   const secret = newSecret('staging', randomBytes);
-  const { record } = newApiKey({ secret, name: 'drill', now: new Date(), randomBytes });
+  const record = newApiKey({ secret, name: 'drill', now: new Date(), randomBytes });
   await store.createApiKey(record);
   return {
     catalogue: store,

@@ -65,20 +65,16 @@ export async function drillRateLimit({
 
 /** Creates a key per round, the same in each database. */
 async function addKeys(urls: ReadonlySet<string>, count: number): Promise<string[]> {
-  const keys = Array.from({ length: count }, (_, index) =>
-    newApiKey({
-      secret: newSecret('production', randomBytes),
-      name: `round ${index}`,
-      now: new Date(),
-      randomBytes,
-    }),
+  const secrets = Array.from({ length: count }, () => newSecret('production', randomBytes));
+  const keys = secrets.map((secret, index) =>
+    newApiKey({ secret, name: `round ${index}`, now: new Date(), randomBytes }),
   );
   for (const url of urls) {
     const store = await openPostgresStore(url);
-    for (const { record } of keys) await store.createApiKey(record);
+    for (const key of keys) await store.createApiKey(key);
     await store.close();
   }
-  return keys.map(({ secret }) => secret);
+  return secrets;
 }
 
 /** Sends twice the limit over a few connections, and returns how many were accepted. */

@@ -84,7 +84,7 @@ export function newClientKey(random: Random, now: Date, expiresAt: Date | undefi
   const randomBytes = (count: number) =>
     Uint8Array.from({ length: count }, () => random.integer(256));
   const secret = newSecret('production', randomBytes);
-  const { record } = newApiKey({ secret, name: hashApiKey(secret), expiresAt, now, randomBytes });
+  const record = newApiKey({ secret, name: hashApiKey(secret), expiresAt, now, randomBytes });
   return { record, secret, refusedFromMs: undefined, isPerhapsRevoked: false };
 }
 

@@ -424,7 +424,7 @@ async function hasBegun(target: string): Promise<boolean> {
 
 function newKey(name: string, now: Date, expiresAt?: Date) {
   const secret = newSecret('production', randomBytes);
-  return newApiKey({ secret, name, now, randomBytes, expiresAt }).record;
+  return newApiKey({ secret, name, now, randomBytes, expiresAt });
 }
 
 async function fill(

@@ -56,8 +56,9 @@ const create = defineCommand({
   action: ({ options: { name, scopes, expires }, switches, flags, io }) =>
     withStore(flags, io, { mustExist: false }, async (store, { environment }) => {
       const now = new Date();
-      const { secret, record } = newApiKey({
-        secret: newSecret(environment, randomBytes),
+      const secret = newSecret(environment, randomBytes);
+      const record = newApiKey({
+        secret,
         name,
         scopes,
         expiresAt: expires === undefined ? undefined : new Date(now.getTime() + expires),
@@ -148,8 +149,9 @@ const rotate = defineCommand({
         );
       }
       const endsAt = new Date(now.getTime() + options.overlap);
-      const { secret, record } = newApiKey({
-        secret: newSecret(environment, randomBytes),
+      const secret = newSecret(environment, randomBytes);
+      const record = newApiKey({
+        secret,
         name: key.name,
         scopes: key.scopes,
         expiresAt: key.expiresAt,

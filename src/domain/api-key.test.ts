@@ -70,7 +70,7 @@ function secretOf(...bytes: number[]): string {
 
 test('the record of a key has its SHA-256 and not the key', () => {
   const secret = newSecret('staging', randomBytes);
-  const { record } = newApiKey({ secret, name: 'shop', now: NOW, randomBytes });
+  const record = newApiKey({ secret, name: 'shop', now: NOW, randomBytes });
   assert.equal(record.hash, hashApiKey(secret));
   assert.match(record.hash, /^[\da-f]{64}$/);
   assert.ok(!JSON.stringify(record).includes(secret));
@@ -78,7 +78,7 @@ test('the record of a key has its SHA-256 and not the key', () => {
 });
 
 test('a key is active until the moment it expires; with a revocation time it is revoked, whatever the clock says', () => {
-  const { record } = newApiKey({
+  const record = newApiKey({
     secret: newSecret('production', randomBytes),
     name: 'shop',
     now: NOW,

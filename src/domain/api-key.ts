@@ -36,12 +36,7 @@ const SECRET = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 /** Returns `count` random bytes. Passed in, so that a test can choose them. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-export interface NewApiKey {
-  /** The key itself. It is shown once and not stored. */
-  secret: string;
-  record: ApiKey;
-}
-
+/** A key as it is stored. The secret is shown once, and is not part of it. */
 export function newApiKey(options: {
   secret: string;
   name: string;
@@ -49,9 +44,9 @@ export function newApiKey(options: {
   expiresAt?: Date | undefined;
   now: Date;
   randomBytes: RandomBytes;
-}): NewApiKey {
+}): ApiKey {
   const { secret, name, scopes = SCOPES, expiresAt, now, randomBytes } = options;
-  const record = {
+  return {
     id: `key_${randomText(ID_RANDOM_LENGTH, randomBytes)}`,
     hash: hashApiKey(secret),
     name,
@@ -62,7 +57,6 @@ export function newApiKey(options: {
     lastUsedAt: undefined,
     lastDeprecatedCallAt: undefined,
   };
-  return { secret, record };
 }
 
 export function newSecret(environment: Environment, randomBytes: RandomBytes): string {

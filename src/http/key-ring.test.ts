@@ -18,7 +18,7 @@ const READS = 4;
 
 function newRecord(): ApiKey {
   const secret = newSecret('production', randomBytes);
-  return newApiKey({ secret, name: 'shop', now: NOW, randomBytes }).record;
+  return newApiKey({ secret, name: 'shop', now: NOW, randomBytes });
 }
 
 /**

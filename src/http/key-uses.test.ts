@@ -23,7 +23,7 @@ async function openHere(t: TestContext) {
     rmSync(folder, { recursive: true, force: true });
   });
   const secret = newSecret('production', randomBytes);
-  const { record } = newApiKey({ secret, name: 'shop', now: START, randomBytes });
+  const record = newApiKey({ secret, name: 'shop', now: START, randomBytes });
   await store.createApiKey(record);
   const state = { isGone: false, attempts: 0 };
   const failing: Pick<KeyStore, 'recordKeyUse'> = {

@@ -85,7 +85,7 @@ export function changes(promise: PromiseOf): void {
   });
 
   promise('a repeated create returns the animal as it was created', async (store, { open }) => {
-    const { record: key } = newApiKey({
+    const key = newApiKey({
       secret: newSecret('production', randomBytes),
       name: 'test',
       now: NOW,

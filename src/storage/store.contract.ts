@@ -651,7 +651,7 @@ async function countPets(store: Store): Promise<number> {
 
 function newKey(options: Partial<Parameters<typeof newApiKey>[0]> = {}): ApiKey {
   const secret = newSecret('production', randomBytes);
-  return newApiKey({ secret, name: 'test', now: NOW, randomBytes, ...options }).record;
+  return newApiKey({ secret, name: 'test', now: NOW, randomBytes, ...options });
 }
 
 async function findKey(store: Store, { id }: ApiKey): Promise<ApiKey | undefined> {

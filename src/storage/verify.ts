@@ -21,7 +21,7 @@ const STATUSES = PET_STATUSES.map((status) => `'${status}'`).join(', ');
  * What must be true of every catalogue, beyond what the database itself guarantees. The statements mean the
  * same on both databases. `lastId` is the expression for the highest id that was ever assigned.
  */
-export function catalogueRules(lastId: string): Rule[] {
+function catalogueRules(lastId: string): Rule[] {
   return [
     {
       what: 'animals have an id that was never assigned',
@@ -55,7 +55,25 @@ export function catalogueRules(lastId: string): Rule[] {
   ];
 }
 
-/** The line for a rule that `count` rows break, the first of which is named. */
-export function problemLine({ what }: Rule, count: number, first: unknown): string {
-  return `${count} ${what} (the first is ${String(first)})`;
+/** One row per rule: what it says, how many rows break it, and the first of them. The last row is the catalogue. */
+export function verifyStatement(lastId: string): string {
+  const rules = catalogueRules(lastId).map(
+    ({ what, sql }) =>
+      `SELECT * FROM (WITH broken (name) AS (${sql})
+                      SELECT '${what}', count(*), CAST(min(name) AS text) FROM broken) AS rule`,
+  );
+  const catalogue = `SELECT 'animals', count(*), CAST(${lastId} AS text) FROM pets`;
+  return [...rules, catalogue].join(' UNION ALL ');
+}
+
+export type VerifyRow = [what: string, count: bigint, first: string];
+
+export function verificationOf(rows: readonly VerifyRow[]): Verification {
+  const broken = rows.slice(0, -1).filter(([, count]) => count > 0n);
+  const [, animals, lastId] = rows.at(-1) ?? ['', 0n, '0'];
+  return {
+    animals: Number(animals),
+    lastId: BigInt(lastId),
+    problems: broken.map(([what, count, first]) => `${count} ${what} (the first is ${first})`),
+  };
 }

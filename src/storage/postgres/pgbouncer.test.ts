@@ -81,7 +81,7 @@ test(
       database,
     );
     const secret = newSecret('staging', randomBytes);
-    const { record } = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
+    const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
     assert.equal(await store.createFirstApiKey(record), true);
     const claim = newIdempotencyClaim('once', REX, { apiKeyId: record.id, now: new Date() });
     assert.equal((await store.createPet(REX, claim)).kind, 'created');

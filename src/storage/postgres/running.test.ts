@@ -244,7 +244,7 @@ async function openFresh(context: TestContext) {
   const store: Store = await openPostgresStore(server.url(database));
   context.after(() => store.close());
   const secret = newSecret('staging', randomBytes);
-  const { record } = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
+  const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
   await store.createApiKey(record);
   const newClaim = (key: string): IdempotencyClaim =>
     newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });

@@ -160,7 +160,7 @@ async function openFresh(context: TestContext) {
   const store = await openPostgresStore(server.url(database));
   context.after(() => store.close());
   const secret = newSecret('staging', randomBytes);
-  const { record } = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
+  const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
   await store.createApiKey(record);
   const newClaim = () => newIdempotencyClaim('once', REX, { apiKeyId: record.id, now: new Date() });
   return { store, database, newClaim };

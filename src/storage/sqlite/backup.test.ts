@@ -148,7 +148,7 @@ describe('restore', () => {
   test('a key that was revoked after the backup stays revoked', async () => {
     const now = new Date();
     const secret = newSecret('production', randomBytes);
-    const { record } = newApiKey({
+    const record = newApiKey({
       secret,
       name: 'x',
       scopes: ['pets:read'],

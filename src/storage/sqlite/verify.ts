@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { catalogueRules, problemLine, type Verification } from '../verify.ts';
+import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { unmarkDamaged } from './damage.ts';
 import { isCorrupt, isTemporary } from './errors.ts';
@@ -47,21 +47,13 @@ export function openToRead(file: string): Disposable & OpenStore {
 
 export function verify(database: DatabaseSync): Verification {
   const integrity = rowsOf<[string]>(database, 'PRAGMA integrity_check').map(([line]) => line);
-  const problems = integrity.filter((line) => line !== 'ok');
+  const damage = integrity.filter((line) => line !== 'ok');
   try {
-    for (const rule of catalogueRules(LAST_ID)) {
-      const rows = rowsOf<[bigint, unknown]>(
-        database,
-        `WITH broken (name) AS (${rule.sql}) SELECT count(*), min(name) FROM broken`,
-      );
-      const [count, first] = rows[0] ?? [0n, undefined];
-      if (count > 0n) problems.push(problemLine(rule, Number(count), first));
-    }
-    const [row] = rowsOf<[bigint, bigint]>(database, `SELECT count(*), ${LAST_ID} FROM pets`);
-    return { animals: Number(row?.[0]), lastId: row?.[1] ?? 0n, problems };
+    const found = verificationOf(rowsOf<VerifyRow>(database, verifyStatement(LAST_ID)));
+    return { ...found, problems: [...damage, ...found.problems] };
   } catch (error) {
-    if (problems.length === 0 || !isCorrupt(error)) throw error;
-    throw new Refusal('unavailable', `the database is damaged (${problems[0]}): restore a backup.`);
+    if (damage.length === 0 || !isCorrupt(error)) throw error;
+    throw new Refusal('unavailable', `the database is damaged (${damage[0]}): restore a backup.`);
   }
 }
 
