@@ -61,11 +61,14 @@ function requireTests(named: string, row: string): void {
   }
 }
 
-test('docs/decisions.md has D1 to D32 once each, and the tests that they name exist', () => {
+/** The numbers between them belong to decisions that no release has yet. */
+const DECISIONS = [...Array.from({ length: 32 }, (_, index) => index + 1), 34, 39];
+
+test('docs/decisions.md has each decision once, and the tests that they name exist', () => {
   const rows = [...read('docs/decisions.md').matchAll(/^\| D(\d+) \|.*\| "([^|]+)" \|$/gm)];
   assert.deepEqual(
     rows.map(([, number]) => Number(number)),
-    Array.from({ length: 32 }, (_, index) => index + 1),
+    DECISIONS,
   );
   for (const [, number, named = ''] of rows) requireTests(named, `D${number}`);
 });

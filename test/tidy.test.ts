@@ -155,6 +155,22 @@ test('no imports form a circle, imports of types included', () => {
   assert.deepEqual(circles, [], 'Move what both files need into a third one.');
 });
 
+test('no class of the core has more than 8 fields', () => {
+  const core = sources.filter(
+    (file) => /^src\/(?:[^/]+\.ts$|(?:domain|http|storage|ops)\/)/.test(file) && !isTest(file),
+  );
+  const field = /^  (?:(?:readonly|static|override|declare) )*#?\w+[?!]?(?::| = )/gm;
+  const large = core.flatMap((file) =>
+    [...read(file).matchAll(/^(?:export )?class (\w+)[^{]*\{\n([^]*?)^\}/gm)].flatMap(
+      ([, name, body = '']) => {
+        const count = body.match(field)?.length ?? 0;
+        return count > 8 ? [`${file}: ${name} has ${count} fields`] : [];
+      },
+    ),
+  );
+  assert.deepEqual(large, [], 'A class with more than 8 fields is usually two.');
+});
+
 test('only config.ts reads process.env', () => {
   const readers = sources.filter(
     (file) => file.startsWith('src/') && !isTest(file) && read(file).includes('process.env'),
