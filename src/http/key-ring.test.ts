@@ -35,9 +35,9 @@ async function openRing(t: TestContext) {
   const counted = {
     async listApiKeys() {
       reads.begun += 1;
-      if (reads.isGone) throw new Error('gone');
       const keys = await store.listApiKeys();
       if (reads.isHolding) await new Promise<void>((deliver) => reads.held.push(deliver));
+      if (reads.isGone) throw new Error('gone');
       return keys;
     },
   };
@@ -152,6 +152,29 @@ test('a key that arrives during a read waits for the next one', async (t) => {
   await pass(PAUSE_MIN_MS);
   await deliver();
   assert.deepEqual(await found, record);
+});
+
+test('a known key that arrives during a read, after 5 seconds without one, waits for no other read', async (t) => {
+  const { ring, store, reads, pass, suspend, deliver } = await openRing(t);
+  const record = newRecord();
+  await store.createApiKey(record);
+  await pass(PAUSE_MAX_MS);
+  reads.isHolding = true;
+  suspend(5_001);
+  const [first, second] = [ring.find(record.hash), ring.find(record.hash)];
+  await pass(0);
+  await deliver();
+  assert.deepEqual([await first, await second], [record, record]);
+  assert.equal(reads.begun, 3);
+});
+
+test('a failed read refuses the keys that arrived while it was under way', async (t) => {
+  const { ring, reads, pass, deliver } = await openRing(t);
+  reads.isHolding = true;
+  reads.isGone = true;
+  await pass(PAUSE_MAX_MS);
+  const found = ring.find(newRecord().hash);
+  await Promise.all([deliver(), assert.rejects(async () => found, { code: 'unavailable' })]);
 });
 
 test('unknown keys that arrive before the next read may begin share it', async (t) => {

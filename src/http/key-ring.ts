@@ -41,7 +41,7 @@ export class KeyRing implements Measured {
   }
 
   open(): Promise<void> {
-    return this.#nextRead();
+    return this.#readEnd();
   }
 
   async close(): Promise<void> {
@@ -58,22 +58,25 @@ export class KeyRing implements Measured {
     ];
   }
 
-  /** Returns a known key at once, and any other after the next read. */
+  /** Returns a known key at once, and any other after a read. */
   find(hash: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const isStale = this.#clock.elapsedMs() - this.#keysReadAtMs > STALENESS_MAX_MS;
-    return (isStale ? undefined : this.#keys.get(hash)) ?? this.#findInNextRead(hash);
+    return (isStale ? undefined : this.#keys.get(hash)) ?? this.#findByRead(hash);
   }
 
-  async #findInNextRead(hash: string): Promise<ApiKey | undefined> {
+  async #findByRead(hash: string): Promise<ApiKey | undefined> {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new Refusal('overloaded', 'Too many unknown API keys are waiting; try again shortly.');
     }
-    await this.#nextRead();
+    const isReading = this.#reading !== undefined;
+    await this.#readEnd();
+    // A read that was under way may have missed a key that was created after it began.
+    if (isReading && !this.#keys.has(hash)) await this.#readEnd();
     return this.#keys.get(hash);
   }
 
-  /** Resolves after a read that begins later than this call. */
-  #nextRead(): Promise<void> {
+  /** Resolves when the read that is under way has ended, or the next one. Rejects if it fails. */
+  #readEnd(): Promise<void> {
     const waiting = Promise.withResolvers<void>();
     this.#waiting.push(waiting);
     // Only the first one sets the timer, because setting it again could postpone the read.
@@ -93,8 +96,6 @@ export class KeyRing implements Measured {
   }
 
   async #read(): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = [];
     const beganAtMs = this.#clock.elapsedMs();
     let pauseMs = PAUSE_MIN_MS;
     try {
@@ -102,15 +103,16 @@ export class KeyRing implements Measured {
       this.#keys = new Map(keys.map((key) => [key.hash, key]));
       this.#keysReadAtMs = beganAtMs;
       pauseMs = pauseAfter(this.#clock.elapsedMs() - beganAtMs);
-      for (const { resolve } of waiting) resolve();
+      for (const { resolve } of this.#waiting) resolve();
     } catch (cause) {
       const message = 'API keys cannot be checked right now; try again shortly.';
       const refusal = new Refusal('unavailable', message, { cause });
-      for (const { reject } of waiting) reject(refusal);
+      for (const { reject } of this.#waiting) reject(refusal);
     }
-    this.#nextReadAtMs = this.#clock.elapsedMs() + pauseMs;
+    this.#waiting = [];
     this.#reading = undefined;
-    this.#readIn(this.#waiting.length > 0 ? pauseMs : PAUSE_MAX_MS);
+    this.#nextReadAtMs = this.#clock.elapsedMs() + pauseMs;
+    this.#readIn(PAUSE_MAX_MS);
   }
 }
 
