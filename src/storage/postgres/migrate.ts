@@ -9,6 +9,8 @@ import {
 import { ask, inTransaction, type Connection } from './connection.ts';
 import { stateOf } from './errors.ts';
 
+/** The checks at the start, which a busy server may delay. */
+export const CHECK_TIMEOUT_MS = 4_000;
 /** A migration may have to rewrite a large table. No request is served meanwhile. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 /**
@@ -51,6 +53,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
             to_regclass('petstore_schema') IS NOT NULL,
             to_regclass('pets') IS NOT NULL,
             to_regclass('unfinished_copy') IS NOT NULL`,
+    CHECK_TIMEOUT_MS,
   );
   const [encoding, isOurs, hasPets, isUnfinished] = row ?? [];
   if (encoding !== 'UTF8') {
@@ -59,11 +62,15 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
     );
   }
   if (isOurs === true && isUnfinished === true) {
-    const [source] = await ask(connection, 'SELECT source FROM unfinished_copy');
+    const [source] = await ask(connection, 'SELECT source FROM unfinished_copy', CHECK_TIMEOUT_MS);
     throw unfinishedCopy(shown, source?.[0]);
   }
   if (isOurs === true) {
-    const [versionRow] = await ask(connection, 'SELECT version FROM petstore_schema');
+    const [versionRow] = await ask(
+      connection,
+      'SELECT version FROM petstore_schema',
+      CHECK_TIMEOUT_MS,
+    );
     return Number(versionRow?.[0] ?? 0);
   }
   if (hasPets !== true) return 0;

@@ -1,5 +1,6 @@
 import { StoreUnusable } from '../../domain/store.ts';
 import { ask, type Connection } from './connection.ts';
+import { CHECK_TIMEOUT_MS } from './migrate.ts';
 
 /** The rights that the statements of the store need. */
 const RIGHTS = {
@@ -21,6 +22,7 @@ export async function requireRights(connection: Connection, shown: string): Prom
     `SELECT current_user, string_agg(privilege || ' on ' || name, ', ')
      FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)
      WHERE NOT has_table_privilege(name, privilege)`,
+    CHECK_TIMEOUT_MS,
   );
   const [user, missing] = row as [string, string | null];
   if (missing === null) return;
