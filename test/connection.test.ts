@@ -11,7 +11,7 @@ import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { drillStaleReads } from '../drills/stale-reads/stale-reads.ts';
 import { exchange, parseResponses } from './raw-socket.ts';
-import { serve, temporaryFolder } from './test-process.ts';
+import { run, serve, temporaryFolder } from './test-process.ts';
 import { send, sqliteStorage, startTestService, type TestService } from './test-service.ts';
 
 const MIB = 1024 * 1024;
@@ -173,6 +173,34 @@ describe('One connection', () => {
         isClosing ? [413] : [413, 200],
         `round ${round}`,
       );
+    }
+  });
+
+  test('a key that is revoked or expires before the last byte of a create stores nothing', async () => {
+    const expiresAt = new Date(Date.now() + 60 * 60 * 1_000);
+    const cases = [
+      ['expired_api_key', await service.addKey({ expiresAt }), async () => setAfter(expiresAt)],
+      ['invalid_api_key', await service.addKey({}), async () => revoke()],
+    ] as const;
+    const setAfter = (moment: Date) => service.setNow(new Date(moment.getTime() + 1));
+    const revoke = async () => {
+      const key = (await service.listKeys()).at(-1);
+      await run(['keys', 'revoke', key?.id ?? '', ...service.flags]);
+    };
+    for (const [code, secret, end] of cases) {
+      const list = { headers: { authorization: `Bearer ${secret}` } };
+      assert.equal((await service.send('/pets', list)).status, 200);
+      const request = post(`held-back ${code}`).replace(service.key, secret);
+      const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+      socket.write(request.slice(0, -1));
+      await end();
+      while ((await service.send('/pets', list)).status !== 401) await sleep(100);
+      socket.write(request.slice(-1));
+      const [received] = (await once(socket, 'data')) as [string];
+      socket.destroy();
+      assert.match(received, /^HTTP\/1\.1 401 /);
+      assert.ok(received.includes(`"code":"${code}"`), received);
+      assert.ok(!(await names()).includes(`held-back ${code}`));
     }
   });
 

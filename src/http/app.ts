@@ -2,7 +2,6 @@ import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
-import type { Authenticate } from './authenticate.ts';
 import type { Cors } from './cors.ts';
 import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
 import type { KeyUses } from './key-uses.ts';
@@ -15,7 +14,6 @@ import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import { allow, isInInterface, parseTarget, respondWithPage, Router } from './router.ts';
 
 export interface AppParts extends OperationParts {
-  authenticate: Authenticate;
   keyUses: KeyUses;
   /** Undefined if no rate limit is configured. */
   countRequest: CountRequest | undefined;

@@ -5,6 +5,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { PetStore } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
+import type { Authenticate } from './authenticate.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
 import type { ResponseCache } from './response-cache.ts';
 
@@ -69,6 +70,7 @@ export interface RequestContext {
 
 /** The parts of the service that the operations use. */
 export interface OperationParts {
+  authenticate: Authenticate;
   store: PetStore;
   cache: ResponseCache;
   clock: Clock;

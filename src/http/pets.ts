@@ -51,8 +51,10 @@ export async function createPet(
   context: RequestContext,
   parts: OperationParts,
 ): Promise<HttpResponse> {
-  const { store, clock, metrics, baseUrl } = parts;
+  const { store, clock, metrics, baseUrl, authenticate } = parts;
   const body = await readJsonBody(context.request);
+  // The key may have been revoked or have expired while the body was being received.
+  await authenticate(context.request.headers.authorization);
   parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
   const creation = await store.createPet(pet, claimOf(context, pet, clock.now()));
