@@ -158,21 +158,63 @@ describe('One connection', () => {
     assert.deepEqual((await names()).slice(-2), ['before-1', 'before-2']);
   });
 
-  test('a 413 reaches a client that is still sending 4 MB, and a kept connection can be used again', async () => {
+  test('a 413 reaches a client that is still sending 4 MB, and closes the connection', async () => {
     const body = Buffer.alloc(4 * MIB, 0x20);
-    const line = 'POST /v1/pets HTTP/1.1';
+    const request = head('POST /v1/pets HTTP/1.1', `Content-Length: ${body.length}`);
     for (let round = 0; round < 20; round += 1) {
-      const isClosing = round % 2 === 0;
-      const length = `Content-Length: ${body.length}`;
-      const request = isClosing ? head(line, length, 'Connection: close') : head(line, length);
-      const rest = isClosing ? [] : [get('/v1/pets?limit=1')];
-      const received = await exchange(port, [request, body, ...rest], { responsesMax: 2 });
+      const received = await exchange(port, [request, body, post('after-413')]);
       const responses = parseResponses(received);
       assert.deepEqual(
         responses.map(({ status }) => status),
-        isClosing ? [413] : [413, 200],
+        [413],
         `round ${round}`,
       );
+      assert.match(responses[0]?.head ?? '', /^connection: close$/im);
+    }
+    assert.ok(!(await names()).includes('after-413'));
+  });
+
+  test('a refusal keeps the connection if the body was received in full, also in several chunks', async () => {
+    const refused = post('refused').replace(service.key, 'wrong');
+    const chunks = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n';
+    const chunked = refused.replace(/Content-Length[^]*/, chunks);
+    for (const first of [refused, chunked, post('early') + refused]) {
+      const received = await exchange(port, [first + get('/v1/pets?limit=1')], {
+        responsesMax: first.startsWith(refused) || first === chunked ? 2 : 3,
+      });
+      const statuses = parseResponses(received).map(({ status }) => status);
+      assert.deepEqual(statuses.slice(-2), [401, 200]);
+    }
+  });
+
+  test('after a refusal that did not read the body, the client gets a FIN and has 2 seconds to close', async () => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write('POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{');
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    await once(socket, 'end');
+    const endedMs = performance.now();
+    assert.match(received, /^HTTP\/1\.1 401 [^]*connection: close/i);
+    const closed = once(socket, 'close').catch(() => undefined);
+    // A client that goes on sending is read until the time is over, and then gets a reset.
+    const sending = setInterval(() => socket.write('x'), 50);
+    await closed;
+    clearInterval(sending);
+    assert.ok(performance.now() - endedMs > 1_500, 'the connection was closed too early');
+  });
+
+  test('a body of 4,096 chunks is stored, and one of 4,097 is 413', async () => {
+    for (const [chunks, status] of [
+      [4_096, 201],
+      [4_097, 413],
+    ] as const) {
+      const body = JSON.stringify({ name: 'chunked', categoryId: 1 }).padEnd(chunks);
+      const coded = body.replaceAll(/./g, '1\r\n$&\r\n');
+      const request = head('POST /v1/pets HTTP/1.1', 'Transfer-Encoding: chunked');
+      const bytes = `${request}${coded}0\r\n\r\n`;
+      const [response] = parseResponses(await exchange(port, [bytes], { responsesMax: 1 }));
+      assert.equal(response?.status, status);
+      if (status === 413) assert.match(response.body, /"code":"body_too_large"/);
     }
   });
 

@@ -201,7 +201,7 @@ test('time and random numbers are passed in: only service.ts and cli/ read them'
   );
   assert.deepEqual(
     readers,
-    ['src/http/error-response.ts'],
+    ['src/http/message.ts'],
     'Take the clock or the random numbers as a parameter from src/service.ts, so that tests can set them.',
   );
 });

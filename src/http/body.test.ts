@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import { test } from 'node:test';
-import { readBody } from './body.ts';
+import { Body, CUT_SHORT } from './body.ts';
 
-test('a request that is aborted before its body is read is refused, and is not waited for', async () => {
-  const request = new IncomingMessage(new Socket());
-  request.destroy();
-  const reading = readBody(request, new ServerResponse(request), {
-    bytesMax: 100,
-    expectsContinue: false,
-  });
-  await assert.rejects(reading, { code: 'malformed_request' });
+test('a body that is cut short before it is read is refused, and is not waited for', async () => {
+  const body = new Body(undefined, () => undefined);
+  body.receive(Buffer.from('{'));
+  body.fail(CUT_SHORT);
+  await assert.rejects(body.read(), { code: 'malformed_request' });
 });

@@ -1,15 +1,18 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
 import { parseJson } from '../domain/json.ts';
-import { JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
+import { IncomingMessage, JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
 
-export const BODY_BYTES_MAX = 64 * 1024;
+const BODY_BYTES_MAX = 64 * 1024;
+/** node:http allocates memory for every chunk, however short it is. */
+const BODY_CHUNKS_MAX = 4_096;
+
+const EMPTY = Buffer.alloc(0);
 
 /** Reads the JSON body of a request: 415 before 413 before 400, and nothing is read for a 415. */
 export async function readJsonBody(request: HttpRequest): Promise<unknown> {
   refuseMediaType(request);
-  const bytes = await request.readBody(BODY_BYTES_MAX);
+  const bytes = await request.readBody();
   if (bytes.length === 0) {
     throw new Refusal('invalid_json', 'The body is empty; it must be a JSON object.');
   }
@@ -45,62 +48,92 @@ function isJson(contentType: string): boolean {
   });
 }
 
-/** Why the rest of the body of a request cannot be read. Also the name of an event of the request. */
-const BODY_FAULT = Symbol('body fault');
-
-type ReceivedRequest = IncomingMessage & { [BODY_FAULT]?: Refusal };
-
-/** Makes `readBody` of a request fail, whether it is called already or later. */
-export function failBody(request: ReceivedRequest, refusal: Refusal): void {
-  request[BODY_FAULT] ??= refusal;
-  request.emit(BODY_FAULT, refusal);
-}
+export const CUT_SHORT = new Refusal('malformed_request', 'The body ended before it was complete.');
+const TOO_LARGE = new Refusal(
+  'body_too_large',
+  `The body is over ${BODY_BYTES_MAX} bytes, or in over ${BODY_CHUNKS_MAX} chunks.`,
+);
 
 /**
- * Receives a whole body. Sends `100 Continue` only now, to a client that waits for it. Bytes beyond the limit
- * are read and dropped, so that a client that is still sending receives the response.
+ * A request whose body goes to `body` instead of the buffers and events of a stream, which cost as much as
+ * parsing it: a body may have thousands of chunks.
  */
-export function readBody(
-  request: ReceivedRequest,
-  response: ServerResponse,
-  { bytesMax, expectsContinue }: { bytesMax: number; expectsContinue: boolean },
-): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const tooLarge = () =>
-    reject(new Refusal('body_too_large', `The body is over ${bytesMax} bytes.`));
-  const cutShort = () =>
-    reject(new Refusal('malformed_request', 'The body ended before it was complete.'));
-  if (request[BODY_FAULT] !== undefined) {
-    reject(request[BODY_FAULT]);
-  } else if (request.readableEnded) {
-    resolve(Buffer.alloc(0));
-  } else if (request.destroyed) {
-    // The request was aborted during the checks, before there was a listener.
-    cutShort();
-  } else if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
-    // The client may or may not send the body now, so it is unknown where the next request begins.
-    if (expectsContinue) response.shouldKeepAlive = false;
-    tooLarge();
-  } else {
-    if (expectsContinue) response.writeContinue();
-    const chunks: Buffer[] = [];
-    let received = 0;
-    request.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received <= bytesMax) {
-        chunks.push(chunk);
-        return;
-      }
-      request.removeAllListeners('data').resume();
-      tooLarge();
-    });
-    request.once('end', () =>
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
-    );
-    request.once('error', cutShort);
-    request.once(BODY_FAULT, reject);
-    // Node.js frees a closed socket late, and this request with it, but the body must not wait for that.
-    promise.catch(() => (chunks.length = 0));
+export class ReceivedRequest extends IncomingMessage {
+  /** Undefined if it has none. */
+  body: Body | undefined;
+
+  /** Called by node:http with each chunk, and with null at the end. */
+  override push(chunk: Buffer | null): boolean {
+    this.body?.receive(chunk);
+    return chunk === null ? super.push(null) : true;
   }
-  return promise;
+}
+
+/** The body of a request. It is copied into one buffer as it arrives, also before the handler reads it. */
+export class Body {
+  readonly #onChange: () => void;
+  readonly #whole = Promise.withResolvers<Buffer>();
+  #bytes: Buffer = EMPTY;
+  #length = 0;
+  #chunks = 0;
+  #isRead = false;
+  #isFailed = false;
+
+  /** `onChange` is called when it may occupy other memory, or when `isToBeReceived` may have changed. */
+  constructor(contentLength: string | undefined, onChange: () => void) {
+    this.#onChange = onChange;
+    // It may also fail if the handler never reads it.
+    this.#whole.promise.catch(() => undefined);
+    if (Number(contentLength ?? 0) > BODY_BYTES_MAX) this.fail(TOO_LARGE);
+  }
+
+  get occupiedBytes(): number {
+    return this.#bytes.length;
+  }
+
+  /** Whether more bytes are to be received. The first chunk usually arrives before the handler reads it. */
+  get isToBeReceived(): boolean {
+    return !this.#isFailed && (this.#isRead || this.#chunks <= 1);
+  }
+
+  /** Resolves when all of it has arrived. */
+  read(): Promise<Buffer> {
+    this.#isRead = true;
+    this.#onChange();
+    return this.#whole.promise;
+  }
+
+  /** Frees what has arrived. The rest is ignored. */
+  fail(refusal: Refusal): void {
+    this.#isFailed = true;
+    this.#bytes = EMPTY;
+    this.#whole.reject(refusal);
+    this.#onChange();
+  }
+
+  /** Takes a chunk, or null after the last one. */
+  receive(chunk: Buffer | null): void {
+    if (this.#isFailed) return;
+    if (chunk === null) {
+      this.#whole.resolve(this.#bytes.subarray(0, this.#length));
+      this.#bytes = EMPTY;
+    } else {
+      this.#chunks += 1;
+      const length = this.#length + chunk.length;
+      if (length > BODY_BYTES_MAX || this.#chunks > BODY_CHUNKS_MAX) return this.fail(TOO_LARGE);
+      if (this.#length === 0) this.#bytes = chunk;
+      else this.#append(chunk, length);
+      this.#length = length;
+    }
+    this.#onChange();
+  }
+
+  #append(chunk: Buffer, length: number): void {
+    if (length > this.#bytes.length) {
+      const grown = Buffer.alloc(Math.min(2 * length, BODY_BYTES_MAX));
+      this.#bytes.copy(grown);
+      this.#bytes = grown;
+    }
+    chunk.copy(this.#bytes, this.#length);
+  }
 }

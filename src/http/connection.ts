@@ -1,250 +1,229 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Refusal } from '../domain/errors.ts';
-import { failBody } from './body.ts';
-import { rawErrorResponse } from './error-response.ts';
-import type { HttpResponse } from './message.ts';
+import { Body, CUT_SHORT, type ReceivedRequest } from './body.ts';
+import { headOfLast, type HttpResponse } from './message.ts';
 
-/** How much memory clients that do not read their responses may occupy, all connections together. */
-const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;
-/** What node:http keeps for one parsed request, rounded up. */
-const HELD_REQUEST_BYTES = 8 * 1024;
-/** One read from a socket returns at most this much, and held requests may keep all of it in memory. */
+/** How much memory held requests, unfinished bodies and unsent bytes may occupy, all connections together. */
+const OCCUPIED_BYTES_MAX = 64 * 1024 * 1024;
+/** What node:http keeps for one parsed request: 2 KiB for a short one, 22 KiB for one with 200 headers. */
+const REQUEST_BYTES = 16 * 1024;
+/** One read from a socket returns at most this much, and the bodies of held requests may keep all of it in memory. */
 const READ_BYTES_MAX = 64 * 1024;
-/** How long after an error the rest of what the client sends is read and dropped. */
-const LINGER_MS = 1_000;
-/** A connection on which no byte has moved for this long is closed. It is checked QUIET_CHECKS times meanwhile. */
+/** How long the service waits for the client to close after the last response. */
+const LINGER_MS = 2_000;
+/** A connection on which no byte has moved for this long is closed. */
 const QUIET_MS_MAX = 65_000;
-const QUIET_CHECKS = 13;
 
 /**
- * The connections of a server. Held requests and unread responses together may occupy a limited memory. Beyond
- * it, the connection that has gone longest without finishing a response is closed: clients that read come last.
+ * The connections of a server, and the memory that they occupy together. Beyond its limit, the connection that
+ * has gone longest without finishing a response is closed: clients that read come last.
  */
 export class Connections {
   readonly bySocket = new Map<Duplex, Connection>();
   /** Bytes by connection. The connection that finished a response most recently is the last. */
-  readonly #backlog = new Map<Connection, number>();
-  readonly #quietCheck: NodeJS.Timeout;
-  readonly quietMsMax: number;
-  #backlogBytes = 0;
+  readonly #occupied = new Map<Connection, number>();
+  readonly #quietMsMax: number;
+  #occupiedBytes = 0;
   isReadingPaused = false;
+  /** Whether each connection is closed after its next response. */
   isClosing = false;
 
   constructor(quietMsMax = QUIET_MS_MAX) {
-    this.quietMsMax = quietMsMax;
-    const checkMs = quietMsMax / QUIET_CHECKS;
-    this.#quietCheck = setInterval(() => {
-      for (const connection of this.bySocket.values()) connection.closeIfQuiet(checkMs);
-    }, checkMs).unref();
+    this.#quietMsMax = quietMsMax;
   }
 
   add(socket: Socket): void {
     const connection = new Connection(socket, this);
     this.bySocket.set(socket, connection);
+    // It is restarted by every byte that is received or sent. When it expires, node:http closes the socket.
+    socket.setTimeout(this.#quietMsMax);
     socket.once('close', () => {
       connection.destroy();
       this.bySocket.delete(socket);
-      this.removeBacklog(connection);
+      this.release(connection);
     });
   }
 
-  /** From now on, each connection is closed after its next response. */
-  close(): void {
-    this.isClosing = true;
-    clearInterval(this.#quietCheck);
+  occupy(connection: Connection, bytes: number): void {
+    const before = this.#occupied.get(connection) ?? 0;
+    if (bytes === before) return;
+    this.#occupiedBytes += bytes - before;
+    if (bytes === 0) this.#occupied.delete(connection);
+    else this.#occupied.set(connection, bytes);
+    if (this.#occupiedBytes > OCCUPIED_BYTES_MAX) this.#closeOldest();
   }
 
-  updateBacklog(connection: Connection, bytes: number): void {
-    this.#backlogBytes += bytes - (this.#backlog.get(connection) ?? 0);
-    if (bytes === 0) this.#backlog.delete(connection);
-    else this.#backlog.set(connection, bytes);
-    for (const [oldest] of this.#backlog) {
-      if (this.#backlogBytes <= BACKLOG_BYTES_MAX) return;
-      this.removeBacklog(oldest);
-      oldest.destroy();
-      if (!this.isReadingPaused) this.#pauseReading();
-    }
-  }
-
-  removeBacklog(connection: Connection): void {
-    this.#backlogBytes -= this.#backlog.get(connection) ?? 0;
-    this.#backlog.delete(connection);
+  release(connection: Connection): void {
+    this.#occupiedBytes -= this.#occupied.get(connection) ?? 0;
+    this.#occupied.delete(connection);
   }
 
   /**
-   * The memory of a connection is free only when its `close` event was emitted, at the very end of a turn of the
-   * event loop. Until then nothing is read: thousands of connections could each bring more in the same turn.
+   * Node.js frees a closed connection at the end of a turn of the event loop, and thousands of others could be
+   * read in the same turn. So nothing is read until the next one, which begins with the timers.
    */
-  #pauseReading(): void {
-    const setPaused = (isPaused: boolean) => {
-      this.isReadingPaused = isPaused;
-      for (const connection of this.bySocket.values()) connection.updateReading();
-    };
-    setPaused(true);
-    // The first comes before the `close` events of this turn, the second after them.
-    setImmediate(() => setImmediate(() => setPaused(false)));
+  #closeOldest(): void {
+    for (const [oldest] of this.#occupied) {
+      if (this.#occupiedBytes <= OCCUPIED_BYTES_MAX) break;
+      this.release(oldest);
+      oldest.destroy();
+    }
+    if (this.isReadingPaused) return;
+    this.#setReadingPaused(true);
+    setTimeout(() => this.#setReadingPaused(false));
+  }
+
+  #setReadingPaused(isPaused: boolean): void {
+    this.isReadingPaused = isPaused;
+    for (const connection of this.bySocket.values()) connection.updateReading();
   }
 }
 
+/** What is sent when its turn has come, in response to a request or to bytes that never became one. */
+interface Turn {
+  request?: ReceivedRequest;
+  respond: () => void;
+}
+
 /**
- * One connection and the order of what happens on it. One request is handled at a time. Those that follow are
- * held, and nothing more is read, until its response is sent. So a request behind a POST sees what the POST
- * did, and a client that reads nothing has only one response in memory.
+ * One connection and the order of what happens on it.
+ *
+ * - `idle`: the next request is handled as soon as it is parsed.
+ * - `handling`: one request is being handled. Those that follow are held, and nothing more is read, until its
+ *   response is sent. So a request behind a POST sees what the POST did, and a client that reads nothing has
+ *   only one response in memory.
+ * - `closing`: the last response was sent. Nothing more is handled or parsed. What the client still sends is
+ *   dropped until it closes too: closing earlier would reset the connection, and the response could be lost.
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #all: Connections;
-  /** The response that is being made or sent. */
-  #current: ServerResponse | undefined;
-  /** The response to the newest request, which may still be held. */
-  #newest: ServerResponse | undefined;
-  /** What to do, in order, once the current response is sent. The socket is paused while there is any. */
-  #held: (() => void)[] = [];
-  /** Whether everything that follows on this connection is ignored, and how many requests were. */
-  #isFinal = false;
-  #ignored = 0;
-  #bytesMoved = 0;
-  #quietMs = 0;
+  #state: 'idle' | 'handling' | 'closing' = 'idle';
+  #current: Turn | undefined;
+  #held: Turn[] = [];
 
   constructor(socket: Socket, all: Connections) {
     this.#socket = socket;
     this.#all = all;
-    // node:http resumes the socket after every request that it has parsed.
-    socket.on('resume', () => this.updateReading());
+    // node:http resumes the socket after every request and chunk that it has parsed.
+    socket.on('resume', () => {
+      if (this.#state === 'closing') this.#parseNoMore();
+      else this.updateReading();
+    });
   }
 
   /** Takes the next request, and handles it when its turn has come. */
-  accept(response: ServerResponse, handle: () => void): void {
-    if (this.#isFinal) {
-      this.#ignored += 1;
-      if (!this.#socket.destroyed) this.#updateBacklog();
-      return;
+  accept(response: ServerResponse<ReceivedRequest>, handle: () => Promise<HttpResponse>): void {
+    const request = response.req;
+    if (!request.readableEnded) {
+      request.body = new Body(request.headers['content-length'], () => this.#update());
     }
-    this.#newest = response;
-    // The parser drops the bytes behind an offer to upgrade, so nothing that follows can be trusted.
-    if (response.req.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-    if (!response.shouldKeepAlive) this.#isFinal = true;
-    this.#inOrder(() => {
-      this.#current = response;
-      response.once('close', () => this.#release(response));
-      handle();
-    });
+    const respond = () => void handle().then((made) => this.#send(response, made));
+    this.#take({ request, respond });
   }
 
-  /** Refuses bytes that are not HTTP, after the responses that are due, and closes. False: the handler refuses. */
-  refuse(refusal: Refusal, requestId: string): boolean {
-    const wasFinal = this.#isFinal;
-    this.#isFinal = true;
-    if (this.#newest !== undefined && !this.#newest.req.complete) {
-      // The bytes belong to the body of the newest request, whose response may have been sent already.
-      this.#newest.shouldKeepAlive = false;
-      if (this.#newest.headersSent) this.#closeAfterLinger();
-      else failBody(this.#newest.req, refusal);
-      return false;
-    }
-    if (wasFinal) return false;
-    this.#inOrder(() => {
-      if (this.#socket.writable) this.#socket.write(rawErrorResponse(refusal, requestId));
-      this.#closeAfterLinger();
-    });
-    return true;
+  /** Refuses bytes that are not HTTP, after the responses that are due, and closes. */
+  refuse(refusal: Refusal, respond: () => HttpResponse): void {
+    const newest = this.#held.at(-1) ?? this.#current;
+    // The bytes may belong to the body of the newest request.
+    if (newest?.request?.complete === false) newest.request.body?.fail(refusal);
+    else this.#take({ respond: () => this.#sendLast(respond()) });
   }
 
-  /** Sends a response. Limits the time and the memory of a client that does not read it. */
-  send(response: ServerResponse, { status, headers, body, encoding }: HttpResponse): void {
-    // The connection may have closed while the response was made.
-    if (!this.#socket.writable) return;
-    if (this.#all.isClosing && this.#held.length === 0) response.shouldKeepAlive = false;
-    if (!response.shouldKeepAlive) {
-      this.#isFinal = true;
-      if (!response.req.complete && !response.req.readableEnded) this.#closeAfterBody(response.req);
-    }
-    response.writeHead(status, headers as string[]);
-    response.end(body, encoding ?? 'utf8');
-    if (this.#socket.writableLength === 0) return;
-    this.#updateBacklog();
-    // This timeout is restarted by every byte that is sent. When it expires, node:http closes the socket.
-    this.#socket.setTimeout(this.#all.quietMsMax);
-    response.once('close', () => {
-      this.#socket.setTimeout(0);
-      this.#updateBacklog();
-    });
-  }
-
-  /** Pauses reading while requests are held here, or while all connections together hold too much. */
+  /** Reads only what the request that is being handled needs, or the next request if there is none. */
   updateReading(): void {
-    const isToBePaused = this.#held.length > 0 || this.#all.isReadingPaused;
+    if (this.#state === 'closing') return;
+    const isToBePaused =
+      this.#held.length > 0 ||
+      this.#current?.request?.body?.isToBeReceived === false ||
+      this.#all.isReadingPaused;
     if (isToBePaused === this.#socket.isPaused()) return;
     if (isToBePaused) this.#socket.pause();
     else this.#socket.resume();
   }
 
   destroy(): void {
-    this.#isFinal = true;
-    this.#held = [];
+    this.#state = 'closing';
     this.#socket.destroy();
+    this.#current?.request?.body?.fail(CUT_SHORT);
+    this.#held = [];
   }
 
-  /** Called every `intervalMs`: closes the connection when it has been idle for too long. */
-  closeIfQuiet(intervalMs: number): void {
-    const bytesMoved = this.#socket.bytesRead + this.#socket.bytesWritten;
-    const isQuiet = bytesMoved === this.#bytesMoved && this.#socket.writableLength === 0;
-    this.#bytesMoved = bytesMoved;
-    this.#quietMs = isQuiet ? this.#quietMs + intervalMs : 0;
-    if (this.#quietMs >= this.#all.quietMsMax) this.#socket.destroy();
+  #take(turn: Turn): void {
+    this.#held.push(turn);
+    if (this.#state === 'idle') this.#begin();
+    else this.#update();
   }
 
-  #inOrder(act: () => void): void {
-    if (this.#held.length === 0 && this.#current === undefined) return act();
-    this.#held.push(act);
-    this.updateReading();
-    this.#updateBacklog();
+  #begin(): void {
+    // After the last response of a connection, held requests are not handled.
+    if (!this.#socket.writable) return;
+    this.#state = 'handling';
+    this.#current = this.#held.shift();
+    this.#current?.respond();
   }
 
-  /** Forgets a response that was sent: with many idle connections, the last ones would fill the young heap. */
-  #release(response: ServerResponse): void {
-    const forget = () => {
-      if (this.#newest === response) this.#newest = undefined;
-    };
-    if (response.req.complete) forget();
-    else response.req.once('close', forget);
-    // One held request per turn of the event loop, so that others are served too.
-    if (this.#held.length > 0) setImmediate(() => this.#next());
-    else this.#current = undefined;
+  #send(response: ServerResponse<ReceivedRequest>, made: HttpResponse): void {
+    if (response.req.complete) return this.#finish(response, made);
+    // node:http is parsing bytes that it has read. They may contain the rest of the body.
+    response.req.body?.fail(CUT_SHORT);
+    setImmediate(() => this.#finish(response, made));
   }
 
-  #updateBacklog(): void {
-    const requests = this.#held.length + this.#ignored;
-    const requestBytes = requests > 0 ? READ_BYTES_MAX + requests * HELD_REQUEST_BYTES : 0;
-    this.#all.updateBacklog(this, requestBytes + this.#socket.writableLength);
+  #finish(response: ServerResponse, made: HttpResponse): void {
+    if (this.#all.isClosing && this.#held.length === 0) response.shouldKeepAlive = false;
+    const { complete, method } = response.req;
+    if (!complete || !response.shouldKeepAlive) return this.#sendLast(made, method);
+    // The connection may have closed while the response was made.
+    if (!this.#socket.writable) return;
+    response.once('close', () => this.#next());
+    response.writeHead(made.status, made.headers as string[]);
+    response.end(made.body, made.encoding ?? 'utf8');
+    if (this.#socket.writableLength > 0) this.#update();
+  }
+
+  /** Writes past node:http, which would close the connection while the client may still be sending. */
+  #sendLast(made: HttpResponse, method?: string): void {
+    this.#state = 'closing';
+    if (!this.#socket.writable) return;
+    this.#socket.cork();
+    this.#socket.write(headOfLast(made));
+    if (method !== 'HEAD') this.#socket.write(made.body, made.encoding ?? 'utf8');
+    this.#socket.end(() => setTimeout(() => this.#socket.destroy(), LINGER_MS).unref());
+    this.#update();
+    // node:http stops and starts reading on these two.
+    this.#socket.pause();
+    this.#socket.resume();
+  }
+
+  /** A listener for `data` takes the bytes from the parser of node:http, which has one too. */
+  #parseNoMore(): void {
+    this.#socket.removeAllListeners('data');
+    this.#socket.on('data', () => undefined);
   }
 
   #next(): void {
     this.#current = undefined;
-    // After the last response of a connection, held requests are not handled.
-    if (!this.#socket.writable) return;
-    this.#held.shift()?.();
-    this.updateReading();
+    // One held request per turn of the event loop, so that others are served too.
+    if (this.#held.length > 0) setImmediate(() => this.#begin());
+    else if (this.#state === 'handling') this.#state = 'idle';
     // It has finished a response, so it is now the last to be closed to free memory.
-    this.#all.removeBacklog(this);
-    this.#updateBacklog();
+    this.#all.release(this);
+    this.#update();
   }
 
-  /** A client whose connection is closed while it is still sending would lose the response in a reset. */
-  #closeAfterLinger(): void {
-    this.#socket.end();
-    this.#socket.resume();
-    setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
-  }
-
-  /** The same while a body is being received, for as long as the request may take. node:http calls `destroySoon`. */
-  #closeAfterBody(request: IncomingMessage): void {
-    this.#socket.destroySoon = () => {
-      if (request.complete) Socket.prototype.destroySoon.call(this.#socket);
-      else request.once('close', () => this.#socket.destroy()).resume();
-      this.#socket.end();
-    };
+  #update(): void {
+    if (this.#socket.destroyed) return;
+    const requests = this.#held.length + (this.#state === 'closing' ? 1 : 0);
+    this.#all.occupy(
+      this,
+      this.#socket.writableLength +
+        (this.#current?.request?.body?.occupiedBytes ?? 0) +
+        (this.#held.length > 0 ? READ_BYTES_MAX : 0) +
+        requests * REQUEST_BYTES,
+    );
+    this.updateReading();
   }
 }

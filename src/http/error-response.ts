@@ -1,5 +1,5 @@
 import { ERRORS, Refusal, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
-import { JSON_MEDIA_TYPE, jsonResponse, STATUS_CODES, type HttpResponse } from './message.ts';
+import { JSON_MEDIA_TYPE, jsonResponse, type HttpResponse } from './message.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 const CHALLENGE = 'Bearer realm="petstore"';
@@ -27,23 +27,6 @@ export function errorResponse(
   const body: ErrorBody = { code, message, status };
   const all = ['Cache-Control', 'no-store', ...(HEADERS_OF_CODE[code] ?? []), ...headers];
   return { ...jsonResponse(status, JSON.stringify(body), all), code };
-}
-
-/** The same as text, for bytes that never became a request. The connection is closed after it. */
-export function rawErrorResponse({ code, message }: Refusal, requestId: string): string {
-  const { status, headers, body } = errorResponse(code, message, [
-    'X-Request-Id',
-    requestId,
-    'Date',
-    new Date().toUTCString(),
-    'Connection',
-    'close',
-  ]);
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  for (let index = 0; index < headers.length; index += 2) {
-    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  }
-  return `${head}\r\n${body.toString()}`;
 }
 
 /** A 403 names the scope that is needed (RFC 6750). */

@@ -4,7 +4,8 @@ import type { ErrorCode } from '../domain/errors.ts';
  * The used part of node:http. An import statement would also load its WebSocket client, which costs 13 MiB
  * and 50 ms at every start.
  */
-export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+export const { createServer, IncomingMessage, STATUS_CODES } =
+  process.getBuiltinModule('node:http');
 
 /** A request as the core sees it: no socket, so that a test can make one. */
 export interface HttpRequest {
@@ -13,8 +14,8 @@ export interface HttpRequest {
   target: string;
   /** By lower-case name. Values of a repeated header are joined by ", " (RFC 9110). */
   headers: Readonly<Record<string, string | undefined>>;
-  /** Reads the whole body. Throws `body_too_large` beyond the limit. */
-  readBody: (bytesMax: number) => Promise<Buffer>;
+  /** Reads the whole body. Throws `body_too_large` if it exceeds a limit. */
+  readBody: () => Promise<Buffer>;
 }
 
 export interface HttpResponse {
@@ -53,6 +54,16 @@ export function jsonResponse(
     body,
     encoding: bytes === body.length ? 'latin1' : undefined,
   };
+}
+
+/** The head of a response after which the connection closes, as it is sent. */
+export function headOfLast({ status, headers }: HttpResponse): string {
+  const all = [...headers, 'Date', new Date().toUTCString(), 'Connection', 'close'];
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let index = 0; index < all.length; index += 2) {
+    head += `${all[index]}: ${all[index + 1]}\r\n`;
+  }
+  return `${head}\r\n`;
 }
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;

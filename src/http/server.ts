@@ -1,9 +1,9 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
-import { readBody } from './body.ts';
+import { ReceivedRequest } from './body.ts';
 import { Connections } from './connection.ts';
 import {
   errorResponse,
@@ -12,7 +12,8 @@ import {
   TARGET_LENGTH_MAX,
   type ClientFault,
 } from './error-response.ts';
-import { createServer, requestIdOf, type Handler } from './message.ts';
+import { createServer, requestIdOf } from './message.ts';
+import type { Handler, HttpRequest, HttpResponse } from './message.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 200;
@@ -55,10 +56,9 @@ export async function openServer(parts: ServerParts): Promise<HttpServer> {
 
 export class HttpServer {
   readonly #parts: ServerParts;
-  readonly #server: Server;
+  readonly #server: Server<typeof ReceivedRequest>;
   readonly #connections: Connections;
   readonly #closed = Promise.withResolvers<void>();
-  #handler: Handler | undefined;
   #accepted = 0;
   port = 0;
 
@@ -66,10 +66,11 @@ export class HttpServer {
     this.#parts = parts;
     this.#connections = new Connections(parts.quietMsMax);
     this.#server = createServer({
+      IncomingMessage: ReceivedRequest,
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      // One timer per connection, restarted by every request, costs more than a check of all every 5 seconds.
+      // connection.ts has one timeout for all that a client does, which costs less.
       keepAliveTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_SWEEP_MS,
       // A repeated header is then visible. Otherwise all but the first would be dropped.
@@ -82,25 +83,8 @@ export class HttpServer {
     // A client that closes its sending side after a request still waits for the response.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // No limit here: the parser would silently drop the rest. headFault refuses too many headers.
-    this.#server.maxHeadersCount = 0;
-    this.#server.on('connection', (socket: Socket) => {
-      this.#accepted += 1;
-      this.#connections.add(socket);
-    });
-    this.#server.on('request', (request, response) => this.#accept(request, response, false));
-    this.#server.on('checkContinue', (request, response) => this.#accept(request, response, true));
-    this.#server.on('checkExpectation', (request, response) =>
-      this.#accept(request, response, false, EXPECTATION_REFUSAL),
-    );
-    this.#server.on('connect', (_request, socket) => {
-      // From here on node:http no longer listens, and a reset by the client would end the process.
-      socket.on('error', () => socket.destroy());
-      this.#refuse(socket, CONNECT_REFUSAL);
-    });
-    this.#server.on('clientError', (fault: ClientFault, socket) =>
-      this.#refuse(socket, explainClientFault(fault)),
-    );
+    // The parser silently drops what exceeds this, and headFault refuses a request that has one too many.
+    this.#server.maxHeadersCount = HEADERS_MAX + 1;
   }
 
   open(): Promise<void> {
@@ -110,10 +94,32 @@ export class HttpServer {
       this.#server.on('error', reject);
       this.#server.listen(port, host, () => {
         this.port = (this.#server.address() as AddressInfo).port;
-        this.#handler = createHandler(this.port);
+        this.#serve(createHandler(this.port));
         resolve();
       });
     });
+  }
+
+  #serve(handler: Handler): void {
+    this.#server.on('connection', (socket: Socket) => {
+      this.#accepted += 1;
+      this.#connections.add(socket);
+    });
+    this.#server.on('request', (request, response) => this.#accept(handler, request, response));
+    this.#server.on('checkContinue', (request, response) =>
+      this.#accept(handler, request, response, { expectsContinue: true }),
+    );
+    this.#server.on('checkExpectation', (request, response) =>
+      this.#accept(handler, request, response, { fault: EXPECTATION_REFUSAL }),
+    );
+    this.#server.on('connect', (_request, socket) => {
+      // From here on node:http no longer listens, and a reset by the client would end the process.
+      socket.on('error', () => socket.destroy());
+      this.#refuse(socket, CONNECT_REFUSAL);
+    });
+    this.#server.on('clientError', (fault: ClientFault, socket) =>
+      this.#refuse(socket, explainClientFault(fault)),
+    );
   }
 
   /** Stops accepting connections. Those that are open are served as before. */
@@ -128,7 +134,7 @@ export class HttpServer {
   /** Stops accepting, finishes the requests in flight, and closes what is left after the grace period. */
   async close(graceMs: number): Promise<void> {
     await this.stopListening();
-    this.#connections.close();
+    this.#connections.isClosing = true;
     const idle = setTimeout(() => this.#server.closeIdleConnections(), IDLE_GRACE_MS);
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
     await this.#closed.promise;
@@ -136,58 +142,59 @@ export class HttpServer {
     clearTimeout(cut);
   }
 
-  /**
-   * Connections that the system has accepted wait for this process, and closing the listener would reset them. A
-   * turn of the event loop takes at least one of them.
-   */
+  /** Accepts the connections that wait for this process: closing the listener would reset them. */
   async #acceptWaiting(): Promise<void> {
     const untilMs = performance.now() + ACCEPT_WAITING_MS_MAX;
-    for (let before = -1; this.#accepted > before && performance.now() < untilMs;) {
-      before = this.#accepted;
-      // The first may come in this turn, before the sockets are polled.
+    let acceptedBefore: number;
+    do {
+      acceptedBefore = this.#accepted;
+      // The first may come in this turn of the event loop, before the sockets are polled. The next turn takes
+      // at least one connection if any waits.
       await turn();
       await turn();
-    }
+    } while (this.#accepted > acceptedBefore && performance.now() < untilMs);
   }
 
   #accept(
-    request: IncomingMessage,
-    response: ServerResponse,
-    expectsContinue: boolean,
-    fault = headFault(request),
+    handler: Handler,
+    request: ReceivedRequest,
+    response: ServerResponse<ReceivedRequest>,
+    { expectsContinue = false, fault = headFault(request) } = {},
   ): void {
+    const headers = request.headers as Record<string, string | undefined>;
+    // The parser drops the bytes behind an offer to upgrade, so nothing that follows can be trusted.
+    if (fault !== undefined || headers['upgrade'] !== undefined) response.shouldKeepAlive = false;
     const connection = this.#connections.bySocket.get(request.socket);
     connection?.accept(response, () => {
-      const headers = request.headers as Record<string, string | undefined>;
-      if (fault !== undefined) {
-        response.shouldKeepAlive = false;
-        this.#parts.onRefusal?.(fault.code);
-        const requestId = ['X-Request-Id', requestIdOf(headers, this.#parts.newRequestId)];
-        connection.send(response, errorResponse(fault.code, fault.message, requestId));
-        return;
-      }
-      const responding = this.#handler?.handle({
+      if (fault !== undefined) return Promise.resolve(this.#errorResponse(fault, headers));
+      return handler.handle({
         method: request.method ?? '',
         target: request.url ?? '',
         headers,
-        readBody: (bytesMax) => readBody(request, response, { bytesMax, expectsContinue }),
+        readBody: () => {
+          if (expectsContinue && request.body?.isToBeReceived) response.writeContinue();
+          return request.body?.read() ?? Promise.resolve(Buffer.alloc(0));
+        },
       });
-      void responding?.then((made) => connection.send(response, made));
     });
   }
 
   /** Refuses bytes that never became a request. Without a refusal, the client is gone. */
   #refuse(socket: Duplex, refusal: Refusal | undefined): void {
     const connection = this.#connections.bySocket.get(socket);
-    if (refusal === undefined || connection === undefined) socket.destroy();
-    else if (connection.refuse(refusal, this.#parts.newRequestId())) {
-      this.#parts.onRefusal?.(refusal.code);
-    }
+    if (refusal === undefined) socket.destroy();
+    else connection?.refuse(refusal, () => this.#errorResponse(refusal, {}));
+  }
+
+  #errorResponse({ code, message }: Refusal, headers: HttpRequest['headers']): HttpResponse {
+    this.#parts.onRefusal?.(code);
+    const requestId = requestIdOf(headers, this.#parts.newRequestId);
+    return errorResponse(code, message, ['X-Request-Id', requestId]);
   }
 }
 
 /** What the parser accepts but HTTP/1.1 forbids, and what exceeds a limit of the service. */
-function headFault(request: IncomingMessage): Refusal | undefined {
+function headFault(request: ReceivedRequest): Refusal | undefined {
   const { headers, httpVersion, url = '' } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return HTTP_VERSION_REFUSAL;
   if (url.length > TARGET_LENGTH_MAX) {
