@@ -12,6 +12,7 @@ export const DRILLS: DrillList = {
   'hostile-http': () => import('./hostile-http/drill.ts'),
   keys: () => import('./keys/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
+  memory: () => import('./memory/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
   openapi: () => import('./openapi/drill.ts'),
   overload: () => import('./overload/drill.ts'),

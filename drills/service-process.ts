@@ -67,8 +67,20 @@ export class ServiceProcess {
 
   /** The memory of the process that the system holds for it. Its workers do not count. */
   memoryMib(): number {
-    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
-    return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);
+    return this.#statusMib('VmRSS');
+  }
+
+  /** The most memory that it has had. */
+  peakMemoryMib(): number {
+    return this.#statusMib('VmHWM');
+  }
+
+  /** The processor time that it has used, in the program and in the system. */
+  cpuSeconds(): number {
+    const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
+    // The name of the program, in parentheses, may contain spaces. Times are in hundredths of a second.
+    const fields = stat.slice(stat.lastIndexOf(')')).split(' ');
+    return (Number(fields[12]) + Number(fields[13])) / 100;
   }
 
   /** How many files and sockets the process has open. */
@@ -114,6 +126,11 @@ export class ServiceProcess {
     const [code] = await ended;
     clearTimeout(overdue);
     return code === 0 ? [] : [`the process of ${this.baseUrl} ended with ${code ?? 'a signal'}`];
+  }
+
+  #statusMib(name: string): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Math.round(Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024);
   }
 
   get #hasEnded(): boolean {

@@ -5,6 +5,7 @@ export function brokenBy(
   name:
     | 'commits-late'
     | 'forgets-creates'
+    | 'keeps-chunks'
     | 'leaks'
     | 'plain-errors'
     | 'starts-too-many'
