@@ -153,6 +153,6 @@ export const STATEMENTS = named({
 });
 
 function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
-  const named = Object.entries<string>(texts).map(([name, text]) => [name, { name, text }]);
-  return Object.fromEntries(named) as Record<Name, Statement>;
+  const statements = Object.entries<string>(texts).map(([name, text]) => [name, { name, text }]);
+  return Object.fromEntries(statements) as Record<Name, Statement>;
 }
