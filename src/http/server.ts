@@ -145,14 +145,14 @@ export class HttpServer {
   /** Accepts the connections that wait for this process: closing the listener would reset them. */
   async #acceptWaiting(): Promise<void> {
     const untilMs = performance.now() + ACCEPT_WAITING_MS_MAX;
-    let acceptedBefore: number;
-    do {
-      acceptedBefore = this.#accepted;
+    while (performance.now() < untilMs) {
+      const acceptedBefore = this.#accepted;
       // The first may come in this turn of the event loop, before the sockets are polled. The next turn takes
       // at least one connection if any waits.
       await turn();
       await turn();
-    } while (this.#accepted > acceptedBefore && performance.now() < untilMs);
+      if (this.#accepted === acceptedBefore) return;
+    }
   }
 
   #accept(
