@@ -87,6 +87,9 @@ function abort(socket: Socket): void {
 
 function neverRead(socket: Socket): void {
   socket.pause();
+  // A paused socket does not keep the process alive, whose end would close it.
+  const timer = setInterval(() => undefined, DRIP_MS);
+  socket.on('close', () => clearInterval(timer));
   socket.write(head('GET', key).repeat(PIPELINED));
 }
 
