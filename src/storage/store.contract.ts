@@ -514,7 +514,8 @@ function concurrency(promise: PromiseOf): void {
           // In waves, so that the reader finds the end of the list many times.
           await sleep((index % 20) * 10);
           const claim = index % 3 === 0 ? newClaim(`follow-${index}`, REX, expiry) : undefined;
-          return petOf(await storeAt(writers, index).createPet(REX, claim)).id;
+          const attempt = () => storeAt(writers, index).createPet(REX, claim);
+          return petOf(await onceAdmitted(attempt)).id;
         }),
       );
       let isDone = false;
@@ -631,6 +632,18 @@ const anyNewPet: fc.Arbitrary<NewPet> = fc.record({
 
 async function create(store: Store, pet: NewPet = REX): Promise<Pet> {
   return petOf(await store.createPet(pet));
+}
+
+/** A machine that stalls makes the store refuse creates as overloaded. Those have stored nothing. */
+async function onceAdmitted(attempt: () => Promise<Creation>): Promise<Creation> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'overloaded') throw error;
+      await sleep(20);
+    }
+  }
 }
 
 function petOf(creation: Creation): Pet {
