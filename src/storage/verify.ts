@@ -55,22 +55,25 @@ function catalogueRules(lastId: string): Rule[] {
   ];
 }
 
-/** One row per rule: what it says, how many rows break it, and the first of them. The last row is the catalogue. */
+/** The row of the catalogue: how many animals, and the last id. */
+const CATALOGUE = 'animals';
+
+/** One row per rule: what it says, how many rows break it, and the first of them. In any order. */
 export function verifyStatement(lastId: string): string {
   const rules = catalogueRules(lastId).map(
     ({ what, sql }) =>
       `SELECT * FROM (WITH broken (name) AS (${sql})
                       SELECT '${what}', count(*), CAST(min(name) AS text) FROM broken) AS rule`,
   );
-  const catalogue = `SELECT 'animals', count(*), CAST(${lastId} AS text) FROM pets`;
+  const catalogue = `SELECT '${CATALOGUE}', count(*), CAST(${lastId} AS text) FROM pets`;
   return [...rules, catalogue].join(' UNION ALL ');
 }
 
 export type VerifyRow = [what: string, count: bigint, first: string];
 
 export function verificationOf(rows: readonly VerifyRow[]): Verification {
-  const broken = rows.slice(0, -1).filter(([, count]) => count > 0n);
-  const [, animals, lastId] = rows.at(-1) ?? ['', 0n, '0'];
+  const broken = rows.filter(([what, count]) => what !== CATALOGUE && count > 0n);
+  const [, animals, lastId] = rows.find(([what]) => what === CATALOGUE) ?? [CATALOGUE, 0n, '0'];
   return {
     animals: Number(animals),
     lastId: BigInt(lastId),
