@@ -46,6 +46,7 @@ export async function openAdmin(
   const monitor = openMonitor({ ...config, figures, clock });
   const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady), ...monitor.pages]);
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
+    if (request.fault !== undefined) throw request.fault;
     requireKnownHost(request.headers['host'], adminHost);
     return respondWithPage(pages, request, parseTarget(request.target).path);
   };
@@ -56,7 +57,8 @@ export async function openAdmin(
       return errorResponse('internal_error', 'The service failed; its log has the cause.');
     });
     const requestId = requestIdOf(request.headers, newRequestId);
-    return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
+    const ofAll = ['X-Request-Id', requestId, 'X-Content-Type-Options', 'nosniff'];
+    return { ...response, headers: [...headers, ...ofAll] };
   };
   const createHandler = () => ({ handle });
   const parts = { createHandler, host: adminHost, port: adminPort, newRequestId };

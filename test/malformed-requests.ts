@@ -50,6 +50,7 @@ export const malformedRequests: Malformed[] = [
   ],
   ['a method in small letters', `get /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
   ['a method with a digit', `GET1 /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
+  ['bare line feeds', 'GET /v1/pets HTTP/1.1\nHost: a\nAuthorization: Bearer {KEY}\n\n'],
   ['a method with a colon', `G:T /v1/pets HTTP/1.1\r\n${good}\r\n`],
   ['a method with a colon, and bare line feeds', 'G:T /v1/pets HTTP/1.1\nHost: a\n\n'],
   ['an empty method', ` /v1/pets HTTP/1.1\r\n${good}\r\n`],
@@ -83,6 +84,7 @@ export const malformedRequests: Malformed[] = [
   ['two equal Hosts', `${head}${good}Host: a\r\n\r\n`],
   ['a Host with a space', `${head}Authorization: Bearer {KEY}\r\nHost: a b\r\n\r\n`],
   ['a Host with a path', `${head}Authorization: Bearer {KEY}\r\nHost: a/b\r\n\r\n`],
+  ['a Host with a word for a port', `${head}Authorization: Bearer {KEY}\r\nHost: x:abc\r\n\r\n`],
   ['a Host with a user', `${head}Authorization: Bearer {KEY}\r\nHost: u@a\r\n\r\n`],
   // Header fields.
   ['a header without a colon', `${head}${good}Nonsense\r\n\r\n`],

@@ -122,6 +122,18 @@ test('a configured origin may read responses and their headers; another origin m
     ORIGIN,
     'the origin may read errors too',
   );
+  const expecting = { origin: ORIGIN, expect: 'tea' };
+  const faulty = [
+    await service.send('/pets', { headers: expecting }),
+    await service.send(`/pets?x=${'a'.repeat(9_000)}`, { headers: { origin: ORIGIN } }),
+  ];
+  assert.deepEqual(
+    faulty.map(({ status, headers }) => [status, headers['access-control-allow-origin']]),
+    [
+      [417, ORIGIN],
+      [414, ORIGIN],
+    ],
+  );
 });
 
 test('the preflight request of a configured origin needs no key', async (t) => {
@@ -173,7 +185,9 @@ test('the admin port serves health and the counts of requests, creates and depre
 
   assert.equal((await send(`${service.adminUrl}/livez`)).status, 200);
   assert.equal((await send(`${service.adminUrl}/readyz`)).status, 200);
-  const { text } = await send(`${service.adminUrl}/metrics`);
+  const scrape = await send(`${service.adminUrl}/metrics`);
+  const { text } = scrape;
+  assert.equal(scrape.headers['x-content-type-options'], 'nosniff');
   assert.match(text, /^petstore_pets_created_total 1$/m, 'a replayed create does not count');
   assert.match(text, /^petstore_deprecated_calls_total\{key_id="key_\w+"\} 1$/m);
   assert.match(
@@ -258,9 +272,10 @@ test('with --admin-host other machines can read the metrics: by address, by that
   for (const host of ['10.0.0.5:9464', '[fd00::5]:9464', 'localhost', '0.0.0.0']) {
     assert.equal((await get(host)).status, 200, host);
   }
-  for (const host of ['evil.example', '10.0.0.5.evil.example:9464', '[evil]']) {
+  for (const host of ['evil.example', '10.0.0.5.evil.example:9464']) {
     assertError(await get(host), 'malformed_request', /an IP address, localhost or 0\.0\.0\.0/);
   }
+  assertError(await get('[evil]'), 'malformed_request', /one valid Host/);
   assert.equal(logLines.filter((line) => /can read the metrics/.test(line)).length, 1);
 });
 

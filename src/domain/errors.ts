@@ -101,13 +101,15 @@ export class Refusal extends Error {
   }
 }
 
-/** How many names an error message repeats, and how many characters of each. */
+/** How many names an error message repeats, and how many code points of each. */
 const NAMES_MAX = 10;
-const NAME_LENGTH_MAX = 40;
+const NAME_CODE_POINTS_MAX = 40;
 
-/** Formats names that a caller has sent for an error message. */
+/** Formats names that a caller has sent for an error message. Half a surrogate pair would break JSON parsers. */
 export function shownNames(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).map((name) => name.slice(0, NAME_LENGTH_MAX));
+  const shown = names
+    .slice(0, NAMES_MAX)
+    .map((name) => Array.from(name.toWellFormed()).slice(0, NAME_CODE_POINTS_MAX).join(''));
   const rest = names.length - shown.length;
   return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

@@ -11,7 +11,14 @@ import type { Deprecation, Operation, OperationParts, RequestContext } from './o
 import { operations } from './operations.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
-import { allow, isInInterface, parseTarget, respondWithPage, Router } from './router.ts';
+import {
+  allow,
+  isInInterface,
+  parseTarget,
+  respondWithPage,
+  Router,
+  type Route,
+} from './router.ts';
 
 export interface AppParts extends OperationParts {
   keyUses: KeyUses;
@@ -69,8 +76,9 @@ export class App implements Handler {
   async #respond(context: RequestContext): Promise<HttpResponse> {
     const { request, headers } = context;
     const { method } = request;
-    const { pages, authenticate, keyUses, countRequest, clock, metrics } = this.#parts;
+    const { pages, authenticate, keyUses, countRequest, metrics } = this.#parts;
 
+    if (request.fault !== undefined) throw request.fault;
     if (method === 'OPTIONS' && request.target === '*') {
       return this.#respondToOptions(request, router.allMethods);
     }
@@ -78,7 +86,7 @@ export class App implements Handler {
     if (!isInInterface(path)) return respondWithPage(pages, request, path);
     const route = router.find(path);
     if (method === 'OPTIONS' && route !== undefined) {
-      return this.#respondToOptions(request, route.methods);
+      return this.#respondToOptions(request, this.#methodsOf(route));
     }
 
     const operation = route?.byMethod.get(method);
@@ -92,7 +100,7 @@ export class App implements Handler {
     if (usage !== undefined) headers.push(...rateLimitHeaders(usage));
 
     if (route === undefined) return notFound();
-    if (operation === undefined) return methodNotAllowed(route.methods);
+    if (operation === undefined) return methodNotAllowed(this.#methodsOf(route));
     if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
     if (usage !== undefined && usage.left < 0) return rateLimited(usage);
 
@@ -100,13 +108,22 @@ export class App implements Handler {
     if (deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
       keyUses.noteDeprecatedCall(caller.id);
-      const isRemoved = clock.now().getTime() >= deprecation.removedAt.getTime();
-      if (isRemoved) return operationRemoved(deprecation);
+      if (this.#isRemoved(operation)) return operationRemoved(deprecation);
     }
     if (context.isStrict) headers.push('Preference-Applied', 'handling=strict');
     context.query = query;
     context.pathParameter = route.pathParameter;
     return operation.handler(context, this.#parts);
+  }
+
+  #isRemoved({ deprecation }: Operation): boolean {
+    return deprecation !== undefined && this.#parts.clock.now() >= deprecation.removedAt;
+  }
+
+  /** The value of `Allow`. */
+  #methodsOf({ byMethod }: Route): string[] {
+    const methods = [...byMethod].filter(([, operation]) => !this.#isRemoved(operation));
+    return [...methods.map(([method]) => method), 'OPTIONS'];
   }
 
   /** OPTIONS needs no key. */
@@ -121,8 +138,10 @@ export class App implements Handler {
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
     if (code !== undefined) metrics.error(code);
+    // What is wrong with the request itself is no failure of the service.
+    const hasFailed = status >= 500 && request.fault === undefined;
     // Logging every request would cost a third of the throughput.
-    if (status >= 500 || durationMs >= SLOW_REQUEST_MS || log.isLevelEnabled('debug')) {
+    if (hasFailed || durationMs >= SLOW_REQUEST_MS || log.isLevelEnabled('debug')) {
       this.#requestLog.add(context, { status, durationMs, error });
     }
     const all = [

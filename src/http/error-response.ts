@@ -47,7 +47,11 @@ export function methodNotAllowed(methods: readonly string[]): HttpResponse {
 }
 
 /** What node:http reports with `clientError`. */
-export type ClientFault = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+export type ClientFault = NodeJS.ErrnoException & {
+  reason?: string;
+  rawPacket?: Buffer;
+  bytesParsed?: number;
+};
 
 export const TARGET_LENGTH_MAX = 8 * 1024;
 
@@ -56,6 +60,10 @@ export const HTTP_VERSION_REFUSAL = new Refusal(
   'The service supports only HTTP/1.1 and HTTP/1.0.',
 );
 const MALFORMED = new Refusal('malformed_request', 'The request is not well-formed HTTP.');
+const BARE_LINE_FEED = new Refusal(
+  'malformed_request',
+  'A line of the request ends with a line feed alone; it must end with CR and LF.',
+);
 
 /** Explains bytes that never became a request. Returns undefined if the client is gone. */
 export function explainClientFault(fault: ClientFault): Refusal | undefined {
@@ -73,8 +81,10 @@ export function explainClientFault(fault: ClientFault): Refusal | undefined {
         : new Refusal('headers_too_large', 'The request headers are too large.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new Refusal('body_too_large', 'The chunk extensions are too large.');
+    case 'HPE_CR_EXPECTED':
+      return BARE_LINE_FEED;
     case 'HPE_INVALID_VERSION':
-      return explainVersion(line);
+      return fault.reason === 'Expected CRLF after version' ? BARE_LINE_FEED : explainVersion(line);
     case 'HPE_PAUSED_H2_UPGRADE':
       return HTTP_VERSION_REFUSAL;
     case 'HPE_INVALID_METHOD':

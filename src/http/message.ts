@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../domain/errors.ts';
+import type { ErrorCode, Refusal } from '../domain/errors.ts';
 
 /**
  * The used part of node:http. An import statement would also load its WebSocket client, which costs 13 MiB
@@ -14,6 +14,8 @@ export interface HttpRequest {
   target: string;
   /** By lower-case name. Values of a repeated header are joined by ", " (RFC 9110). */
   headers: Readonly<Record<string, string | undefined>>;
+  /** Why the request must be refused, whatever it asks for. */
+  fault?: Refusal | undefined;
   /** Reads the whole body. Throws `body_too_large` if it exceeds a limit. */
   readBody: () => Promise<Buffer>;
 }

@@ -15,8 +15,6 @@ export function isInInterface(path: string): boolean {
 export interface Route {
   /** By method. HEAD is handled as GET. */
   byMethod: ReadonlyMap<string, Operation>;
-  /** The value of `Allow`. */
-  methods: readonly string[];
   pathParameter: string;
 }
 
@@ -34,16 +32,17 @@ export class Router {
 
   constructor(operations: readonly Operation[]) {
     this.#patterns = [...Map.groupBy(operations, ({ path }) => path)].map(newPattern);
-    this.allMethods = [...new Set(this.#patterns.flatMap(({ methods }) => methods))];
+    const methods = this.#patterns.flatMap(({ byMethod }) => [...byMethod.keys()]);
+    this.allMethods = [...new Set([...methods, 'OPTIONS'])];
   }
 
   /** Compares the path with each pattern. There are two, so this is faster than hashing the path. */
   find(path: string): Route | undefined {
-    for (const { stem, hasParameter, byMethod, methods } of this.#patterns) {
-      if (path === stem && !hasParameter) return { byMethod, methods, pathParameter: '' };
+    for (const { stem, hasParameter, byMethod } of this.#patterns) {
+      if (path === stem && !hasParameter) return { byMethod, pathParameter: '' };
       const pathParameter = hasParameter && path.startsWith(stem) ? path.slice(stem.length) : '';
       if (pathParameter !== '' && !pathParameter.includes('/')) {
-        return { byMethod, methods, pathParameter };
+        return { byMethod, pathParameter };
       }
     }
     return undefined;
@@ -57,8 +56,7 @@ function newPattern([path, operations]: [string, Operation[]]): RoutePattern {
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  const methods = [...byMethod.keys(), 'OPTIONS'];
-  return { byMethod, methods, stem, hasParameter: parameter !== undefined };
+  return { byMethod, stem, hasParameter: parameter !== undefined };
 }
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];

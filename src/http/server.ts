@@ -12,8 +12,7 @@ import {
   TARGET_LENGTH_MAX,
   type ClientFault,
 } from './error-response.ts';
-import { createServer, requestIdOf } from './message.ts';
-import type { Handler, HttpRequest, HttpResponse } from './message.ts';
+import { createServer, type Handler, type HttpResponse } from './message.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 200;
@@ -25,6 +24,9 @@ const IDLE_GRACE_MS = 1_000;
 const TIMEOUT_SWEEP_MS = 1_000;
 /** The longest that a service which stops accepts connections: under constant load there is always another one. */
 const ACCEPT_WAITING_MS_MAX = 1_000;
+
+/** A name or an address, and perhaps a port. */
+const HOST = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::\d*)?$/i;
 
 const EXPECTATION_REFUSAL = new Refusal(
   'expectation_failed',
@@ -41,7 +43,7 @@ export interface ServerParts {
   host: string;
   port: number;
   newRequestId: () => string;
-  /** Called with the code of each refusal that the handler never sees. */
+  /** Called with the code of each refusal of bytes that never became a request. */
   onRefusal?: (code: ErrorCode) => void;
   /** After how long without a byte in either direction a connection is closed. */
   quietMsMax?: number;
@@ -166,16 +168,12 @@ export class HttpServer {
     if (fault !== undefined || headers['upgrade'] !== undefined) response.shouldKeepAlive = false;
     const connection = this.#connections.bySocket.get(request.socket);
     connection?.accept(response, () => {
-      if (fault !== undefined) return Promise.resolve(this.#errorResponse(fault, headers));
-      return handler.handle({
-        method: request.method ?? '',
-        target: request.url ?? '',
-        headers,
-        readBody: () => {
-          if (expectsContinue && request.body?.isToBeReceived) response.writeContinue();
-          return request.body?.read() ?? Promise.resolve(Buffer.alloc(0));
-        },
-      });
+      const readBody = () => {
+        if (expectsContinue && request.body?.isToBeReceived) response.writeContinue();
+        return request.body?.read() ?? Promise.resolve(Buffer.alloc(0));
+      };
+      const { method = '', url = '' } = request;
+      return handler.handle({ method, target: url, headers, fault, readBody });
     });
   }
 
@@ -183,13 +181,12 @@ export class HttpServer {
   #refuse(socket: Duplex, refusal: Refusal | undefined): void {
     const connection = this.#connections.bySocket.get(socket);
     if (refusal === undefined) socket.destroy();
-    else connection?.refuse(refusal, () => this.#errorResponse(refusal, {}));
+    else connection?.refuse(refusal, () => this.#errorResponse(refusal));
   }
 
-  #errorResponse({ code, message }: Refusal, headers: HttpRequest['headers']): HttpResponse {
+  #errorResponse({ code, message }: Refusal): HttpResponse {
     this.#parts.onRefusal?.(code);
-    const requestId = requestIdOf(headers, this.#parts.newRequestId);
-    return errorResponse(code, message, ['X-Request-Id', requestId]);
+    return errorResponse(code, message, ['X-Request-Id', this.#parts.newRequestId()]);
   }
 }
 
@@ -208,7 +205,7 @@ function headFault(request: ReceivedRequest): Refusal | undefined {
   }
   const { host } = headers;
   const isHostNeeded = httpVersion === '1.1';
-  if ((host ?? '') === '' ? isHostNeeded : !/^[^\s,/?#@\\]+$/.test(host ?? '')) {
+  if ((host ?? '') === '' ? isHostNeeded : !HOST.test(host ?? '')) {
     return new Refusal('malformed_request', 'A request must have exactly one valid Host header.');
   }
   const coding = headers['transfer-encoding'];

@@ -202,6 +202,17 @@ export function createPetTests(storage: TestStorage): void {
       assert.equal((await post(REX, strict)).status, 201);
     });
 
+    test('the message repeats unknown names by whole characters, as well-formed text', async () => {
+      const strict = { headers: { prefer: 'handling=strict' } };
+      const long = `a${'🐶'.repeat(50)}`;
+      const body = `{"${long}":1,"lone \\ud800":2,"name":"Rex","categoryId":7}`;
+      const refusal = await post(body, strict);
+      assertError(refusal, 'unknown_field');
+      const { message } = JSON.parse(refusal.text) as { message: string };
+      assert.ok(message.isWellFormed());
+      assert.ok(message.includes(`a${'🐶'.repeat(39)}, lone \uFFFD;`), message);
+    });
+
     test('inherited properties do not count as fields of the body', async () => {
       assertError(await post('{"__proto__":{"name":"a","categoryId":1}}'), 'missing_field');
       assert.equal(

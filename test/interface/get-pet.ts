@@ -112,6 +112,12 @@ export function getPetTests(storage: TestStorage): void {
       const created = await service.send('/pets', { method: 'POST', body });
       assert.equal(created.status, 201);
       assert.equal(created.headers['location'], undefined);
+
+      const options = await service.send('/pets/1', { method: 'OPTIONS' });
+      assert.equal(options.headers['allow'], 'OPTIONS');
+      const refused = await service.send('/pets/1', { method: 'DELETE' });
+      assertError(refused, 'method_not_allowed', /supports only OPTIONS/);
+      assert.equal(refused.headers['allow'], 'OPTIONS');
     });
   });
 }
