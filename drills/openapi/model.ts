@@ -81,7 +81,7 @@ export class Model {
         return values.length <= 1 && values.every((text) => this.#isValid(schema, text));
       });
     if (!isValid || !has(sending, 'cursor')) return isValid;
-    return this.#findCursor(sending)?.status === parameters['status']?.[0];
+    return isLast(sending) || this.#findCursor(sending).status === parameters['status']?.[0];
   }
 
   #isValid(schema: Schema, text: string): boolean {
@@ -160,16 +160,20 @@ export class Model {
     const { parameters } = sending;
     const [status] = parameters['status'] ?? [];
     const limit = Number(parameters['limit']?.[0] ?? LIMIT_DEFAULT);
+    const ofStatus = this.pets.filter((pet) => status === undefined || pet.status === status);
+    if (isLast(sending)) return { pets: ofStatus.slice(-limit), hasNext: false };
     const afterId = has(sending, 'cursor') ? this.#findCursor(sending).afterId : 0n;
-    const matching = this.pets.filter(
-      (pet) => pet.id > afterId && (status === undefined || pet.status === status),
-    );
+    const matching = ofStatus.filter((pet) => pet.id > afterId);
     return { pets: matching.slice(0, limit), hasNext: matching.length > limit };
   }
 }
 
 function has({ parameters }: Sending, name: string): boolean {
   return (parameters[name]?.length ?? 0) > 0;
+}
+
+function isLast({ parameters }: Sending): boolean {
+  return parameters['cursor']?.[0] === 'last';
 }
 
 export function isStrict({ parameters }: Sending): boolean {

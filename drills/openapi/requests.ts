@@ -122,7 +122,11 @@ function validValues({ name, schema }: Parameter, schemas: Schemas): Arbitrary<P
     return oneIn(9, fc.constantFrom(...IDEMPOTENCY_KEYS), fc.stringMatching(IDEMPOTENCY_KEY));
   }
   const values = schemas.valid(schema).map(plainText);
-  return name === 'cursor' || name === 'petId' ? oneIn<ParameterValue>(4, values, issued) : values;
+  if (name === 'cursor') {
+    const invented = oneIn<ParameterValue>(2, fc.constant('last'), values);
+    return oneIn<ParameterValue>(3, invented, issued);
+  }
+  return name === 'petId' ? oneIn<ParameterValue>(4, values, issued) : values;
 }
 
 function invalidValues({ name, in: place, schema }: Parameter, schemas: Schemas) {

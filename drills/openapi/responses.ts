@@ -125,7 +125,8 @@ export class ResponseCheck {
   checkPage(sending: Sending, { headers, body }: Received, page: Page): string | undefined {
     const { link = '' } = headers;
     if (!sending.isHead) requireEqual(parseJson(body), page.pets);
-    require(link.includes('rel="first"'), `the Link is ${link}`);
+    const hasEnds = ['first', 'last'].every((end) => link.includes(`rel="${end}"`));
+    require(hasEnds, `the Link is ${link}`);
     const next = /<([^>]*)>; rel="next"/.exec(link)?.[1];
     require((next !== undefined) === page.hasNext, `the Link is ${link}`);
     return next === undefined ? undefined : (new URL(next).searchParams.get('cursor') ?? undefined);

@@ -29,9 +29,12 @@ export type Exchange = {
       /** The client does not get the response. */
       isLost: boolean;
     }
-  | { kind: 'list'; query: PageRequest; isConditional: boolean }
+  | { kind: 'list'; query: Walk; isConditional: boolean }
   | { kind: 'get'; id: bigint }
 );
+
+/** A page of a walk from the first to the last. */
+type Walk = PageRequest & { afterId: bigint };
 
 export function targetOf(exchange: Exchange): string {
   if (exchange.kind === 'create') return '/pets';
@@ -137,7 +140,7 @@ function faultOfGet(
   return String(body) === jsonOf(animal) ? undefined : `must be ${jsonOf(animal)}`;
 }
 
-function faultOfList(exchange: Exchange, query: PageRequest, model: Model): string | undefined {
+function faultOfList(exchange: Exchange, query: Walk, model: Model): string | undefined {
   const { response, known, start } = exchange;
   const shown = response?.status === 304 ? known?.response : response;
   if (shown?.status !== 200) return 'must be 200';

@@ -74,9 +74,22 @@ test('toArray returns at most max animals, and requests no page beyond them', as
   assert.deepEqual(await list.toArray({ max: 11 }), server.pets.slice(0, 11));
   assert.equal(server.requests.length, 3);
   assert.deepEqual(await list.toArray({ max: 1000 }), server.pets);
+  assert.deepEqual(await list.toArray(), server.pets);
   for (const max of [0, -1, Number.NaN, Infinity]) {
     await assert.rejects(list.toArray({ max }), { name: 'TypeError', message: /^max must be/ });
   }
+});
+
+test('last returns the newest animals of the filter, in ascending order', async () => {
+  stock(25);
+  const { pets, nextCursor } = await newClient().pets.list({ limit: 10 }).last();
+  assert.deepEqual(pets, server.pets.slice(-10));
+  assert.equal(nextCursor, undefined);
+  const sold = server.pets.filter(({ status }) => status === 'sold');
+  assert.deepEqual(
+    (await newClient().pets.list({ status: 'sold', limit: 2 }).last()).pets,
+    sold.slice(-2),
+  );
 });
 
 test('JSON.stringify writes the ids of a pet as numbers with all their digits', async () => {

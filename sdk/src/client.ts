@@ -5,6 +5,8 @@ import type { Connection, ListOptions, PetList, Pets, PetStoreOptions } from './
 
 /** The largest delay of setTimeout: a longer one fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
+/** More than an array can hold in memory. */
+const ANIMALS_MAX = TIMER_MS_MAX;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const EXAMPLE_URL = 'https://pets.example/v1';
 
@@ -79,10 +81,12 @@ function newPetList(connection: Connection, { status, limit, signal }: ListOptio
       });
     },
 
+    last: () => list.page('last'),
+
     // oxlint-disable-next-line unicorn/no-thenable -- `await list` returns the first page.
     then: (onPage, onError) => list.page().then(onPage, onError),
 
-    async toArray({ max }) {
+    async toArray({ max = ANIMALS_MAX } = {}) {
       inRange(1, 'max', max);
       const pets = [];
       for await (const pet of list) if (pets.push(pet) >= max) break;

@@ -84,8 +84,10 @@ export interface Pets {
 export interface PetList extends AsyncIterable<Pet>, PromiseLike<PetPage> {
   /** Returns the first page, or the page at this cursor. */
   page(cursor?: string): Promise<PetPage>;
-  /** Returns the animals of all pages, but at most `max`. */
-  toArray(options: { max: number }): Promise<Pet[]>;
+  /** Returns the newest animals, at most `limit`, in ascending order of id. */
+  last(): Promise<PetPage>;
+  /** Returns the animals of all pages, but at most `max` if it is given. */
+  toArray(options?: { max?: number }): Promise<Pet[]>;
 }
 
 /** The error codes of the service. */

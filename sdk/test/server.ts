@@ -149,6 +149,10 @@ function listPets(server: TestServer, query: URLSearchParams): Reply {
   if (!(limit >= 1 && limit <= 100)) {
     return error(400, 'invalid_parameter', 'limit must be an integer from 1 to 100.');
   }
+  if (query.get('cursor') === 'last') {
+    const last = server.pets.filter((pet) => status === null || pet.status === status);
+    return { status: 200, body: `[${last.slice(-limit).map(write).join(',')}]` };
+  }
   const after = BigInt(query.get('cursor')?.replace('after-', '') ?? '0');
   const matching = server.pets.filter(
     (pet) => pet.id > after && (status === null || pet.status === status),

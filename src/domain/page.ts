@@ -6,6 +6,8 @@ export const LIMIT_MIN = 1;
 export const LIMIT_MAX = 100;
 export const LIMIT_DEFAULT = 20;
 export const CURSOR_LENGTH_MAX = 64;
+/** The cursor of the last page. It is the same for every filter, and no other cursor has this text. */
+export const LAST_CURSOR = 'last';
 
 export const Limit = {
   type: 'integer',
@@ -20,14 +22,14 @@ export const Cursor = {
   minLength: 1,
   maxLength: CURSOR_LENGTH_MAX,
   pattern: '^[A-Za-z0-9_-]+$',
-  examples: ['AAAAAAAAAAAAFAnHVOs'],
+  examples: [LAST_CURSOR],
 } as const;
 
-/** A request for a page: at most `limit` animals with ids above `afterId`, in ascending order of id. */
+/** A request for a page: at most `limit` animals with ids above `afterId`, or the last ones, in ascending order of id. */
 export interface PageRequest {
   limit: number;
   status: PetStatus | undefined;
-  afterId: bigint;
+  afterId: bigint | typeof LAST_CURSOR;
 }
 
 /** Parses the query parameters of a list. */
@@ -73,7 +75,11 @@ export function newCursor(afterId: bigint, status: PetStatus | undefined): strin
   return bytes.toString('base64url');
 }
 
-export function parseCursor(text: string, status: PetStatus | undefined): bigint {
+export function parseCursor(
+  text: string,
+  status: PetStatus | undefined,
+): bigint | typeof LAST_CURSOR {
+  if (text === LAST_CURSOR) return LAST_CURSOR;
   const bytes = Buffer.from(text.slice(0, CURSOR_LENGTH_MAX + 1), 'base64url');
   if (
     bytes.length !== CURSOR_BYTES ||

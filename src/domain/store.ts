@@ -36,6 +36,8 @@ export interface PetStore {
    * writes. Every page costs the same.
    */
   listPetJson(query: PetQuery): Promise<PetJson[]>;
+  /** The last `count` animals, in ascending order too. It costs what the first page costs. */
+  listLastPetJson(status: PetStatus | undefined, count: number): Promise<PetJson[]>;
   /**
    * A number that changes with every commit of any process. A response that was cached with the same number is
    * still exact. A store that would need a query to find out has no version.

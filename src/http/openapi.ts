@@ -193,8 +193,8 @@ function jsonSchema(schema: unknown, isComponent = false): unknown {
 const HEADERS = {
   'X-Request-Id': header('Identifies the request in the log of the service.', 'Hk2p0b7Yc1nq'),
   Link: header(
-    'Links (RFC 8288). A list has `rel="first"` and, except on the last page, `rel="next"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`.',
-    '<http://127.0.0.1:8080/v1/pets?cursor=AAAAAAAAAAAAFAnHVOs>; rel="next", <http://127.0.0.1:8080/v1/pets>; rel="first"',
+    'Links (RFC 8288). A list has `rel="first"`, `rel="last"` and, except on the last page, `rel="next"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`.',
+    '<http://127.0.0.1:8080/v1/pets?cursor=AAAAAAAAAAAU_NPA0w>; rel="next", <http://127.0.0.1:8080/v1/pets>; rel="first", <http://127.0.0.1:8080/v1/pets?cursor=last>; rel="last"',
   ),
   ETag: header(
     'Changes when the body or the `Link` header changes. Send it in `If-None-Match`.',

@@ -1,7 +1,14 @@
 import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, parseIdempotencyKey } from '../domain/idempotency.ts';
 import { petJson } from '../domain/json.ts';
-import { LIMIT_DEFAULT, newCursor, parsePageRequest, type PageRequest } from '../domain/page.ts';
+import {
+  LAST_CURSOR,
+  LIMIT_DEFAULT,
+  newCursor,
+  parsePageRequest,
+  type PageRequest,
+} from '../domain/page.ts';
+import type { PetJson } from '../domain/store.ts';
 import { newPet, parsePetId, type NewPet } from '../domain/pet.ts';
 import type { Deprecation, OperationParts, RequestContext } from './operation.ts';
 import { readJsonBody } from './body.ts';
@@ -25,18 +32,28 @@ async function representPage(
   { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
   const page = parsePageRequest(parseQuery(context));
-  // One animal more than the page may have shows that another page follows.
-  const found = await store.listPetJson({ ...page, count: page.limit + 1 });
-  const shown = found.slice(0, page.limit);
-  const json = `[${shown.map(([, pet]) => pet).join(',')}]`;
+  const { afterId, limit, status } = page;
   const first = pageUrl(baseUrl, page);
-  const firstLink = `<${first}>; rel="first"`;
+  const withCursor = `${first}${first.includes('?') ? '&' : '?'}cursor=`;
+  // Both are the same for every page, so that a new animal does not change the ETag of the pages before it.
+  const ends = `<${first}>; rel="first", <${withCursor}${LAST_CURSOR}>; rel="last"`;
+  if (afterId === LAST_CURSOR) {
+    const found = await store.listLastPetJson(status, limit);
+    return newRepresentation(jsonArray(found), ends);
+  }
+  // One animal more than the page may have shows that another page follows.
+  const found = await store.listPetJson({ status, afterId, count: limit + 1 });
+  const shown = found.slice(0, limit);
   const [lastId] = shown.at(-1) ?? [];
   if (lastId === undefined || found.length === shown.length) {
-    return newRepresentation(json, firstLink);
+    return newRepresentation(jsonArray(shown), ends);
   }
-  const next = `${first}${first.includes('?') ? '&' : '?'}cursor=${newCursor(lastId, page.status)}`;
-  return newRepresentation(json, `<${next}>; rel="next", ${firstLink}`);
+  const next = `<${withCursor}${newCursor(lastId, status)}>; rel="next"`;
+  return newRepresentation(jsonArray(shown), `${next}, ${ends}`);
+}
+
+function jsonArray(pets: readonly PetJson[]): string {
+  return `[${pets.map(([, json]) => json).join(',')}]`;
 }
 
 function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {

@@ -132,6 +132,11 @@ function animals(promise: PromiseOf): void {
           await store.listPetJson({ status, afterId: 4n, count }),
           pets.slice(0, count).map((pet) => [pet.id, petJson(pet)]),
         );
+        const ofStatus = all.filter((pet) => (status ?? pet.status) === pet.status);
+        assert.deepEqual(
+          await store.listLastPetJson(status, count),
+          ofStatus.slice(-count).map((pet) => [pet.id, petJson(pet)]),
+        );
       }
     }
     const end = { status: undefined, afterId: INT64_MAX, count: 10 };

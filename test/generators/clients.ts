@@ -126,7 +126,7 @@ test('the generated clients compile in strict mode and run the examples of the d
       env: { PETSTORE_API_KEY: service.key },
     });
     const pet = `{ id: ${index + 1}, name: 'Rex', categoryId: 7, status: 'available' }`;
-    const link = `<${service.baseUrl}/pets?limit=10&status=available>; rel="first"`;
+    const link = `<${service.baseUrl}/pets?limit=10&status=available>; rel="first", <${service.baseUrl}/pets?limit=10&status=available&cursor=last>; rel="last"`;
     assert.equal(stdout, `${pet}\n${index + 1} ${link}\ninvalid_field 400\n`);
   }
 });

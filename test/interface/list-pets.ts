@@ -50,7 +50,9 @@ export function listPetsTests(storage: TestStorage): void {
       const page = await empty.send('/pets');
       assert.equal(page.status, 200);
       assert.equal(page.text, '[]');
-      assert.deepEqual(linksOf(page), { first: `${empty.baseUrl}/pets` });
+      const last = `${empty.baseUrl}/pets?cursor=last`;
+      assert.deepEqual(linksOf(page), { first: `${empty.baseUrl}/pets`, last });
+      assert.equal((await empty.send('/pets?cursor=last')).text, '[]');
     });
 
     test('a page has 20 animals by default, in ascending order of id', async () => {
@@ -118,6 +120,35 @@ export function listPetsTests(storage: TestStorage): void {
         String(next),
         /^http:\/\/127\.0\.0\.1:\d+\/v1\/pets\?limit=7&status=sold&cursor=[\w-]{1,64}$/,
       );
+    });
+
+    test('rel="last" is a constant URL: the last animals of the filter, ascending, and no next', async () => {
+      const page = await service.send('/pets?limit=7&status=sold');
+      const { last } = linksOf(page);
+      assert.equal(last, `${service.baseUrl}/pets?limit=7&status=sold&cursor=last`);
+      assert.equal(
+        linksOf(await service.send('/pets')).last,
+        `${service.baseUrl}/pets?cursor=last`,
+      );
+      for (const filter of ['', '&status=sold']) {
+        const all = await service.send(`/pets?limit=100${filter}`);
+        const end = await service.send(`/pets?limit=7${filter}&cursor=last`);
+        let newest = all;
+        for (let { next } = linksOf(all); next !== undefined; { next } = linksOf(newest)) {
+          newest = await service.send(next.slice(service.baseUrl.length));
+        }
+        assert.deepEqual(idsOf(end), idsOf(newest).slice(-7), filter);
+        assert.deepEqual(Object.keys(linksOf(end)).toSorted(), ['first', 'last']);
+      }
+    });
+
+    test('a new animal changes the last page, and not the ETag of a page that does not show it', async () => {
+      const first = await service.send('/pets?limit=2');
+      const body = '{"name":"Newest","categoryId":7}';
+      const created = await service.send('/pets', { method: 'POST', body });
+      assert.equal((await service.send('/pets?limit=2')).headers['etag'], first.headers['etag']);
+      const newest = await service.send('/pets?limit=1&cursor=last');
+      assert.equal(newest.text, `[${created.text}]`);
     });
 
     const refused: [why: string, query: string, code: 'invalid_parameter' | 'invalid_cursor'][] = [

@@ -35,6 +35,8 @@ export const STATEMENTS = named({
   findPet: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
   listPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
   listPetsOfStatus: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`,
+  listLastPets: `SELECT ${PET_COLUMNS} FROM pets ORDER BY id DESC LIMIT $1`,
+  listLastPetsOfStatus: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 ORDER BY id DESC LIMIT $2`,
   ping: 'SELECT last_id FROM pet_counter',
   setPetStatus: changeAll('UPDATE pets SET status = $2'),
   removePets: changeAll('DELETE FROM pets'),

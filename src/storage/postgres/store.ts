@@ -108,10 +108,15 @@ class PostgresStore implements Store, Measured {
       status === undefined
         ? await this.#reads.query(STATEMENTS.listPets, [afterId, count])
         : await this.#reads.query(STATEMENTS.listPetsOfStatus, [status, afterId, count]);
-    return rows.map((row) => {
-      const pet = petOfRow(row as PetRow);
-      return [pet.id, petJson(pet)];
-    });
+    return rows.map(petJsonOfRow);
+  }
+
+  async listLastPetJson(status: PetStatus | undefined, count: number): Promise<PetJson[]> {
+    const rows =
+      status === undefined
+        ? await this.#reads.query(STATEMENTS.listLastPets, [count])
+        : await this.#reads.query(STATEMENTS.listLastPetsOfStatus, [status, count]);
+    return rows.map(petJsonOfRow).toReversed();
   }
 
   async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
@@ -198,4 +203,9 @@ class PostgresStore implements Store, Measured {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
     return withRetries(() => this.#pool.query(statement, values, deadline), isRepeatable);
   }
+}
+
+function petJsonOfRow(row: Row): PetJson {
+  const pet = petOfRow(row as PetRow);
+  return [pet.id, petJson(pet)];
 }

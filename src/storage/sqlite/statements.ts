@@ -46,6 +46,12 @@ export function prepareReads(database: DatabaseSync) {
     petJsonOfStatus: database.prepare(
       `SELECT id, ${PET_JSON} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ${COUNT}`,
     ),
+    lastPetJson: database.prepare(
+      `SELECT id, ${PET_JSON} FROM pets ORDER BY id DESC LIMIT ${COUNT}`,
+    ),
+    lastPetJsonOfStatus: database.prepare(
+      `SELECT id, ${PET_JSON} FROM pets WHERE status = ? ORDER BY id DESC LIMIT ${COUNT}`,
+    ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
     version: database.prepare('PRAGMA data_version'),

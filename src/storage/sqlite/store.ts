@@ -112,6 +112,14 @@ class SqliteStore implements Store, Measured {
       : this.#read('petJsonOfStatus', status, afterId, count);
   }
 
+  async listLastPetJson(status: PetStatus | undefined, count: number): Promise<PetJson[]> {
+    const last: PetJson[] =
+      status === undefined
+        ? this.#read('lastPetJson', count)
+        : this.#read('lastPetJsonOfStatus', status, count);
+    return last.toReversed();
+  }
+
   setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
     return this.#write('setPetStatus', ids, status);
   }
