@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { consolePages } from './web/console/pages.ts';
 import type { DocumentedService } from './web/docs/contents.ts';
 import { docsPages } from './web/docs/pages.ts';
+import { notFoundPage } from './web/not-found.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
@@ -14,7 +15,7 @@ import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { KeyUses } from './http/key-uses.ts';
 import { openApiDocument } from './http/openapi.ts';
-import { jsonResponse, type HttpResponse, type PublicPages } from './http/message.ts';
+import { jsonResponse, NOT_FOUND, type HttpResponse, type PublicPages } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
 import {
   portionsInMemory,
@@ -202,6 +203,7 @@ function publicPages(service: DocumentedService, isReady: () => Promise<boolean>
   return new Map([
     ...consolePages(service.environment),
     ...docsPages(service),
+    [NOT_FOUND, notFoundPage],
     ['/openapi.json', openApi],
     ...healthPages(isReady),
   ]);

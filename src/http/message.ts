@@ -42,6 +42,9 @@ export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse
 /** By path: the console, the reference, the OpenAPI document and the health of the service. */
 export type PublicPages = ReadonlyMap<string, Page>;
 
+/** Instead of a path: the page for browsers that request a path that does not exist. */
+export const NOT_FOUND = '*';
+
 export const JSON_MEDIA_TYPE = 'application/json';
 
 export function jsonResponse(

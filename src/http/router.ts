@@ -1,6 +1,12 @@
 import { Refusal, shownNames } from '../domain/errors.ts';
 import { methodNotAllowed, notFound } from './error-response.ts';
-import type { HttpRequest, HttpResponse, PublicPages } from './message.ts';
+import {
+  JSON_MEDIA_TYPE,
+  NOT_FOUND,
+  type HttpRequest,
+  type HttpResponse,
+  type PublicPages,
+} from './message.ts';
 import type { Operation, RequestContext } from './operation.ts';
 
 /** The paths of the operations begin with the version of the interface. */
@@ -67,9 +73,18 @@ export async function respondWithPage(
   path: string,
 ): Promise<HttpResponse> {
   const page = pages.get(path);
-  if (page === undefined) return notFound();
+  if (page === undefined) {
+    return (prefersHtml(request) && pages.get(NOT_FOUND)?.(request)) || notFound();
+  }
   if (request.method === 'OPTIONS') return allow(PAGE_METHODS);
   return PAGE_METHODS.includes(request.method) ? page(request) : methodNotAllowed(PAGE_METHODS);
+}
+
+/** Whether the client is a browser that shows a page. */
+function prefersHtml({ headers, method }: HttpRequest): boolean {
+  const { accept = '' } = headers;
+  const isRead = method === 'GET' || method === 'HEAD';
+  return isRead && accept.includes('text/html') && !accept.includes(JSON_MEDIA_TYPE);
 }
 
 /** The response to OPTIONS. */

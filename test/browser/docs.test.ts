@@ -69,14 +69,13 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   const { page } = await visit(t, stage, { path: '/docs/reference' });
   const create = page.locator('section', { has: page.locator('#createPet') });
   await create.getByText('Try it').click();
-  await create.getByRole('button', { name: 'Send request' }).click();
-  // Without a key, the page asks for one.
-  await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
-  await page.getByRole('button', { name: 'Use this key' }).click();
   const body = '{"name":"Rex","categoryId":9223372036854775807}';
   await create.getByLabel('Body').fill(body);
   await create.getByLabel('Idempotency-Key').fill('try-1');
   await create.getByRole('button', { name: 'Send request' }).click();
+  // Without a key, the page asks for one, and then sends.
+  await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
+  await page.getByRole('button', { name: 'Use this key' }).click();
   await create.getByText('201 Created', { exact: true }).waitFor();
   const shown = create.getByRole('group', { name: 'Response body' });
   assert.equal(
@@ -138,6 +137,42 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   await page.locator('#results').getByText('Every request').waitFor();
   await input.press('Enter');
   await page.waitForURL('**/docs/reference#every-request');
+});
+
+test('/ and Ctrl-K focus the search, which finds words of samples and guides, whole words first', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { path: '/docs/changelog' });
+  const input = page.getByRole('searchbox', { name: 'Search the docs' });
+  const first = page.locator('#results a').first();
+  for (const key of ['/', 'Control+k']) {
+    await page.keyboard.press(key);
+    assert.equal(await page.evaluate('document.activeElement.id'), 'query', key);
+    assert.equal(await input.inputValue(), '');
+    await input.blur();
+  }
+  await input.fill('rate');
+  await first.waitFor();
+  assert.match((await first.textContent()) ?? '', /^Rate limits/);
+  for (const word of ['python', 'bigint']) {
+    await input.fill(word);
+    await page.getByText(`results`).first().waitFor({ state: 'attached' });
+    assert.equal(await page.getByText('Nothing found').count(), 0, word);
+    await first.waitFor();
+  }
+});
+
+test('a page that does not exist is HTML with the way back, and /docs/ is /docs', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { path: '/docs/' });
+  assert.equal(new URL(page.url()).pathname, '/docs');
+  for (const path of ['/nothing', '/docs/nothing']) {
+    const response = await page.goto(stage.site + path);
+    assert.equal(response?.status(), 404);
+    await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
+    await assertLooks(page, `not-found${path.replaceAll('/', '-')}`);
+  }
+  await page.locator('main').getByRole('link', { name: 'documentation' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Quick start' }).waitFor();
 });
 
 test('the chosen language stays, on all samples and on the next page', async (t) => {

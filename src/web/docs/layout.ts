@@ -57,7 +57,7 @@ function header(root: string): string {
 <nav aria-label="Site"><a href="${root || './'}">Console</a><a href="${root}docs" aria-current="true">Docs</a></nav>
 <form id="search" role="search" autocomplete="off" hidden>
 <label class="hidden" for="query">Search the docs</label>
-<input id="query" type="search" placeholder="Search" spellcheck="false" aria-controls="results">
+<input id="query" type="search" placeholder="Search" aria-keyshortcuts="/ Control+K" spellcheck="false" aria-controls="results">
 <p id="found" class="hidden" role="status"></p>
 <ul id="results" hidden></ul>
 </form>

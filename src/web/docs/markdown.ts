@@ -1,7 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { codeBlock, escapeHtml, heading, slugOf } from '../html.ts';
 import { errorList } from './errors.ts';
-import { isLanguage, sampleTabs } from './samples.ts';
+import { isLanguage, languageName, sampleTabs } from './samples.ts';
 
 /** A part of a page that has an address: for the table of contents and the search. */
 export interface Section {
@@ -137,6 +137,11 @@ function groupSamples(tokens: Token[]): ({ samples: Tokens.Code[] } | { text: To
   return parts;
 }
 
+/** The words of a text that the search finds: of four letters or more, in small letters. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[a-z_][\w-]{3,}/g) ?? [];
+}
+
 function sectionsOf(tokens: Token[]): Section[] {
   const sections: Section[] = [];
   const add = (token: Token): void => {
@@ -151,7 +156,10 @@ function sectionsOf(tokens: Token[]): Section[] {
       }
       return;
     }
-    if (token.type === 'codespan') sections.at(-1)?.terms.push(String(token['text']));
+    const section = sections.at(-1);
+    if (token.type === 'codespan') section?.terms.push(String(token['text']));
+    if (isSample(token)) section?.terms.push(...wordsOf(languageName(token)));
+    if (token.type === 'text') section?.terms.push(...wordsOf(String(token['text'])));
     for (const child of childrenOf(token)) add(child);
   };
   tokens.forEach(add);

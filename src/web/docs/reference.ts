@@ -6,7 +6,7 @@ import { openApiDocument } from '../../http/openapi.ts';
 import type { Operation, Parameter } from '../../http/operation.ts';
 import { operations } from '../../http/operations.ts';
 import { codeBlock, escapeHtml, heading, tabs, type Tab } from '../html.ts';
-import type { Markdown, Rendered, Section } from './markdown.ts';
+import { wordsOf, type Markdown, type Rendered, type Section } from './markdown.ts';
 import { fieldList, fieldsOf, type Field, type Schema } from './field-table.ts';
 import { tryForm } from './try-form.ts';
 
@@ -41,7 +41,9 @@ export function renderReference(markdown: Markdown, sources: Sources): Rendered 
     sections: [
       ...first.sections,
       section('pet', 'The animal', ['Pet', ...Object.keys(Pet.properties)]),
-      ...operations.map(operationSection),
+      ...operations.map((operation) =>
+        operationSection(operation, sources.operationTexts[operation.id] ?? ''),
+      ),
       section('every-request', 'Every request', [
         ...(operations[0]?.parameters.filter(isShared).map(({ name }) => name) ?? []),
         ...Object.keys(responseHeaders()),
@@ -56,9 +58,11 @@ function section(id: string, title: string, terms: string[]): Section {
   return { id, title, depth: 2, terms };
 }
 
-function operationSection({ id, method, path, summary, parameters, errors }: Operation): Section {
+function operationSection(operation: Operation, text: string): Section {
+  const { id, method, path, summary, parameters, errors } = operation;
   const names = parameters.map(({ name }) => name);
-  return section(id, summary, [id, method, path, ...names, ...errors]);
+  const words = wordsOf(text.slice(0, text.indexOf('```')));
+  return section(id, summary, [id, method, path, ...names, ...errors, ...words]);
 }
 
 function petObject(markdown: Markdown): string {
@@ -87,7 +91,7 @@ function operationHtml(markdown: Markdown, operation: Operation, sources: Source
   });
   return columns(
     [
-      heading(2, id, `${summary}${chip}`),
+      heading(2, id, `${summary} <code class="operation-id">${id}</code>${chip}`),
       `<p class="route"><span class="method">${method}</span> <code>${escapeHtml(path)}</code> <span class="small">requires <code>${scope}</code></span></p>`,
       `<p>${inline(description)}</p>`,
       markdown.render(text.slice(0, text.indexOf('```'))).html,

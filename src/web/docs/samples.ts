@@ -12,7 +12,7 @@ const LANGUAGES = {
   fetch: {
     label: 'JS fetch',
     name: 'JavaScript with fetch',
-    run: 'Save it as <code>sample.mjs</code> and run <code>node sample.mjs</code>.',
+    run: 'Save it as <code>sample.mjs</code> and run <code>node sample.mjs</code>. Plain JavaScript rounds ids above 2<sup>53</sup>: where they can occur, use the client.',
   },
   python: {
     label: 'Python',
@@ -30,6 +30,11 @@ type Language = keyof typeof LANGUAGES;
 
 export function isLanguage(name: string | undefined): name is Language {
   return name !== undefined && Object.hasOwn(LANGUAGES, name);
+}
+
+/** "Python with requests": what a reader may search for. */
+export function languageName({ lang }: Tokens.Code): string {
+  return isLanguage(lang) ? LANGUAGES[lang].name : '';
 }
 
 /** One program in several languages, with one tab each. */

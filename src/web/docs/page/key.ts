@@ -13,6 +13,8 @@ export class KeyPanel {
   readonly #input = byId('key', HTMLInputElement);
   readonly #fault = byId('key-fault', HTMLElement);
   readonly #forget = byId('key-forget', HTMLButtonElement);
+  /** What waits for a key. */
+  #onKey: ((key: string) => void) | undefined;
 
   open(): void {
     this.#button.hidden = false;
@@ -27,14 +29,16 @@ export class KeyPanel {
     this.#fill();
   }
 
-  /** The key of this tab. Without one, the panel asks for it. */
-  request(): string | undefined {
+  /** Calls back with the key of this tab. Without one, the panel asks for it first. */
+  request(onKey: (key: string) => void): void {
     const key = storedKey();
-    if (key === undefined) {
-      this.#panel.showPopover();
-      this.#input.focus();
+    if (key !== undefined) {
+      onKey(key);
+      return;
     }
-    return key;
+    this.#onKey = onKey;
+    this.#panel.showPopover();
+    this.#input.focus();
   }
 
   #use(key: string): void {
@@ -47,6 +51,8 @@ export class KeyPanel {
     }
     storeKey(key);
     this.#close();
+    this.#onKey?.(key);
+    this.#onKey = undefined;
   }
 
   #close(): void {

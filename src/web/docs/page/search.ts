@@ -44,6 +44,11 @@ export function offerSearch(): void {
     list.hidden = true;
   }
 
+  document.addEventListener('keydown', (event) => {
+    if (!isSearchKey(event)) return;
+    event.preventDefault();
+    input.focus();
+  });
   input.addEventListener('input', () => void show());
   input.addEventListener('focus', () => void show());
   form.addEventListener('submit', (event) => {
@@ -76,7 +81,14 @@ async function load(): Promise<Entry[]> {
   ]);
 }
 
-/** Every word must occur. Sections whose title begins with a word come first. */
+/** Ctrl-K (or Cmd-K), and a slash unless it is typed into a field. */
+function isSearchKey({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
+  if (key === 'k') return ctrlKey || metaKey;
+  const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
+  return key === '/' && !ctrlKey && !metaKey && !altKey && !isTyping;
+}
+
+/** Every word must occur. Whole words of titles come first, then beginnings of titles, then parts. */
 function search(entries: readonly Entry[], words: readonly string[]): Entry[] {
   return entries
     .map((entry) => ({ entry, rank: rank(entry, words) }))
@@ -89,6 +101,7 @@ function search(entries: readonly Entry[], words: readonly string[]): Entry[] {
 function rank({ title, page, terms }: Entry, words: readonly string[]): number {
   const [heading, name, rest] = [title.toLowerCase(), page.toLowerCase(), terms.toLowerCase()];
   const ranks = words.map((word): number => {
+    if (heading.split(/\W+/).includes(word)) return 16;
     if (heading.startsWith(word)) return 8;
     if (heading.includes(word)) return 4;
     if (rest.split(' ').includes(word)) return 3;

@@ -20,8 +20,9 @@ export function offerTries(keyPanel: KeyPanel): void {
     place.hidden = false;
     form.addEventListener('submit', (event) => {
       event.preventDefault();
-      const key = keyPanel.request();
-      if (key !== undefined && isUsable(submit)) void show(key);
+      keyPanel.request((key) => {
+        if (isUsable(submit)) void show(key);
+      });
     });
   }
 }

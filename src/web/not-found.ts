@@ -1,0 +1,50 @@
+import type { Page } from '../http/message.ts';
+import { parseTarget } from '../http/router.ts';
+import { HTML_HEADERS } from './assets.ts';
+
+const CONSOLE_ASSETS = 'assets/src/web/console/page';
+
+/** For a browser that requests a path that does not exist: says so, and shows the way back. */
+export const notFoundPage: Page = ({ target }) => {
+  const { path } = parseTarget(target);
+  // Links are relative, so that they also work behind a proxy that adds a path prefix.
+  const root = '../'.repeat(path.split('/').length - 2);
+  const body = Buffer.from(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Page not found · Pet Store</title>
+<link rel="icon" href="${root}${CONSOLE_ASSETS}/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}${CONSOLE_ASSETS}/style.css">
+</head>
+<body>
+<header class="bar">
+<a class="brand" href="${root || './'}"><img src="${root}${CONSOLE_ASSETS}/icon.svg" alt="" width="28" height="28">Pet Store</a>
+<nav aria-label="Pages"><a href="${root || './'}">Console</a><a href="${root}docs">Docs</a></nav>
+</header>
+<main id="main">
+<section class="card sign-in">
+<h1>This page does not exist</h1>
+<p>Go to the <a href="${root || './'}">console</a> or the <a href="${root}docs">documentation</a>. The interface itself is below <code>/v1</code>.</p>
+</section>
+</main>
+</body>
+</html>
+`);
+  return {
+    status: 404,
+    code: 'route_not_found',
+    headers: [
+      'Content-Type',
+      'text/html; charset=utf-8',
+      'Content-Length',
+      String(body.length),
+      'Cache-Control',
+      'no-store',
+      ...HTML_HEADERS,
+    ],
+    body,
+  };
+};
