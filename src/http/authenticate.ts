@@ -54,7 +54,9 @@ function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
 /** Returns the key in the header. A malformed key is refused here, without a query. */
 function secretIn(authorization: string | undefined, environment: Environment): string {
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
-    throw new Refusal('missing_api_key', `An API key is required. ${HOW}`);
+    const isBare = environmentOfSecret(authorization ?? '') !== undefined;
+    const fault = isBare ? 'The word Bearer is missing before the key.' : 'An API key is required.';
+    throw new Refusal('missing_api_key', `${fault} ${HOW}`);
   }
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) {

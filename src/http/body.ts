@@ -7,6 +7,10 @@ const BODY_BYTES_MAX = 64 * 1024;
 /** node:http allocates memory for every chunk, however short it is. */
 const BODY_CHUNKS_MAX = 4_096;
 
+/** How much of a Content-Type an error message repeats. */
+const TYPE_LENGTH_MAX = 60;
+const BYTE_ORDER_MARK = '\uFEFF';
+
 const EMPTY = Buffer.alloc(0);
 
 /** Reads the JSON body of a request: 415 before 413 before 400, and nothing is read for a 415. */
@@ -17,15 +21,22 @@ export async function readJsonBody(request: HttpRequest): Promise<unknown> {
     throw new Refusal('invalid_json', 'The body is empty; it must be a JSON object.');
   }
   if (!isUtf8(bytes)) throw new Refusal('invalid_json', 'The body is not valid UTF-8.');
-  return parseJson(bytes.toString());
+  const text = bytes.toString();
+  if (text.startsWith(BYTE_ORDER_MARK)) {
+    const fault = 'The body begins with a byte order mark (U+FEFF); send the JSON without it.';
+    throw new Refusal('invalid_json', fault);
+  }
+  return parseJson(text);
 }
 
 function refuseMediaType({ headers }: HttpRequest): void {
   const type = headers['content-type'];
   if (type !== undefined && !isJson(type)) {
+    const isForm = type.startsWith('application/x-www-form-urlencoded');
+    const option = isForm ? `; with curl, add -H 'Content-Type: ${JSON_MEDIA_TYPE}'` : '';
     throw new Refusal(
       'unsupported_media_type',
-      `The body must be ${JSON_MEDIA_TYPE} in UTF-8; its Content-Type says otherwise.`,
+      `The body must be ${JSON_MEDIA_TYPE} in UTF-8, not ${type.slice(0, TYPE_LENGTH_MAX)}${option}.`,
     );
   }
   const encoding = headers['content-encoding'] ?? 'identity';

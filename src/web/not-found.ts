@@ -27,7 +27,7 @@ export const notFoundPage: Page = ({ target }) => {
 <main id="main">
 <section class="card sign-in">
 <h1>This page does not exist</h1>
-<p>Go to the <a href="${root || './'}">console</a> or the <a href="${root}docs">documentation</a>. The interface itself is below <code>/v1</code>.</p>
+<p class="lead">Go to the <a href="${root || './'}">console</a> or the <a href="${root}docs">documentation</a>. The interface itself is below <code>/v1</code>.</p>
 </section>
 </main>
 </body>

@@ -246,10 +246,16 @@ export function createPetTests(storage: TestStorage): void {
         const countBefore = await count();
         const refusal = await post(REX, { headers: { 'content-type': type } });
         assertError(refusal, 'unsupported_media_type');
+        assert.ok(refusal.text.includes(type), 'the message names the type that was received');
+        assert.equal(refusal.text.includes('with curl'), type.endsWith('urlencoded'));
         assert.equal(refusal.headers['accept-post'], 'application/json');
         assert.equal(await count(), countBefore);
       });
     }
+
+    test('400 for a byte order mark, which the message names', async () => {
+      assertError(await post(`\uFEFF${REX}`), 'invalid_json', /byte order mark/);
+    });
 
     test('415 for a gzip body; Content-Encoding identity is accepted', async () => {
       const gzip = { headers: { 'content-encoding': 'gzip' } };
