@@ -13,7 +13,7 @@ import { ERRORS } from '../src/domain/errors.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const documents = globSync(['*.md', 'docs/*.md', 'sdk/*.md'], { cwd: root });
+const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md'], { cwd: root });
 const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts', 'check/**/*.ts'], {
   cwd: root,
   exclude: ['**/node_modules/**'],

@@ -1,6 +1,14 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { request, type Agent } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +22,9 @@ const START_MS_MAX = 30_000;
 const CHECK_MS_MAX = 30_000;
 /** Proxies are often installed in folders that are only in the PATH of root. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
+
+/** A file, because a pipe that is not read in time would stop the proxy. */
+const LOG_FILE = 'proxy.log';
 
 /** The values that replace those of the file in contrib/. The rest of the file is used unchanged. */
 interface LocalValues {
@@ -34,6 +45,8 @@ export interface ProxyProgram {
   versionFlag: string;
   /** The setting that ends an idle connection to the service, as it is in the file. */
   idleSetting: string;
+  /** The settings that end a slow request and a slow response, as they are in the file. */
+  timeouts: readonly string[];
   /** Whether a POST without a response closes the client's connection, if that was used before. */
   closesOnLostPost: boolean;
   replacements(values: LocalValues): [from: string, to: string][];
@@ -49,8 +62,9 @@ const nginx: ProxyProgram = {
   program: 'nginx',
   versionFlag: '-v',
   idleSetting: 'keepalive_timeout 60s',
+  timeouts: ['client_header_timeout 10s', 'proxy_read_timeout 30s'],
   closesOnLostPost: false,
-  replacements: ({ port, upstreamPorts, certificate, key }) => [
+  replacements: ({ folder, port, upstreamPorts, certificate, key }) => [
     [
       'server 127.0.0.1:8080 max_fails=0;',
       upstreamPorts.map((upstream) => `server 127.0.0.1:${upstream} max_fails=0;`).join(' '),
@@ -58,6 +72,7 @@ const nginx: ProxyProgram = {
     ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
     ['/etc/ssl/petstore/pets.example.crt', certificate],
     ['/etc/ssl/petstore/pets.example.key', key],
+    ['/var/log/nginx/petstore.log', join(folder, LOG_FILE)],
   ],
   whole: (text, { folder }) => `
     daemon off;
@@ -65,7 +80,6 @@ const nginx: ProxyProgram = {
     pid ${folder}/nginx.pid;
     events {}
     http {
-      access_log off;
       ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
         .map((name) => `${name}_temp_path ${folder}/${name};`)
         .join('\n')}
@@ -81,13 +95,16 @@ const caddy: ProxyProgram = {
   program: 'caddy',
   versionFlag: 'version',
   idleSetting: 'keepalive 60s',
+  timeouts: ['read_header 10s', 'read_body 30s', 'response_header_timeout 30s'],
   closesOnLostPost: false,
   replacements: ({ port, upstreamPorts, certificate, key }) => [
     ['127.0.0.1:8080', upstreamPorts.map((upstream) => `127.0.0.1:${upstream}`).join(' ')],
     ['\npets.example {', `\nhttps://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`],
+    ['\nhttps:// {', `\nhttps://:${port} {`],
+    // Caddy would also listen on port 80 and on its own admin port.
+    ['\n{\n', '\n{\n\tadmin off\n\tauto_https disable_redirects\n'],
   ],
-  // Caddy would also listen on port 80 and on its own admin port.
-  whole: (text) => `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${text}`,
+  whole: (text) => text,
   checkFlags: (config) => ['validate', '--adapter', 'caddyfile', '--config', config],
   runFlags: (config) => ['run', '--adapter', 'caddyfile', '--config', config],
 };
@@ -101,6 +118,7 @@ const haproxy: ProxyProgram = {
   program: 'haproxy',
   versionFlag: '-v',
   idleSetting: 'timeout http-keep-alive 60s',
+  timeouts: ['timeout http-request 15s', 'timeout server 30s'],
   closesOnLostPost: true,
   replacements: ({ port, upstreamPorts, both }) => [
     [
@@ -143,7 +161,6 @@ export class Proxy {
   readonly #values: LocalValues;
   readonly #config: string;
   #child: ChildProcess | undefined;
-  #output = '';
 
   private constructor(
     kind: ProxyProgram,
@@ -161,7 +178,7 @@ export class Proxy {
   static async configure(
     kind: ProxyProgram,
     upstreamPorts: readonly number[],
-    { idleSetting = kind.idleSetting } = {},
+    { idleSetting = kind.idleSetting, timeout }: { idleSetting?: string; timeout?: string } = {},
   ): Promise<Proxy> {
     const folder = mkdtempSync(join(tmpdir(), 'petstore-proxy-'));
     const file = (name: string, text: string) => {
@@ -180,13 +197,24 @@ export class Proxy {
     };
     mkdirSync(join(folder, 'home'));
     let text = readFileSync(new URL(`../contrib/${kind.file}`, import.meta.url), 'utf8');
-    for (const [from, to] of [...kind.replacements(values), [kind.idleSetting, idleSetting]]) {
+    const timeouts = kind.timeouts.map((each) => [each, each.replace(/\d+s/, timeout ?? '$&')]);
+    const replaced = [...kind.replacements(values), [kind.idleSetting, idleSetting], ...timeouts];
+    for (const [from, to] of replaced) {
       if (from === undefined || to === undefined || !text.includes(from)) {
         throw new Error(`contrib/${kind.file} no longer has "${from}": adapt test/proxies.ts.`);
       }
       text = text.replace(from, () => to);
     }
     return new Proxy(kind, values, certificate, file(kind.file, kind.whole(text, values)));
+  }
+
+  get port(): number {
+    return this.#values.port;
+  }
+
+  /** What the proxy has logged so far. */
+  get log(): string {
+    return readFileSync(join(this.#values.folder, LOG_FILE), 'utf8');
   }
 
   /** Checks the configuration with the program itself. */
@@ -200,18 +228,17 @@ export class Proxy {
   }
 
   async start(): Promise<void> {
+    const output = openSync(join(this.#values.folder, LOG_FILE), 'a');
     const child = spawn(this.#kind.program, this.#kind.runFlags(this.#config), {
       env: this.#env(),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output, output],
     });
+    closeSync(output);
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
-    }
     const deadline = Date.now() + START_MS_MAX;
     while (!(await isListening(this.#values.port))) {
       if (child.exitCode !== null || Date.now() > deadline) {
-        throw new Error(`${this.#kind.name} does not listen: ${this.#output}`);
+        throw new Error(`${this.#kind.name} does not listen: ${this.log}`);
       }
       await sleep(20);
     }
