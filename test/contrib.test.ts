@@ -48,6 +48,14 @@ test('Containerfile, compose.yaml, README.md and the client library have the ver
   );
 });
 
+test('the health check of a container is liveness, so that a database outage restarts none', () => {
+  assert.match(
+    read('Containerfile', REPOSITORY),
+    /^HEALTHCHECK .*CMD \["petstore", "health", "--live"\]$/m,
+  );
+  assert.match(read('compose.yaml', REPOSITORY), /test: \[CMD, petstore, health, --live\]/);
+});
+
 const { error } = spawnSync('systemd-analyze', ['--version']);
 const skip = error === undefined ? false : 'systemd is not installed';
 
