@@ -48,7 +48,17 @@ test('each file in contrib/ names the command that checks it in its first lines'
 test('Containerfile, compose.yaml, README.md and the client library have the version of the package', () => {
   const quickStart = 'src/web/docs/content/quick-start.md';
   const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
-  for (const name of ['Containerfile', 'compose.yaml', 'README.md', 'sdk/README.md', quickStart]) {
+  const kustomization = 'contrib/kubernetes/kustomization.yaml';
+  const kubernetes = 'docs/operations/kubernetes.md';
+  for (const name of [
+    'Containerfile',
+    'compose.yaml',
+    'README.md',
+    'sdk/README.md',
+    quickStart,
+    kustomization,
+    kubernetes,
+  ]) {
     const named = read(name, REPOSITORY).matchAll(
       /petstore-(?:service|client)-(\d[\d.]*\d)\.tgz|petstore:(\d[\d.]*)|version="([^"]+)"|newTag: (\S+)/g,
     );
