@@ -96,7 +96,7 @@ function checksum(body: string): string {
 }
 
 /** Random base62 without bias: bytes of 248 and above would favour the first letters and are skipped. */
-function randomText(length: number, randomBytes: RandomBytes): string {
+export function randomText(length: number, randomBytes: RandomBytes): string {
   const fairLimit = 256 - (256 % ALPHABET.length);
   let text = '';
   while (text.length < length) {

@@ -1,4 +1,6 @@
+import { Refusal } from '../domain/errors.ts';
 import { StoreUnusable } from '../domain/store.ts';
+import type { Access } from '../domain/store-identity.ts';
 import { listProgramFolder, readProgramFile } from '../installation.ts';
 
 /** One step of the tables of a store: plain SQL that can be pasted into the database's shell. */
@@ -29,17 +31,33 @@ export function unfinishedCopy(store: string, source: unknown): StoreUnusable {
   );
 }
 
-/** The migrations that a store at `version` still needs. A newer store than this program's is refused. */
+export function noStore(place: string): StoreUnusable {
+  return new StoreUnusable(
+    `there is no store at ${place}: name another place, or start the service there once; import and keys create make one with --create.`,
+  );
+}
+
+/**
+ * The migrations that a store at `version` still needs; 0 is a database without a store. Throws if they may not
+ * be applied, and for a newer store than this program's.
+ */
 export function pendingMigrations(
   migrations: readonly Migration[],
   version: number,
   store: string,
+  { mayCreate = true, mayMigrate = true }: Access = {},
 ): Migration[] {
   const newest = migrations.length;
   if (version > newest) {
     throw new StoreUnusable(
       `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
     );
+  }
+  if (version === 0 && !mayCreate) throw noStore(store);
+  if (version > 0 && version < newest && !mayMigrate) {
+    const remedy = 'start the service once, or use the program of that version';
+    const older = `${store} is of schema ${version}, this program needs ${newest}: ${remedy}.`;
+    throw new Refusal('unavailable', older);
   }
   return migrations.slice(version);
 }

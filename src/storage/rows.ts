@@ -1,8 +1,9 @@
 // The tables that both stores have: their columns, and what a row of each means.
 
-import type { ApiKey, Scope } from '../domain/api-key.ts';
+import type { ApiKey, Environment, Scope } from '../domain/api-key.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
 import type { ImportProgress } from '../domain/store.ts';
+import type { StoreIdentity } from '../domain/store-identity.ts';
 
 // Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
 
@@ -83,6 +84,21 @@ export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
 
 /** How many expired claims are removed for each new one, so that their number falls as fast as it grew. */
 export const EXPIRED_CLAIMS_REMOVED_MAX = 2;
+
+const IDENTITY_COLUMNS = 'store_id, environment, created_at';
+export const SELECT_IDENTITY = `SELECT ${IDENTITY_COLUMNS} FROM store_identity`;
+
+export type IdentityRow = [id: string, environment: Environment, createdAt: bigint];
+
+export function identityOfRow([id, environment, createdAt]: IdentityRow): StoreIdentity {
+  return { id, environment, createdAt: new Date(Number(createdAt)) };
+}
+
+/** A store that has an identity keeps it. None of the values needs to be quoted. */
+export function insertIdentity({ id, environment, createdAt }: StoreIdentity): string {
+  return `INSERT INTO store_identity (${IDENTITY_COLUMNS})
+          VALUES ('${id}', '${environment}', ${createdAt.getTime()}) ON CONFLICT DO NOTHING`;
+}
 
 function dateOf(time: bigint | null): Date | undefined {
   return time === null ? undefined : new Date(Number(time));

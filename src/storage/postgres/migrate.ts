@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
+import { requireEnvironment } from '../../domain/store-identity.ts';
 import {
   pendingMigrations,
   readMigrations,
   unfinishedCopy,
   type Migration,
 } from '../migrations.ts';
+import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import { ask, inTransaction, type Connection } from './connection.ts';
 import { stateOf } from './errors.ts';
 
@@ -26,23 +30,50 @@ export const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATEs that PostgreSQL may give all but one of several processes that create the same table. */
 const RACE_LOST = ['23505', '42P07', '42710', '40001', '40P01', 'XX000'];
 
-/** Brings the schema up to date. Of several processes that start at once, one does it and the others wait. */
-export async function migrate(connection: Connection, shown: string): Promise<void> {
+/**
+ * Brings the schema up to date, and returns the identity. Of several processes that start at once, one
+ * migrates and the others wait.
+ */
+export async function migrate(
+  connection: Connection,
+  shown: string,
+  access: Access = {},
+): Promise<StoreIdentity | undefined> {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   for (let attempt = 1; ; attempt += 1) {
     try {
       const version = await readVersion(connection, shown);
-      if (pendingMigrations(migrations, version, shown).length === 0) return;
-      await applyPending(connection, migrations, shown);
-      return;
+      if (pendingMigrations(migrations, version, shown, access).length > 0) {
+        await applyPending(connection, migrations, { shown, access });
+      }
+      return await identify((text) => ask(connection, text, CHECK_TIMEOUT_MS), shown, access);
     } catch (error) {
-      if (error instanceof StoreUnusable) throw error;
+      if (error instanceof StoreUnusable || error instanceof Refusal) throw error;
       const state = stateOf(error);
       const isRepeatable = [...RACE_LOST, LOCK_NOT_AVAILABLE].includes(state ?? '');
       if (!isRepeatable || attempt === ATTEMPTS_MAX) throw refused(error, shown);
       await sleep(ATTEMPT_DELAY_MS);
     }
   }
+}
+
+type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
+
+export async function findStoreIdentity(run: Run): Promise<StoreIdentity | undefined> {
+  const [row] = await run(SELECT_IDENTITY);
+  return row && identityOfRow(row as IdentityRow);
+}
+
+async function identify(run: Run, shown: string, { environment, identity }: Access) {
+  let found = await findStoreIdentity(run);
+  if (found === undefined && identity !== undefined) {
+    await run(insertIdentity(identity));
+    found = await findStoreIdentity(run);
+  }
+  const correct = `correct a wrong one with UPDATE store_identity SET environment = '${environment}'`;
+  const other = `name another database in DATABASE_URL, or ${correct}`;
+  requireEnvironment(found, environment, { store: shown, other });
+  return found;
 }
 
 /** 0 in an empty database. */
@@ -82,7 +113,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
 async function applyPending(
   connection: Connection,
   migrations: Migration[],
-  shown: string,
+  { shown, access }: { shown: string; access: Access },
 ): Promise<void> {
   const run = (text: string) => ask(connection, text, MIGRATION_TIMEOUT_MS);
   await run(`
@@ -98,6 +129,7 @@ async function applyPending(
     await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
     await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
+    await identify(run, shown, access);
   });
 }
 

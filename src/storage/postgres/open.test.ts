@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +8,9 @@ import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import { newStoreIdentity, type Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { openPostgresStore } from './store.ts';
 
@@ -17,9 +20,9 @@ before(async () => {
 });
 after(() => server.close());
 
-async function refusalOf(url: string): Promise<string> {
+async function refusalOf(url: string, access: Access = {}): Promise<string> {
   try {
-    const store = await openPostgresStore(url);
+    const store = await openPostgresStore(url, access);
     await store.close();
   } catch (error) {
     assert.ok(error instanceof StoreUnusable, String(error));
@@ -196,6 +199,78 @@ test('a create that version 1.0.0 has stored is repeated as it was created, what
   await store.removePets([1n]);
   assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
   await store.close();
+});
+
+const PRODUCTION = newStoreIdentity('production', { now: new Date(0), randomBytes });
+/** What `serve` asks for. */
+const SERVE = { environment: PRODUCTION.environment, identity: PRODUCTION };
+/** What a command asks for. */
+const COMMAND = { environment: PRODUCTION.environment, mayCreate: false, mayMigrate: false };
+
+const identitiesIn = (database: string) =>
+  server.query('SELECT store_id, environment, created_at::int FROM store_identity', database);
+
+test('a store gets an identity when it is created or migrated by the service, and keeps it', async () => {
+  for (const database of [await server.createDatabase(), await newOldDatabase()]) {
+    await (await openPostgresStore(server.url(database), SERVE)).close();
+    assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
+    const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
+    await (await openPostgresStore(server.url(database), { ...SERVE, identity })).close();
+    assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
+  }
+});
+
+test('of a production and a staging service that start at once on one database, one is refused', async () => {
+  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+  const database = await server.createDatabase();
+  const opened = await Promise.allSettled(
+    [SERVE, { environment: identity.environment, identity }].map((access) =>
+      openPostgresStore(server.url(database), access),
+    ),
+  );
+  const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  await Promise.all(stores.map((store) => store.close()));
+  assert.equal(stores.length, 1);
+});
+
+test('a store of another environment is refused with both names and the statement that corrects it', async () => {
+  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+  const database = await server.createDatabase();
+  await (
+    await openPostgresStore(server.url(database), { environment: 'staging', identity })
+  ).close();
+  for (const access of [SERVE, COMMAND]) {
+    const message = await refusalOf(server.url(database), access);
+    assert.match(
+      message,
+      /^postgres:.* is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another database /,
+    );
+    const [, correction = ''] = /or correct a wrong one with (UPDATE .*)\.$/.exec(message) ?? [];
+    await server.query(correction, database);
+    await (await openPostgresStore(server.url(database), access)).close();
+    await server.query("UPDATE store_identity SET environment = 'staging'", database);
+  }
+});
+
+test('a command neither migrates a store of an earlier version nor creates one', async () => {
+  const database = await newOldDatabase();
+  const newest = readMigrations(new URL('./migrations/', import.meta.url)).length;
+  await assert.rejects(
+    openPostgresStore(server.url(database), { ...COMMAND, mayCreate: true }),
+    (error: unknown) =>
+      error instanceof Refusal &&
+      error.message.endsWith(
+        `/${database} is of schema 2, this program needs ${newest}: start the service once, or use the program of that version.`,
+      ),
+  );
+  assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[2]]);
+  const empty = await server.createDatabase();
+  assert.match(
+    await refusalOf(server.url(empty), COMMAND),
+    /^there is no store at postgres:.*: name another place, .* with --create\.$/,
+  );
+  const tables = "SELECT count(*)::int FROM pg_tables WHERE schemaname = 'public'";
+  assert.deepEqual(await server.query(tables, empty), [[0]]);
 });
 
 test('a migration that waits for a backup does not stop the programs that are serving', async () => {

@@ -9,6 +9,7 @@ const RIGHTS = {
   api_keys: ['SELECT', 'INSERT', 'UPDATE'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   imports: ['SELECT', 'INSERT', 'UPDATE'],
+  store_identity: ['SELECT'],
   rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
 };
 

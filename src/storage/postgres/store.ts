@@ -13,6 +13,7 @@ import type {
   PetQuery,
   Store,
 } from '../../domain/store.ts';
+import type { Access } from '../../domain/store-identity.ts';
 import {
   apiKeyOfRow,
   importOfRow,
@@ -42,13 +43,13 @@ const CONNECTIONS_MAX = 10;
 /** Opens the store in a PostgreSQL database, `postgres://user:password@host:port/database`. */
 export async function openPostgresStore(
   url: string,
-  { connectionsMax = CONNECTIONS_MAX }: { connectionsMax?: number } = {},
+  { connectionsMax = CONNECTIONS_MAX, ...access }: Access & { connectionsMax?: number } = {},
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
   try {
-    await migrate(connection, address.shown);
+    await migrate(connection, address.shown, access);
     await requireRights(connection, address.shown);
   } catch (error) {
     hosts.close();

@@ -14,10 +14,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
 import { FileReplaced, isTemporary } from './errors.ts';
 import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
 import { migrate } from './migrate.ts';
+import { noStore } from '../migrations.ts';
+import { hasStore, refuseLost } from './store-identity.ts';
 import { syncName } from './sync.ts';
 
 /** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */
@@ -67,9 +70,11 @@ export function openAsIs(file: string): DatabaseSync {
  */
 export function openStoreFile(
   file: string,
-  { mayCreate, open = openConnection }: { mayCreate: boolean; open?: typeof openAsIs },
-): { database: DatabaseSync; identity: FileIdentity } {
-  const isNew = mayCreate && !existsSync(file);
+  { open = openConnection, ...access }: Access & { open?: typeof openAsIs } = {},
+): { database: DatabaseSync; identity: FileIdentity; storeIdentity: StoreIdentity | undefined } {
+  refuseLost(file);
+  if (access.mayCreate === false && !hasStore(file)) throw noStore(file);
+  const isNew = !existsSync(file);
   let database: DatabaseSync | undefined;
   try {
     if (isNew) createFile(file);
@@ -77,15 +82,15 @@ export function openStoreFile(
     restrictToOwner(file);
     const before = findIdentity(file);
     database = open(file);
-    migrate(database, file);
+    const storeIdentity = migrate(database, file, access);
     const identity = findIdentity(file);
     if (identity === undefined || !isSame(before?.database, identity.database)) {
       throw new FileReplaced('it was replaced while it was being opened');
     }
-    return { database, identity };
+    return { database, identity, storeIdentity };
   } catch (error) {
     database?.close();
-    if (error instanceof StoreUnusable) throw error;
+    if (error instanceof StoreUnusable || error instanceof Refusal) throw error;
     const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
     if (isTemporary(error)) throw new Refusal('unavailable', `${failed}.`, { cause: error });
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,26 +1,45 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
+import { requireEnvironment } from '../../domain/store-identity.ts';
+import { insertIdentity } from '../rows.ts';
 import { pendingMigrations, readMigrations, unfinishedCopy } from '../migrations.ts';
 import { APPLICATION_ID, foreign, isForeign, pragma } from './file-kind.ts';
 import { beginTransaction } from './statements.ts';
+import { findStoreIdentity } from './store-identity.ts';
 
-/** Brings the schema up to date. Of several processes that start at once, one migrates. */
-export function migrate(database: DatabaseSync, file: string): void {
+/** Brings the schema up to date, and returns the identity. Of several processes that start at once, one migrates. */
+export function migrate(
+  database: DatabaseSync,
+  file: string,
+  access: Access = {},
+): StoreIdentity | undefined {
   refuseUnfinishedCopy(database, file);
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
+  const findPending = () => {
+    if (isForeign(database)) throw foreign(file);
+    return pendingMigrations(migrations, Number(pragma(database, 'user_version')), file, access);
+  };
   // A file that is up to date is opened without a lock, even while another process writes to it.
-  const isCurrent =
-    pragma(database, 'application_id') === APPLICATION_ID &&
-    Number(pragma(database, 'user_version')) === migrations.length;
-  if (isCurrent) return;
+  if (findPending().length === 0) return identify(database, file, access);
   using transaction = beginTransaction(database);
-  if (isForeign(database)) throw foreign(file);
-  const version = Number(pragma(database, 'user_version'));
-  for (const migration of pendingMigrations(migrations, version, file)) {
+  for (const migration of findPending()) {
     database.exec(migration.sql);
     database.exec(`PRAGMA user_version = ${migration.version}`);
   }
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  const identity = identify(database, file, access);
   transaction.commit();
+  return identity;
+}
+
+function identify(database: DatabaseSync, file: string, { environment, identity }: Access) {
+  let found = findStoreIdentity(database);
+  if (found === undefined && identity !== undefined) {
+    database.exec(insertIdentity(identity));
+    found = findStoreIdentity(database);
+  }
+  requireEnvironment(found, environment, { store: file, other: 'name another store with --data' });
+  return found;
 }
 
 export function refuseUnfinishedCopy(database: DatabaseSync, file: string): void {

@@ -3,14 +3,19 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { openSqliteReader } from './copy.ts';
-import { openSqliteStore } from './store.ts';
+import { openSqliteStore, type SqliteOptions } from './store.ts';
+import { findStoreIdentity, keepStoreId } from './store-identity.ts';
+import { openAsIs } from './connection.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
@@ -20,9 +25,9 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-function refused(file: string, reason: RegExp): void {
+function refused(file: string, reason: RegExp, options: SqliteOptions = {}): void {
   assert.throws(
-    () => openSqliteStore(file),
+    () => openSqliteStore(file, options),
     (error: unknown) => {
       assert.ok(error instanceof StoreUnusable);
       assert.match(error.message, reason);
@@ -204,6 +209,136 @@ test('a create that version 1.0.0 has stored is repeated as it was created, what
     { integrity_check: 'ok' },
   );
   database.close();
+});
+
+const PRODUCTION = newStoreIdentity('production', { now: new Date(0), randomBytes });
+const STAGING = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+/** What `serve` asks for. */
+const SERVE = { environment: PRODUCTION.environment, identity: PRODUCTION };
+/** What a command asks for. */
+const COMMAND = { environment: PRODUCTION.environment, mayCreate: false, mayMigrate: false };
+
+function identityIn(file: string) {
+  const database = openAsIs(file);
+  try {
+    return findStoreIdentity(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** A file as version 1.0.0 leaves it. */
+function writeOldStore(file: string): void {
+  const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
+  const old = new DatabaseSync(file);
+  old.exec(`PRAGMA journal_mode = WAL; ${first?.sql} ${second?.sql}
+    PRAGMA application_id = 1346720851; PRAGMA user_version = 2`);
+  old.close();
+}
+
+test('a store gets an identity when it is created, and keeps it', async () => {
+  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
+  await openSqliteStore(file, SERVE).close();
+  assert.match(PRODUCTION.id, /^[0-9A-Za-z]{16}$/);
+  assert.deepEqual(identityIn(file), PRODUCTION);
+  const later = newStoreIdentity('production', { now: new Date(), randomBytes });
+  await openSqliteStore(file, { ...SERVE, identity: later }).close();
+  assert.deepEqual(identityIn(file), PRODUCTION);
+});
+
+test('a store of an earlier version gets its identity from the service', async () => {
+  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
+  writeOldStore(file);
+  assert.equal(identityIn(file), undefined);
+  await openSqliteStore(file, SERVE).close();
+  assert.deepEqual(identityIn(file), PRODUCTION);
+});
+
+test('a store of another environment is refused, and both environments are named', async () => {
+  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
+  await openSqliteStore(file, { environment: 'staging', identity: STAGING }).close();
+  const reason =
+    /petstore\.sqlite is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another store with --data\.$/;
+  refused(file, reason, SERVE);
+  refused(file, reason, COMMAND);
+});
+
+test('a command changes no store of an earlier version, and names both schemas', async () => {
+  const file = join(await mkdtemp(join(folder, 'older-')), 'petstore.sqlite');
+  writeOldStore(file);
+  const bytes = await readFile(file);
+  const newest = readMigrations(new URL('./migrations/', import.meta.url)).length;
+  for (const options of [COMMAND, { ...COMMAND, mayCreate: true, identity: PRODUCTION }]) {
+    assert.throws(
+      () => openSqliteStore(file, options),
+      (error: unknown) =>
+        error instanceof Refusal &&
+        error.message ===
+          `${file} is of schema 2, this program needs ${newest}: start the service once, or use the program of that version.`,
+    );
+  }
+  assert.ok((await readFile(file)).equals(bytes));
+});
+
+test('a file of 0 bytes is no store for a command, and the service completes it', async () => {
+  const file = join(await mkdtemp(join(folder, 'empty-')), 'petstore.sqlite');
+  await writeFile(file, '');
+  refused(file, /^there is no store at .*petstore\.sqlite: name another place, /, COMMAND);
+  assert.equal((await stat(file)).size, 0);
+  await openSqliteStore(file, SERVE).close();
+  assert.deepEqual(identityIn(file), PRODUCTION);
+});
+
+test('a start never makes an empty store where one was: the id beside it is refused with its name', async () => {
+  const own = await mkdtemp(join(folder, 'lost-'));
+  const file = join(own, 'petstore.sqlite');
+  await openSqliteStore(file, SERVE).close();
+  assert.equal(await readFile(join(own, 'petstore.store-id'), 'utf8'), `${PRODUCTION.id}\n`);
+  const lost = {
+    name: 'Refusal',
+    message: `store ${PRODUCTION.id} was here and its file is missing: restore a backup, or remove ${join(own, 'petstore.store-id')} to begin a new one.`,
+  };
+  await rm(file);
+  // The service, its workers, and a command with --create.
+  for (const options of [SERVE, { ...SERVE, mayCreate: false }, { ...SERVE, mayMigrate: false }]) {
+    assert.throws(() => openSqliteStore(file, options), lost);
+    assert.deepEqual(await readdir(own), ['petstore.store-id']);
+  }
+  // A file that was emptied is missing too.
+  await writeFile(file, '');
+  assert.throws(() => openSqliteStore(file, SERVE), lost);
+  await rm(file);
+  await rm(join(own, 'petstore.store-id'));
+  await openSqliteStore(file, SERVE).close();
+});
+
+test('an id that is missing beside the store is written again, and another one is replaced with a warning', async () => {
+  const own = await mkdtemp(join(folder, 'id-'));
+  const file = join(own, 'petstore.sqlite');
+  const idFile = join(own, 'petstore.store-id');
+  const warnings: string[] = [];
+  const options = { ...SERVE, onWarning: (message: string) => warnings.push(message) };
+  await openSqliteStore(file, options).close();
+  await rm(idFile);
+  await openSqliteStore(file, options).close();
+  assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
+  assert.deepEqual(warnings, []);
+  keepStoreId(file, STAGING);
+  await openSqliteStore(file, options).close();
+  assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
+  assert.deepEqual(warnings, [`${idFile} had the id ${STAGING.id}: it now has ${PRODUCTION.id}`]);
+});
+
+test('an id that cannot be written beside the store is one warning, and the store opens', async () => {
+  const own = await mkdtemp(join(folder, 'id-'));
+  const file = join(own, 'petstore.sqlite');
+  const warnings: string[] = [];
+  await openSqliteStore(file).close();
+  await mkdir(join(own, 'petstore.store-id'));
+  const onWarning = (message: string) => warnings.push(message);
+  await openSqliteStore(file, { ...SERVE, onWarning }).close();
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /^the id of the store cannot be written beside it \(.*EISDIR/);
 });
 
 test('a newer schema version is refused and not changed', async () => {

@@ -13,6 +13,7 @@ import type {
   PetQuery,
   Store,
 } from '../../domain/store.ts';
+import type { Access } from '../../domain/store-identity.ts';
 import {
   apiKeyOfRow,
   importOfRow,
@@ -27,6 +28,7 @@ import { refuseDamaged } from './damage.ts';
 import { FileReplaced, isCorrupt, unavailable } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
 import { prepareReads, type Reads, type Writes } from './statements.ts';
+import { keepStoreId } from './store-identity.ts';
 import { WriterClient } from './writer-client.ts';
 
 /** How often the path is checked while nobody reads. */
@@ -37,9 +39,7 @@ const CHECK_INTERVAL_MS = 1_000;
  */
 const CHECK_VALID_MS = 10;
 
-export interface SqliteOptions {
-  /** Whether a store that does not exist is created. */
-  mayCreate?: boolean;
+export interface SqliteOptions extends Access {
   onWarning?: (message: string) => void;
   /** Called at most once. The store refuses every call from then on, and is to be closed. */
   onFatal?: ((reason: string) => void) | undefined;
@@ -48,7 +48,9 @@ export interface SqliteOptions {
 /** Opens the store in one file. */
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store & Measured {
   refuseDamaged(file);
-  const { database, identity } = openStoreFile(file, { mayCreate: options.mayCreate ?? true });
+  const { mayCreate = true, onWarning } = options;
+  const { database, identity, storeIdentity } = openStoreFile(file, options);
+  if (mayCreate && storeIdentity !== undefined) keepStoreId(file, storeIdentity, onWarning);
   try {
     database.exec('PRAGMA query_only = ON');
     return new SqliteStore(identity, database, options);
