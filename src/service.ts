@@ -9,6 +9,7 @@ import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
+import { newStoreIdentity } from './domain/store-identity.ts';
 import { App } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
@@ -72,18 +73,31 @@ export function storeFile(config: Config): string {
 /** Opens the store that the settings name: the database, or the file in the data folder. */
 export async function openConfiguredStore(
   config: Config,
-  { log, isWorker, onFatal }: Partial<Runtime> & Pick<SqliteOptions, 'onFatal'> = {},
+  options: SqliteOptions = {},
 ): Promise<Store & Measured> {
+  const access = { environment: config.environment, ...options };
   // Only the store that is used is loaded: the driver of the other one would make the start slower.
   if (config.databaseUrl !== undefined) {
     const { openPostgresStore } = await import('./storage/postgres/store.ts');
-    return openPostgresStore(config.databaseUrl);
+    return openPostgresStore(config.databaseUrl, access);
   }
   const { openSqliteStore } = await import('./storage/sqlite/store.ts');
-  // If the store is gone that the primary has created, no worker may put an empty one in its place.
-  const mayCreate = isWorker !== true;
-  const onWarning = (message: string) => log?.warn(message);
-  return openSqliteStore(storeFile(config), { mayCreate, onWarning, onFatal });
+  return openSqliteStore(storeFile(config), access);
+}
+
+/** Only the service migrates a store, and gives one without an identity its own. */
+function openServedStore(
+  config: Config,
+  { clock, randomBytes, isWorker, log }: Runtime,
+  onFatal?: SqliteOptions['onFatal'],
+): Promise<Store & Measured> {
+  return openConfiguredStore(config, {
+    identity: newStoreIdentity(config.environment, { now: clock.now(), randomBytes }),
+    // If the store is gone that the primary has created, no worker may put an empty one in its place.
+    mayCreate: !isWorker,
+    onWarning: (message) => log.warn(message),
+    onFatal,
+  });
 }
 
 /** Joins the parts and starts listening. Production and tests start the service the same way. */
@@ -104,7 +118,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   opened.defer(async () => admin?.close());
 
   const failure = Promise.withResolvers<string>();
-  const store = await openConfiguredStore(config, { ...runtime, onFatal: failure.resolve });
+  const store = await openServedStore(config, runtime, failure.resolve);
   opened.defer(() => store.close());
   const firstKey = await addFirstKey(store, config, runtime);
   const parts = await openRequestParts(config, runtime, { store, metrics, opened });
@@ -235,7 +249,7 @@ async function addFirstKey(
 
 /** Creates the first key of an empty store before any worker starts. */
 export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
-  const store = await openConfiguredStore(config, runtime);
+  const store = await openServedStore(config, runtime);
   try {
     return await addFirstKey(store, config, runtime);
   } finally {

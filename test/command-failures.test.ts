@@ -18,7 +18,7 @@ function assertOneLine({ code, stderr }: Finished, expected: number, line: RegEx
 
 async function newStore(t: TestContext): Promise<string> {
   const data = temporaryFolder(t);
-  assert.equal((await run(['keys', 'create', '--name', 'a', '--data', data])).code, 0);
+  assert.equal((await run(['keys', 'create', '--name', 'a', '--create', '--data', data])).code, 0);
   return data;
 }
 
@@ -34,11 +34,43 @@ test('a command that only reads refuses a folder without a store, and creates no
   const flags = ['--data', data, '--env', 'staging'];
   const results = await Promise.all(READING.map((args) => run([...args, ...flags])));
   for (const refused of results) {
-    assertOneLine(refused, 2, /--data and --env must name/);
-    assert.ok(refused.stderr.includes(join(data, 'staging')), refused.stderr);
+    const place = join(data, 'staging', 'petstore.sqlite');
+    assertOneLine(refused, 2, /name the folder of a store, or start the service there first\.$/m);
+    assert.ok(refused.stderr.includes(`no store at ${place} (from --data)`), refused.stderr);
     assert.equal(refused.stdout, '');
   }
   assert.deepEqual(readdirSync(data), []);
+});
+
+test('import and keys create make a store only with --create, and name the setting that led to the folder', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'animals.ndjson');
+  writeFileSync(file, '{"name":"Rex","categoryId":1}\n');
+  const commands = [
+    ['keys', 'create', '--name', 'a'],
+    ['import', file],
+  ];
+  const origins: [flags: string[], env: Record<string, string>, origin: string][] = [
+    [['--data', 'one'], {}, 'one/production/petstore.sqlite (from --data)'],
+    [[], { PETSTORE_DATA: 'two' }, 'two/production/petstore.sqlite (from PETSTORE_DATA)'],
+    [[], {}, 'data/production/petstore.sqlite (from the default of --data)'],
+  ];
+  for (const [flags, env, origin] of origins) {
+    for (const command of commands) {
+      const refused = await run([...command, ...flags], { env, cwd: folder });
+      assertOneLine(refused, 2, /, or start the service there first, or add --create\.$/m);
+      assert.ok(refused.stderr.includes(`there is no store at ${origin}: `), refused.stderr);
+    }
+  }
+  assert.deepEqual(readdirSync(folder), ['animals.ndjson']);
+  for (const command of commands) {
+    const made = await run([...command, '--create', '--data', 'one'], { cwd: folder });
+    assert.equal(made.code, 0, made.stderr);
+  }
+  assert.deepEqual(readdirSync(join(folder, 'one', 'production')), [
+    'petstore.sqlite',
+    'petstore.store-id',
+  ]);
 });
 
 const isLinux = process.platform === 'linux';
@@ -47,7 +79,7 @@ const onLinux = { skip: isLinux ? false : 'needs Linux' };
 test('a data folder that cannot be created is refused in one line', onLinux, async () => {
   for (const command of [
     ['serve', '--port', '0', '--admin-port', 'off'],
-    ['keys', 'create', '--name', 'a'],
+    ['keys', 'create', '--name', 'a', '--create'],
   ]) {
     assertOneLine(await run([...command, '--data', '/proc/x']), 2, /\/proc\/x.*--data must name/);
   }
@@ -65,7 +97,7 @@ test('a command on a locked store prints one line and ends with exit code 1', as
   const fresh = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'));
   t.after(() => fresh.close());
   fresh.exec('BEGIN EXCLUSIVE');
-  const create = ['keys', 'create', '--name', 'b', '--data', data];
+  const create = ['keys', 'create', '--name', 'b', '--create', '--data', data];
   const results = await Promise.all([
     run(create),
     run(['import', file, '--data', data]),
@@ -91,7 +123,7 @@ for (const kibibytes of [16, 32, 64]) {
     withSmallDisk,
     async (t) => {
       const disk = smallDisk(t, kibibytes);
-      const result = await run(['keys', 'create', '--name', 'a', '--data', disk]);
+      const result = await run(['keys', 'create', '--name', 'a', '--create', '--data', disk]);
       assertOneLine(result, 1, /disk is full|disk I\/O error|no space left/i);
       assert.equal(result.stdout, '');
     },
@@ -108,7 +140,7 @@ test(
       file,
       '{"name":"A rather long name for an animal","categoryId":1}\n'.repeat(15_000),
     );
-    const full = await run(['import', file, '--data', disk]);
+    const full = await run(['import', file, '--create', '--data', disk]);
     assertOneLine(full, 1, /disk is full|disk I\/O error/);
     execFileSync('mount', ['-o', 'remount,size=16m', disk]);
     assert.equal((await run(['import', file, '--data', disk])).code, 0);
@@ -148,7 +180,13 @@ test(
   onLinux,
   async (t) => {
     // This file can be opened, but reading its beginning fails.
-    const result = await run(['import', '/proc/self/mem', '--data', temporaryFolder(t)]);
+    const result = await run([
+      'import',
+      '/proc/self/mem',
+      '--create',
+      '--data',
+      temporaryFolder(t),
+    ]);
     assertOneLine(result, 1, /i\/o error, read/);
   },
 );

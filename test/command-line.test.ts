@@ -197,7 +197,10 @@ test('a store of another program or of a newer version is refused in one line wi
   assert.match(refusedForeign.stderr, /^petstore: [^\n]*belongs to another program[^\n]*\n$/);
 
   const future = temporaryFolder(t);
-  assert.equal((await run(['keys', 'create', '--name', 'a', '--data', future])).code, 0);
+  assert.equal(
+    (await run(['keys', 'create', '--name', 'a', '--create', '--data', future])).code,
+    0,
+  );
   const newer = new DatabaseSync(join(future, 'production', 'petstore.sqlite'));
   newer.exec('PRAGMA user_version = 99');
   newer.close();
@@ -343,7 +346,16 @@ test('keys are created, limited, listed, rotated and revoked while the service r
 
 test('keys list --json has every property of a key but the secret, and keys create --json has it too', async (t) => {
   const data = temporaryFolder(t);
-  const made = await run(['keys', 'create', '--name', 'shop\n', '--json', '--data', data]);
+  const made = await run([
+    'keys',
+    'create',
+    '--name',
+    'shop\n',
+    '--json',
+    '--create',
+    '--data',
+    data,
+  ]);
   const { key, ...listed } = JSON.parse(made.stdout) as Record<string, unknown>;
   assert.match(String(key), /^pet_live_\w{36}$/);
   const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'lastDeprecatedCallAt'];
@@ -384,7 +396,7 @@ test('keys list shows when each key last called the deprecated operation, on wha
 
 test('keys created before the first start are accepted, and the start creates no key', async (t) => {
   const data = temporaryFolder(t);
-  const made = await run(['keys', 'create', '--name', 'early', '--data', data]);
+  const made = await run(['keys', 'create', '--name', 'early', '--create', '--data', data]);
   const service = await serve(t, ['--data', data]);
   assert.equal(service.key, '');
   assert.equal(await statusOf(service.baseUrl, made.stdout.trim()), 200);

@@ -135,7 +135,7 @@ test('a file that is moved away and back has every animal that was acknowledged'
   assert.deepEqual(namesIn(file), names);
 });
 
-test('serve and import refuse a log without its database, and change nothing', async (t) => {
+test('serve, its workers and import --create begin no store where one was, and a log without its database stays', async (t) => {
   const { data, file, service } = await start(t);
   assert.equal(await create(service, 'one'), 201);
   service.kill('SIGKILL');
@@ -143,12 +143,25 @@ test('serve and import refuse a log without its database, and change nothing', a
   renameSync(file, `${file}.away`);
   const before = readdirSync(join(file, '..'));
   const serving = ['serve', '--port', '0', '--admin-port', 'off', '--data', data];
-  for (const args of [serving, [...serving, '--workers', '2'], ['import', '-', '--data', data]]) {
-    const { code, stderr } = await run(args);
-    assert.match(stderr, /^petstore: [^\n]+-wal is the log of a store that is not there[^\n]+\n$/);
-    assert.equal(code, 2);
-  }
+  const importing = ['import', '-', '--create', '--data', data];
+  const refusals = async (line: RegExp) => {
+    for (const args of [serving, [...serving, '--workers', '2'], importing]) {
+      const { code, stderr } = await run(args);
+      assert.match(stderr, line);
+      assert.ok(code === 1 || code === 2, stderr);
+    }
+  };
+  const idFile = join(file, '..', 'petstore.store-id');
+  await refusals(
+    /^petstore: store \w{16} was here and its file is missing: restore a backup, or remove \S+\/petstore\.store-id to begin a new one\.\n$/,
+  );
   assert.deepEqual(readdirSync(join(file, '..')), before);
+  rmSync(idFile);
+  await refusals(/^petstore: [^\n]+-wal is the log of a store that is not there[^\n]+\n$/);
+  assert.deepEqual(
+    readdirSync(join(file, '..')),
+    before.filter((name) => name !== 'petstore.store-id'),
+  );
   renameSync(`${file}.away`, file);
   await serve(t, ['--data', data]);
   assert.deepEqual(namesIn(file), ['one']);

@@ -55,7 +55,7 @@ async function transfer(bench: Bench, count: number) {
   await writeAnimals(file, count);
   const data = join(bench.folder, `import-${count}`);
   bench.progress.show(`import: ${quantity(count)} animals`);
-  const imported = await runCommand(['import', file, '--data', data]);
+  const imported = await runCommand(['import', file, '--create', '--data', data]);
   bench.progress.show(`export: ${quantity(count)} animals`);
   const exported = await runCommand(['export', '--data', data]);
   bench.stores.remove(data);

@@ -161,7 +161,7 @@ async function importAnimals(folder: string, data: string, count: number): Promi
   );
   mkdirSync(data);
   writeFileSync(file, lines.join(''));
-  await command(['import', file, '--data', data]);
+  await command(['import', file, '--create', '--data', data]);
   rmSync(file);
 }
 

@@ -101,7 +101,16 @@ for (const [which, node] of Object.entries(NODES)) {
     });
 
     test('npx --package=FILE petstore, in an empty folder', async (t) => {
-      const args = ['--yes', `--package=${file}`, 'petstore', 'keys', 'create', '--name', 'a'];
+      const args = [
+        '--yes',
+        `--package=${file}`,
+        'petstore',
+        'keys',
+        'create',
+        '--name',
+        'a',
+        '--create',
+      ];
       const { stdout } = await execute('npx', args, { cwd: temporaryFolder(t), env });
       assert.match(stdout, /^pet_live_\w{36}\n$/);
     });

@@ -23,7 +23,8 @@ interface RunOptions {
 /** A store with animals, and the command working on it. */
 async function newStore(t: TestContext, animals: number) {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-catalogue-'));
-  const store = openSqliteStore(join(folder, 'production', 'petstore.sqlite'));
+  const place = join(folder, 'production', 'petstore.sqlite');
+  const store = openSqliteStore(place);
   t.after(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -32,6 +33,7 @@ async function newStore(t: TestContext, animals: number) {
   const pets = () => listPets(store, { status: undefined, afterId: 0n, count: 20_000 });
 
   return {
+    place,
     file(name: string, content: string): string {
       writeFileSync(join(folder, name), content);
       return join(folder, name);
@@ -69,10 +71,14 @@ describe('petstore catalogue set-status', () => {
   test('the named animals get the status, and the others keep theirs', async (t) => {
     const store = await newStore(t, 4);
     const set = await store.run(['set-status', '3', '1', '3', '--to', 'sold']);
-    assert.deepEqual(set, { code: 0, out: '', words: 'Set the status of 2 animals to sold.\n' });
+    assert.deepEqual(set, {
+      code: 0,
+      out: '',
+      words: `Set the status of 2 animals in ${store.place} to sold.\n`,
+    });
     assert.equal(await store.statuses(), '1 sold, 2 available, 3 sold, 4 available');
     const one = await store.run(['set-status', '1', '--to', 'pending']);
-    assert.equal(one.words, 'Set the status of 1 animal to pending.\n');
+    assert.equal(one.words, `Set the status of 1 animal in ${store.place} to pending.\n`);
     assert.equal(await store.statuses(), '1 pending, 2 available, 3 sold, 4 available');
   });
 
@@ -82,7 +88,7 @@ describe('petstore catalogue set-status', () => {
     const lines =
       'petstore: no animal has the id 7.\n' +
       'petstore: no animal has the id 9223372036854775807.\n' +
-      'petstore: nothing was changed.\n';
+      `petstore: nothing was changed in ${store.place}.\n`;
     assert.deepEqual(await store.run(args), { code: 1, out: '', words: lines });
     assert.deepEqual(await store.run([...args, '--dry-run']), { code: 1, out: '', words: lines });
     const json = '{"ids":[1,7,2,9223372036854775807],"missing":[7,9223372036854775807],';
@@ -107,7 +113,7 @@ describe('petstore catalogue set-status', () => {
     assert.equal(lines[0], '  1   available  Rex');
     assert.deepEqual(lines.slice(10), [
       '  … and 2 more',
-      'Would set the status of 12 animals to sold; nothing was changed.',
+      `Would set the status of 12 animals in ${store.place} to sold; nothing was changed.`,
       '',
     ]);
     assert.ok((await store.pets()).every(({ status }) => status === 'available'));
@@ -130,7 +136,7 @@ describe('petstore catalogue set-status', () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => String(index + 1)).join('\n');
     const args = ['set-status', '--from-file', store.file('ids.txt', ids), '--to', 'sold'];
     const set = await store.run(args);
-    assert.equal(set.words, 'Set the status of 10,000 animals to sold.\n');
+    assert.equal(set.words, `Set the status of 10,000 animals in ${store.place} to sold.\n`);
     assert.equal((await store.pets()).filter(({ status }) => status === 'sold').length, 10_000);
     await assert.rejects(
       store.run([...args, '10001']),
@@ -152,13 +158,13 @@ describe('petstore catalogue remove', () => {
       assert.equal(asked.code, 1);
       assert.equal(
         asked.words,
-        '  2  available  Rex\nReally remove 1 animal? This cannot be undone. Type yes to continue: Nothing was changed.\n',
+        `  2  available  Rex\nReally remove 1 animal in ${store.place}? This cannot be undone. Type yes to continue: Nothing was changed in ${store.place}.\n`,
       );
     }
     assert.equal((await store.pets()).length, 3);
     const removed = await store.run(['remove', '2'], { typed: 'yes\n', isTTY: true });
     assert.equal(removed.code, 0);
-    assert.ok(removed.words.endsWith('Removed 1 animal.\n'));
+    assert.ok(removed.words.endsWith(`Removed 1 animal in ${store.place}.\n`));
     assert.equal(await store.statuses(), '1 available, 3 available');
   });
 
@@ -174,7 +180,7 @@ describe('petstore catalogue remove', () => {
     assert.equal((await store.pets()).length, 3);
     const removed = await store.run([...fromInput, '--yes', '--json'], { typed: '1\n3\n' });
     const out = '{"ids":[1,3],"missing":[],"changed":true}\n';
-    assert.deepEqual(removed, { code: 0, out, words: 'Removed 2 animals.\n' });
+    assert.deepEqual(removed, { code: 0, out, words: `Removed 2 animals in ${store.place}.\n` });
     assert.equal(await store.statuses(), '2 available');
   });
 
@@ -182,11 +188,16 @@ describe('petstore catalogue remove', () => {
     const store = await newStore(t, 2);
     const dry = await store.run(['remove', '1', '--dry-run']);
     assert.equal(dry.code, 0);
-    assert.ok(dry.words.endsWith('Would remove 1 animal; nothing was changed.\n'));
+    assert.ok(
+      dry.words.endsWith(`Would remove 1 animal in ${store.place}; nothing was changed.\n`),
+    );
     for (const flags of [['--yes'], ['--dry-run']]) {
       const { code, words } = await store.run(['remove', '1', '3', ...flags]);
       assert.equal(code, 1);
-      assert.equal(words, 'petstore: no animal has the id 3.\npetstore: nothing was changed.\n');
+      assert.equal(
+        words,
+        `petstore: no animal has the id 3.\npetstore: nothing was changed in ${store.place}.\n`,
+      );
     }
     // A person is not asked about animals that do not exist.
     const asked = await store.run(['remove', '3'], { typed: 'yes\n', isTTY: true });
@@ -227,7 +238,7 @@ test('petstore catalogue › wrong use is one line that says what would be right
   const nowhere = join(tmpdir(), 'petstore-is-not-here');
   await assert.rejects(
     run(['remove', '1', '--yes', '--data', nowhere]),
-    refused(/there is no store in/),
+    refused(/^there is no store at .*petstore\.sqlite \(from --data\): name the folder of a store/),
   );
 });
 

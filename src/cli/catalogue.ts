@@ -109,13 +109,13 @@ async function change(call: ChangeCall, work: Change): Promise<number> {
     throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
   }
   const ids = await readIds(call.arguments, fromFile, io);
-  const { store } = await openStoreByFlags(flags, io.env, { mustExist: true });
+  const { store, name } = await openStoreByFlags(flags, io.env);
   try {
-    const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'}`;
+    const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'} in ${name}`;
     const report = (missing: bigint[], isChanged: boolean) => {
       if (isJson) io.stdout.write(resultJson(ids, missing, isChanged));
       for (const id of missing) io.stderr.write(`petstore: no animal has the id ${id}.\n`);
-      if (missing.length > 0) io.stderr.write('petstore: nothing was changed.\n');
+      if (missing.length > 0) io.stderr.write(`petstore: nothing was changed in ${name}.\n`);
       return missing.length === 0 ? 0 : 1;
     };
     if (isDryRun || mustAsk) {
@@ -128,7 +128,7 @@ async function change(call: ChangeCall, work: Change): Promise<number> {
         return report([], false);
       }
       if (!(await confirm(`Really ${work.words(animals)}? This cannot be undone.`, io))) {
-        io.stderr.write('Nothing was changed.\n');
+        io.stderr.write(`Nothing was changed in ${name}.\n`);
         return 1;
       }
     }

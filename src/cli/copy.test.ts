@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,6 +16,7 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotenc
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { StoreUnusable, type Store } from '../domain/store.ts';
+import { newStoreIdentity } from '../domain/store-identity.ts';
 import { copyCatalogue, type CatalogueReader, type CopyTarget } from '../storage/copy.ts';
 import { openPostgresReader, openPostgresTarget } from '../storage/postgres/copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
@@ -24,12 +25,15 @@ import { openSqliteReader, openSqliteTarget } from '../storage/sqlite/copy.ts';
 import { backUpStore } from '../storage/sqlite/backup.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { verifySqlite } from '../storage/sqlite/verify.ts';
+import { UsageError } from '../setting.ts';
+import { readMigrations } from '../storage/migrations.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const NAMES = ['Rex', '🐈‍⬛ "\\', "'; --", '{NULL}', 'line\nbreak\t', '\u{10ffff}', 'é e\u0301'];
 const ANIMALS = 5_003;
+const IDENTITY = newStoreIdentity('production', { now: new Date(), randomBytes });
 /** What version 1.1.0 kept in the target until the copy was complete. */
 const MARKER = `
   CREATE TABLE unfinished_copy (source text NOT NULL);
@@ -69,15 +73,16 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   await source.close();
 
   const there = await run('--from', `sqlite:${here}`, '--to', server.url(database));
-  assert.deepEqual([there.code, there.stderr], [0, '']);
+  const [file, address] = [`sqlite:${here}`, withoutUser(server.url(database))];
+  assert.deepEqual([there.code, there.stderr], [0, `Copied ${file} to ${address}.\n`]);
   const again = await run('--from', server.url(database), '--to', `sqlite:${back}`);
-  assert.deepEqual([again.code, again.stderr], [0, '']);
+  assert.deepEqual([again.code, again.stderr], [0, `Copied ${address} to sqlite:${back}.\n`]);
   const left = ANIMALS - 1;
   assert.equal(again.stdout, there.stdout);
   const asJson = await run('--from', `sqlite:${here}`, '--to', `sqlite:${newFile()}`, '--json');
   const compared = JSON.parse(asJson.stdout) as Record<'source' | 'target', object>;
   assert.deepEqual(compared.source, compared.target);
-  const kinds = ['animals', 'keys', 'claims', 'imports', 'lastId'];
+  const kinds = ['animals', 'keys', 'claims', 'imports', 'identity', 'lastId'];
   assert.deepEqual(Object.keys(compared.source), kinds);
   assert.match(asJson.stdout, /"lastId":\d+\}\}\n$/);
   assert.match(there.stdout, new RegExp(`^animals +${left} +${left} +(\\w{64}) +\\1$`, 'm'));
@@ -94,6 +99,61 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
     assert.equal(created.kind === 'created' && created.pet.id, 5_005n);
     await store.close();
   }
+});
+
+test('a copy is the same store as its source, also in a database on which a service has started', async () => {
+  const [here, back] = [newFile(), newFile()];
+  await openSqliteStore(here, { identity: IDENTITY }).close();
+  await createAndClose(here, 1);
+  const to = server.url(await server.createDatabase());
+  const identity = newStoreIdentity('production', { now: new Date(0), randomBytes });
+  await (await openPostgresStore(to, { environment: 'production', identity })).close();
+  assert.equal((await run('--from', `sqlite:${here}`, '--to', to)).code, 0);
+  assert.equal((await run('--from', to, '--to', `sqlite:${back}`)).code, 0);
+  assert.deepEqual(dump(back), dump(here));
+  const idFile = join(dirname(back), 'petstore.store-id');
+  assert.equal(readFileSync(idFile, 'utf8'), `${IDENTITY.id}\n`);
+});
+
+test('stores of two environments are not copied into one another, and both are named', async () => {
+  const here = newFile();
+  await openSqliteStore(here, { identity: IDENTITY }).close();
+  const to = server.url(await server.createDatabase());
+  const identity = newStoreIdentity('staging', { now: new Date(), randomBytes });
+  await (await openPostgresStore(to, { environment: 'staging', identity })).close();
+  await assert.rejects(
+    run('--from', `sqlite:${here}`, '--to', to),
+    (error: unknown) =>
+      error instanceof UsageError &&
+      error.message ===
+        `sqlite:${here} is a production store and ${withoutUser(to)} is a staging store: --from and --to must be of one environment.`,
+  );
+  await assertEmpty(to);
+});
+
+test('a source of an earlier version or of 0 bytes is refused, and stays as it is', async () => {
+  const [old, empty, none] = [newFile(), newFile(), newFile()];
+  for (const file of [old, empty]) mkdirSync(dirname(file), { recursive: true });
+  const migrations = readMigrations(new URL('../storage/sqlite/migrations/', import.meta.url));
+  const database = new DatabaseSync(old);
+  const [first, second] = migrations;
+  database.exec(`${first?.sql} ${second?.sql}
+    PRAGMA application_id = 1346720851; PRAGMA user_version = 2`);
+  database.close();
+  writeFileSync(empty, '');
+  const bytes = readFileSync(old);
+  const sources: [file: string, message: string][] = [
+    [old, `${old} is of schema 2, this program needs ${migrations.length}: `],
+    [empty, `there is no store at ${empty}: `],
+    [none, `there is no store at ${none}: `],
+  ];
+  for (const [file, message] of sources) {
+    const copied = run('--from', `sqlite:${file}`, '--to', `sqlite:${newFile()}`);
+    await assert.rejects(copied, (error: Error) => error.message.startsWith(message));
+  }
+  assert.ok(readFileSync(old).equals(bytes));
+  assert.equal(readFileSync(empty).length, 0);
+  assert.ok(!existsSync(none));
 });
 
 test('a copy that was interrupted, even right before its commit, leaves nothing, and is started again', async () => {
@@ -378,7 +438,7 @@ test('a person who watches sees a bar on standard error, and it is gone in the e
     `sqlite:${newFile()}`,
   );
   assert.match(watched.stderr, /100 % {2}10 animals/);
-  assert.ok(watched.stderr.endsWith('\r\u001b[K'));
+  assert.ok(watched.stderr.split('\r\u001b[K').at(-1)?.startsWith('Copied '));
   assert.doesNotMatch(watched.stdout, /%/);
 });
 
@@ -430,7 +490,7 @@ function newKey(name: string, now: Date, expiresAt?: Date) {
 async function fill(
   file: string,
 ): Promise<{ claim: IdempotencyClaim; claimedId: bigint; keyIds: string[] }> {
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, { identity: IDENTITY });
   const now = new Date();
   const keys = ['one', 'zwei 🐈', 'three'].map((name, index) =>
     newKey(name, now, index === 2 ? now : undefined),
@@ -472,6 +532,10 @@ async function createAndClose(file: string, count: number): Promise<void> {
   await store.close();
 }
 
+function withoutUser(url: string): string {
+  return url.replace(/\/\/.*@/, '//');
+}
+
 function newFile(): string {
   files += 1;
   return join(folder, `${files}`, 'petstore.sqlite');
@@ -487,6 +551,7 @@ function dump(file: string): unknown[] {
     'idempotency_keys ORDER BY api_key_id, key',
     'imports ORDER BY source',
     'sqlite_sequence',
+    'store_identity',
   ].map((table) => {
     const columns = table.startsWith('sqlite_schema') ? 'name, sql' : '*';
     return database.prepare(`SELECT ${columns} FROM ${table}`).all();

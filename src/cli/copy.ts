@@ -5,6 +5,7 @@ import { StoreUnusable } from '../domain/store.ts';
 import {
   copyCatalogue,
   KINDS,
+  TABLES,
   type CatalogueReader,
   type CopyTarget,
   type Tallies,
@@ -64,23 +65,39 @@ async function copyBetween(
   try {
     const writer = await target.openTarget();
     try {
+      await requireSameEnvironment([source, reader], [target, writer]);
       const found = await copyCatalogue(reader, writer, (count, total) =>
         progress.showBar({ count, share: count / total }),
       );
       progress.clear();
       io.stdout.write(comparison(found));
+      io.stderr.write(`Copied ${source.name} to ${target.name}.\n`);
       return 0;
     } finally {
       await writer.close();
     }
   } catch (error) {
     progress.clear();
-    if (error instanceof StoreUnusable) throw error;
+    if (error instanceof StoreUnusable || error instanceof UsageError) throw error;
     io.stderr.write(`petstore: ${target.name}: ${reasonOf(error)}.\n`);
     return 1;
   } finally {
     await reader.close();
   }
+}
+
+/** Data of production must not get into staging, nor the other way round. */
+async function requireSameEnvironment(...ends: [End, CatalogueReader][]): Promise<void> {
+  const { identity } = TABLES;
+  const known = new Map<string, string>();
+  for (const [{ name }, reader] of ends) {
+    // The second column is the environment. A new target has no row.
+    const [row] = await reader.read(identity, identity.start, 1);
+    if (row !== undefined) known.set(String(row[1]), name);
+  }
+  if (known.size <= 1) return;
+  const found = [...known].map(([environment, name]) => `${name} is a ${environment} store`);
+  throw new UsageError(`${found.join(' and ')}: --from and --to must be of one environment.`);
 }
 
 function reasonOf(error: unknown): string {

@@ -18,17 +18,20 @@ export const exportPets = defineCommand({
 keeps the log of SQLite from shrinking, and PostgreSQL from cleaning up changed rows.`,
   examples: ['export > animals.ndjson', 'export --format csv > animals.csv'],
   async action({ options, flags, io }) {
-    const reader = await openReaderByFlags(flags, io.env);
+    const { store, name } = await openReaderByFlags(flags, io.env);
     try {
-      await writePets(reader, options.format, io);
+      const count = await writePets(store, options.format, io);
+      io.stderr.write(
+        `Exported ${count.toLocaleString('en-US')} animal${count === 1 ? '' : 's'} from ${name}.\n`,
+      );
       return 0;
     } finally {
-      await reader.close();
+      await store.close();
     }
   },
 });
 
-async function writePets(reader: CatalogueReader, format: PetFormat, io: Io): Promise<void> {
+async function writePets(reader: CatalogueReader, format: PetFormat, io: Io): Promise<number> {
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   await output.write(headerOf(format));
@@ -41,6 +44,7 @@ async function writePets(reader: CatalogueReader, format: PetFormat, io: Io): Pr
     progress.showBar({ count, share: undefined });
   }
   progress.clear();
+  return count;
 }
 
 /** Waits for a slow reader, and notices when the reader is gone (`| head`). */

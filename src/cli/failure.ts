@@ -1,8 +1,8 @@
 import { UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
-import { StoreUnusable } from '../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../domain/store.ts';
 
-/** Why a command failed. The exit code is 2 for wrong usage and 1 for every other failure. */
+/** Why a command failed. The exit code is 2 for wrong usage or settings, and 1 for every other failure. */
 export interface Failure {
   exitCode: 1 | 2;
   line: string;
@@ -13,6 +13,7 @@ const SQLITE_ERROR = 1;
 
 /** Returns undefined for a defect of this program: its stack trace says more than one line. */
 export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof StoreFault) return { exitCode: 1, line: error.message };
   if (error instanceof UsageError || error instanceof StoreUnusable) {
     return { exitCode: 2, line: error.message };
   }

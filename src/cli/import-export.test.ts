@@ -47,7 +47,7 @@ function newShop(t: TestContext) {
   function startImport(path: string) {
     const before = countPets(storeFile);
     const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
-    const child = spawn(process.execPath, [main, 'import', path, '--data', data]);
+    const child = spawn(process.execPath, [main, 'import', path, '--data', data, '--create']);
     t.after(() => child.kill('SIGKILL'));
     return {
       child,
@@ -66,9 +66,9 @@ function newShop(t: TestContext) {
       writeFileSync(path, content);
       return path;
     },
-    import: (...args: string[]) => run('import', args),
+    import: (...args: string[]) => run('import', [...args, '--create']),
     importStream: (chunks: Buffer[], ...args: string[]) =>
-      run('import', ['-', ...args], Readable.from(chunks)),
+      run('import', ['-', ...args, '--create'], Readable.from(chunks)),
     data,
     storeFile,
     startImport,

@@ -6,7 +6,7 @@ import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts
 import { PetReader, type PetPiece } from '../pet-file/pet-reader.ts';
 import { HeaderError, type PetFormat } from '../pet-file/read-pet.ts';
 import { defineCommand } from './command.ts';
-import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
+import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
 import { inspectFile, readChunks } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
@@ -45,14 +45,14 @@ export const importPets = defineCommand({
     },
     ...STORE_OPTIONS,
   },
-  switches: { strict: 'add nothing of a file that has a bad line' },
+  switches: { strict: 'add nothing of a file that has a bad line', ...CREATE_SWITCH },
   notes: `Bad lines are reported and skipped, and the exit code is then 1. To continue an import that was
 stopped, run the same command again: no animal is added twice.`,
   examples: ['import animals.ndjson', 'import - --format csv --strict < animals.csv'],
   async action({ arguments: [file = ''], options, switches, flags, io }) {
     const format = options.format ?? formatOfFile(file);
     const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-    const { store } = await openStoreByFlags(flags, io.env, { mustExist: false });
+    const { store } = await openStoreByFlags(flags, io.env, { create: switches.create });
     const report = new ImportReport(io.stderr, { isFile });
     const suspension = new Suspension();
     const work = { store, report, format, isStrict: switches.strict, suspension };

@@ -13,7 +13,7 @@ import {
 import type { KeyAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { programName } from './program-name.ts';
-import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
+import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { listPrinter, printable, timeText } from './terminal.ts';
 
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -48,13 +48,13 @@ const create = defineCommand({
     expires: { ...DURATION, defaultText: 'never', description: 'when the key ends' },
     ...STORE_OPTIONS,
   },
-  switches: JSON_SWITCH,
+  switches: { ...JSON_SWITCH, ...CREATE_SWITCH },
   examples: [
     'keys create --name shop',
     'keys create --name shop --scopes pets:read --expires 90d --json',
   ],
   action: ({ options: { name, scopes, expires }, switches, flags, io }) =>
-    withStore(flags, io, { mustExist: false }, async (store, { environment }) => {
+    withStore(flags, io, { create: switches.create }, async (store, { environment, place }) => {
       const now = new Date();
       const secret = newSecret(environment, randomBytes);
       const record = newApiKey({
@@ -67,7 +67,7 @@ const create = defineCommand({
       });
       await store.createApiKey(record);
       io.stderr.write(
-        `Created ${record.id} (${printable(name)}) for ${environment}; the key is shown only once:\n`,
+        `Created ${record.id} (${printable(name)}) for ${environment} in ${place}; the key is shown only once:\n`,
       );
       io.stdout.write(`${switches.json ? keyJson(record, now, { key: secret }) : secret}\n`);
     }),
@@ -82,12 +82,13 @@ deprecated GET /v1/pets/{petId}, after at most 30 seconds. In a pipe, each key i
 separated by tabs, without a heading.`,
   examples: ['keys list', 'keys list --json'],
   action: ({ switches, flags, io }) =>
-    withStore(flags, io, { mustExist: true }, async (store) => {
+    withStore(flags, io, {}, async (store, { place }) => {
       const now = new Date();
       const found = await store.listApiKeys();
+      const result = `${found.length} key${found.length === 1 ? '' : 's'} in ${place}.\n`;
       if (switches.json) {
         for (const key of found) io.stdout.write(`${keyJson(key, now)}\n`);
-        return;
+        return result;
       }
       const print = listPrinter(io, [
         { title: 'ID' },
@@ -111,6 +112,7 @@ separated by tabs, without a heading.`,
           timeText(key.lastDeprecatedCallAt),
         ]),
       );
+      return result;
     }),
 });
 
@@ -121,11 +123,11 @@ const revoke = defineCommand({
   notes: 'Every process of the service refuses the key within 5 seconds.',
   examples: ['keys revoke key_4fR9sT0aBc', 'keys revoke key_4fR9sT0aBc --env staging'],
   action: ({ arguments: [id = ''], flags, io }) =>
-    withStore(flags, io, { mustExist: true }, async (store) => {
+    withStore(flags, io, {}, async (store, { place }) => {
       const key = await findKey(store, id, io);
       await store.revokeApiKey(key.id, new Date());
       io.stderr.write(
-        `Revoked ${key.id} (${printable(key.name)}); every process refuses it within 5 seconds.\n`,
+        `Revoked ${key.id} (${printable(key.name)}) in ${place}; every process refuses it within 5 seconds.\n`,
       );
     }),
 });
@@ -140,7 +142,7 @@ const rotate = defineCommand({
   switches: JSON_SWITCH,
   examples: ['keys rotate key_4fR9sT0aBc', 'keys rotate key_4fR9sT0aBc --overlap 1h --json'],
   action: ({ arguments: [id = ''], options, switches, flags, io }) =>
-    withStore(flags, io, { mustExist: true }, async (store, { environment }) => {
+    withStore(flags, io, {}, async (store, { environment, place }) => {
       const key = await findKey(store, id, io);
       const now = new Date();
       if (stateOfKey(key, now) !== 'active') {
@@ -160,7 +162,7 @@ const rotate = defineCommand({
       });
       await store.rotateApiKey(key.id, endsAt, record);
       io.stderr.write(
-        `Created ${record.id} in place of ${key.id}, which expires at ${endsAt.toISOString()}; the new key is shown only once:\n`,
+        `Created ${record.id} in ${place} instead of ${key.id}, which expires at ${endsAt.toISOString()}; the new key is shown only once:\n`,
       );
       io.stdout.write(`${switches.json ? keyJson(record, now, { key: secret }) : secret}\n`);
     }),
@@ -171,19 +173,25 @@ export const keys: CommandGroup = {
   commands: { create, list, revoke, rotate },
 };
 
+/** `work` may return a line for people, which follows its output. */
 async function withStore(
   flags: Flags,
   io: Io,
-  options: { mustExist: boolean },
-  work: (store: KeyAdministration, config: Config) => Promise<void>,
+  options: { create?: boolean },
+  work: (
+    store: KeyAdministration,
+    where: Pick<Config, 'environment'> & { place: string },
+  ) => Promise<string | void>,
 ): Promise<number> {
-  const { config, store } = await openStoreByFlags(flags, io.env, options);
+  const { config, name, store } = await openStoreByFlags(flags, io.env, options);
+  let result: string | void;
   try {
-    await work(store, config);
-    return 0;
+    result = await work(store, { environment: config.environment, place: name });
   } finally {
     await store.close();
   }
+  if (result !== undefined) io.stderr.write(result);
+  return 0;
 }
 
 async function findKey(store: KeyAdministration, id: string, { env }: Io): Promise<ApiKey> {

@@ -1,41 +1,66 @@
-import { existsSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
+import { newStoreIdentity } from '../domain/store-identity.ts';
 import type { CatalogueReader } from '../storage/copy.ts';
 import { openConfiguredStore, storeFile } from '../service.ts';
+import { parseAddress } from '../storage/postgres/address.ts';
+import { hasStore } from '../storage/sqlite/store-identity.ts';
 
 const { env, data, database } = SETTINGS;
 /** The options of a command that opens the store itself, whether or not the service runs. */
 export const STORE_OPTIONS = { env, data, database };
+/** The switch of a command that also works on a store without animals or keys. */
+export const CREATE_SWITCH = { create: 'create the store if it does not exist' };
+
+/** An open store, or a reader of one. */
+interface Opened<Of> {
+  config: Config;
+  /** How messages name the store. */
+  name: string;
+  store: Of;
+}
 
 /**
- * Opens the store that the flags and variables name. With `mustExist` a missing store is not created:
- * after a typing error in `--data`, a new one would look like a store without keys or animals.
+ * Opens the store that the flags and variables name, if it has the schema of this program. A missing store is
+ * created only with `create`: after a typing error in `--data`, a new one would look like a store without keys
+ * or animals. A command without that switch has no such option.
  */
 export async function openStoreByFlags(
   flags: Flags,
   variables: Variables,
-  { mustExist }: { mustExist: boolean },
-): Promise<{ config: Config; store: Store }> {
+  options: { create?: boolean } = {},
+): Promise<Opened<Store>> {
   const config = loadConfig(flags, variables);
-  if (mustExist) requireStore(config);
-  return { config, store: await openConfiguredStore(config) };
+  const mayCreate = options.create === true;
+  if (!mayCreate) requireStore(config, flags, variables, options);
+  const { environment } = config;
+  const store = await openConfiguredStore(config, {
+    mayCreate,
+    mayMigrate: false,
+    ...(mayCreate && { identity: newStoreIdentity(environment, { now: new Date(), randomBytes }) }),
+  });
+  return { config, name: nameOfStore(config), store };
 }
 
 /** Opens the same store to read one snapshot of it. */
 export async function openReaderByFlags(
   flags: Flags,
   variables: Variables,
-): Promise<CatalogueReader> {
+): Promise<Opened<CatalogueReader>> {
   const config = loadConfig(flags, variables);
-  requireStore(config);
+  requireStore(config, flags, variables);
+  return { config, name: nameOfStore(config), store: await openReader(config) };
+}
+
+async function openReader({ environment, ...config }: Config): Promise<CatalogueReader> {
   if (config.databaseUrl !== undefined) {
     const { openPostgresReader } = await import('../storage/postgres/copy.ts');
-    return openPostgresReader(config.databaseUrl);
+    return openPostgresReader(config.databaseUrl, { environment });
   }
   const { openSqliteReader } = await import('../storage/sqlite/copy.ts');
-  return openSqliteReader(storeFile(config));
+  return openSqliteReader(storeFile({ environment, ...config }), { environment });
 }
 
 /** The file of the embedded store, for a command that works on the file itself. */
@@ -50,13 +75,28 @@ export function embeddedStoreFile(
       `this command is for the embedded store, and --database or DATABASE_URL names a PostgreSQL database: use ${insteadOnPostgres}.`,
     );
   }
-  if (mustExist) requireStore(config);
+  if (mustExist) requireStore(config, flags, variables);
   return storeFile(config);
 }
 
-function requireStore(config: Config): void {
-  if (config.databaseUrl !== undefined || existsSync(storeFile(config))) return;
+/** The file, or the address of the database without its password. */
+export function nameOfStore(config: Config): string {
+  const { databaseUrl } = config;
+  return databaseUrl === undefined ? storeFile(config) : parseAddress(databaseUrl).shown;
+}
+
+function requireStore(
+  config: Config,
+  flags: Flags,
+  variables: Variables,
+  { create }: { create?: boolean } = {},
+): void {
+  if (config.databaseUrl !== undefined || hasStore(storeFile(config))) return;
+  const flag = flags['data'] === undefined ? undefined : '--data';
+  const variable = variables[data.variable] ? data.variable : undefined;
+  const origin = flag ?? variable ?? 'the default of --data';
+  const remedy = create === false ? ', or add --create' : '';
   throw new UsageError(
-    `there is no store in ${config.dataFolder}: --data and --env must name a store that serve, import or keys create has created.`,
+    `there is no store at ${storeFile(config)} (from ${origin}): name the folder of a store, or start the service there first${remedy}.`,
   );
 }

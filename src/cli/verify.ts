@@ -1,35 +1,45 @@
 import { loadConfig } from '../config.ts';
-import { defineCommand } from './command.ts';
-import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
+import type { Verification } from '../storage/verify.ts';
+import { defineCommand, type Call } from './command.ts';
+import { embeddedStoreFile, STORE_OPTIONS, nameOfStore } from './store-flags.ts';
 
 export const verify = defineCommand({
   purpose: 'Check the database and the rules of the catalogue',
+  arguments: [
+    { name: 'FILE', description: 'a backup to check instead of the store', isOptional: true },
+  ],
   options: STORE_OPTIONS,
   switches: { json: 'write the result as one JSON document' },
-  notes: `Each problem is one line on standard output, and the exit code is then 1. Nothing is changed, except
-that a PostgreSQL database gets the schema of this version first. Without a problem, serve accepts a
-file again that it has found damaged before.`,
+  notes: `Each problem is one line on standard output, and the exit code is then 1. Nothing is changed, and a
+store of any version and environment is accepted. Without a problem, serve accepts a file again that
+it has found damaged before.`,
   examples: ['verify', 'verify --json'],
-  async action({ switches, flags, io }) {
-    const { animals, lastId, problems } = await verifyStore();
+  async action({ arguments: [file], switches, flags, io }) {
+    const { name, animals, lastId, problems } = await verifyNamed(file, flags, io);
     if (switches.json) {
       io.stdout.write(
         `{"animals":${animals},"lastId":${lastId},"problems":${JSON.stringify(problems)}}\n`,
       );
-    } else {
-      for (const problem of problems) io.stdout.write(`${problem}\n`);
-      io.stderr.write(`Animals: ${animals}, last id: ${lastId}, problems: ${problems.length}.\n`);
     }
+    if (!switches.json) for (const problem of problems) io.stdout.write(`${problem}\n`);
+    io.stderr.write(
+      `${name}: animals: ${animals}, last id: ${lastId}, problems: ${problems.length}.\n`,
+    );
     return problems.length === 0 ? 0 : 1;
-
-    async function verifyStore() {
-      const { databaseUrl } = loadConfig(flags, io.env);
-      if (databaseUrl !== undefined) {
-        const { verifyPostgres } = await import('../storage/postgres/verify.ts');
-        return verifyPostgres(databaseUrl);
-      }
-      const { verifySqlite } = await import('../storage/sqlite/verify.ts');
-      return verifySqlite(embeddedStoreFile(flags, io.env, { mustExist: true }));
-    }
   },
 });
+
+async function verifyNamed(
+  file: string | undefined,
+  flags: Call<never, never>['flags'],
+  { env }: Call<never, never>['io'],
+): Promise<Verification & { name: string }> {
+  const config = loadConfig(flags, env);
+  if (file === undefined && config.databaseUrl !== undefined) {
+    const { verifyPostgres } = await import('../storage/postgres/verify.ts');
+    return { ...(await verifyPostgres(config.databaseUrl)), name: nameOfStore(config) };
+  }
+  const { verifySqlite } = await import('../storage/sqlite/verify.ts');
+  const name = file ?? embeddedStoreFile(flags, env, { mustExist: true });
+  return { ...verifySqlite(name), name };
+}

@@ -1,7 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { SETTINGS, type Config } from '../config.ts';
 import type { Variables } from '../setting.ts';
-import { storeFile, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
+import { nameOfStore } from './store-flags.ts';
 import { programName, shellQuoted } from './program-name.ts';
 
 /** The text after a start: the addresses, the first key, and a command to try it with. */
@@ -21,7 +22,7 @@ export function welcome(
           ['Monitor', `${adminUrl}/`],
           ['Metrics', `${adminUrl}/metrics`],
         ]),
-    ['Store', config.databaseUrl === undefined ? storeFile(config) : 'PostgreSQL'],
+    ['Store', nameOfStore(config)],
   ];
   const lines = [
     `Pet Store (${config.environment}) is ready at ${baseUrl}`,

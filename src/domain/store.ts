@@ -131,7 +131,15 @@ export interface ImportStep {
   to: ImportProgress;
 }
 
-/** A store that cannot be opened. The message is one line that says what is wrong and what would be right. */
+/**
+ * A store that cannot be opened, because a setting or an argument is wrong: the exit code is 2. The message is one
+ * line that says what is wrong and what would be right.
+ */
 export class StoreUnusable extends Error {
-  override readonly name = 'StoreUnusable';
+  override readonly name: string = 'StoreUnusable';
+}
+
+/** The same where the store itself is the reason, such as a damaged or a newer one: the exit code is 1. */
+export class StoreFault extends StoreUnusable {
+  override readonly name = 'StoreFault';
 }

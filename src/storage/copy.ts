@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { StoreUnusable } from '../domain/store.ts';
-import { API_KEY_COLUMNS, CLAIM_COLUMNS, IMPORT_COLUMNS, PET_COLUMNS } from './rows.ts';
+import {
+  API_KEY_COLUMNS,
+  CLAIM_COLUMNS,
+  IDENTITY_COLUMNS,
+  IMPORT_COLUMNS,
+  PET_COLUMNS,
+} from './rows.ts';
 
 // Copies a whole catalogue from one database to another, of any two kinds. The target gets all of it at
 // once, after both sides were compared. A copy that is interrupted leaves nothing, and is started again.
@@ -20,6 +26,8 @@ export const TABLES = {
   keys: { name: 'api_keys', columns: API_KEY_COLUMNS, start: [''] },
   claims: { name: 'idempotency_keys', columns: CLAIM_COLUMNS, start: ['', ''] },
   imports: { name: 'imports', columns: IMPORT_COLUMNS, start: [''] },
+  // A copy is the same store as its source.
+  identity: { name: 'store_identity', columns: IDENTITY_COLUMNS, start: [''] },
 } as const satisfies Record<string, { name: string; columns: string; start: Row }>;
 
 type Kind = keyof typeof TABLES;
@@ -91,6 +99,8 @@ export async function copyCatalogue(
 async function requireEmpty(target: CopyTarget): Promise<void> {
   let isEmpty = (await target.lastId()) === 0n;
   for (const table of Object.values(TABLES)) {
+    // An empty target may have an identity, which is replaced.
+    if (table === TABLES.identity) continue;
     isEmpty &&= (await target.read(table, table.start, 1)).length === 0;
   }
   if (!isEmpty) throw new StoreUnusable('the target holds other data: it must be new or empty.');

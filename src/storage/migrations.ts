@@ -1,5 +1,4 @@
-import { Refusal } from '../domain/errors.ts';
-import { StoreUnusable } from '../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../domain/store.ts';
 import type { Access } from '../domain/store-identity.ts';
 import { listProgramFolder, readProgramFile } from '../installation.ts';
 
@@ -55,9 +54,9 @@ export function pendingMigrations(
   }
   if (version === 0 && !mayCreate) throw noStore(store);
   if (version > 0 && version < newest && !mayMigrate) {
-    const remedy = 'start the service once, or use the program of that version';
-    const older = `${store} is of schema ${version}, this program needs ${newest}: ${remedy}.`;
-    throw new Refusal('unavailable', older);
+    throw new StoreFault(
+      `${store} is of schema ${version}, this program needs ${newest}: start the service once, or use the program of that version.`,
+    );
   }
   return migrations.slice(version);
 }

@@ -85,7 +85,7 @@ export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
 /** How many expired claims are removed for each new one, so that their number falls as fast as it grew. */
 export const EXPIRED_CLAIMS_REMOVED_MAX = 2;
 
-const IDENTITY_COLUMNS = 'store_id, environment, created_at';
+export const IDENTITY_COLUMNS = 'store_id, environment, created_at';
 export const SELECT_IDENTITY = `SELECT ${IDENTITY_COLUMNS} FROM store_identity`;
 
 export type IdentityRow = [id: string, environment: Environment, createdAt: bigint];

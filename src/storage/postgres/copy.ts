@@ -1,4 +1,5 @@
 import { StoreUnusable } from '../../domain/store.ts';
+import type { Access } from '../../domain/store-identity.ts';
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopyTarget, Row, Table } from '../copy.ts';
 import { parseAddress } from './address.ts';
@@ -6,7 +7,7 @@ import { deadlineIn } from '../deadline.ts';
 import type { Connection } from './connection.ts';
 import { stateOf, unavailable } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
-import { LOCK_NOT_AVAILABLE, migrate } from './migrate.ts';
+import { LOCK_NOT_AVAILABLE, migrate, requireStore } from './migrate.ts';
 
 /** No request waits for these statements, and one of them may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
@@ -19,6 +20,7 @@ const TYPES: Record<Table['name'], string> = {
   api_keys: 'text text text text bigint bigint bigint bigint bigint',
   idempotency_keys: 'text text text bigint bigint',
   imports: 'text bigint bigint bigint bigint',
+  store_identity: 'text text bigint',
 };
 
 /** Other programs may keep writing: the first read takes a snapshot, which does not change. */
@@ -43,21 +45,29 @@ export interface OpenTransaction {
 }
 
 /** Opens a database to read one snapshot of it. */
-export async function openPostgresReader(url: string): Promise<CatalogueReader> {
-  return readerOf(await openToRead(url));
+export async function openPostgresReader(
+  url: string,
+  access: Access = {},
+): Promise<CatalogueReader> {
+  return readerOf(
+    await open(url, BEGIN_SNAPSHOT, { ...access, mayCreate: false, mayMigrate: false }),
+  );
 }
 
+/** Opens a store of any version, without changing it. */
 export function openToRead(url: string): Promise<OpenTransaction> {
   return open(url, BEGIN_SNAPSHOT);
 }
 
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
-  const opened = await open(url, BEGIN_LOCKED);
+  const opened = await open(url, BEGIN_LOCKED, { mayMigrate: false });
   const { run } = opened;
   return {
     ...readerOf(opened),
     /** Inserts many rows with one statement, which takes one array per column. */
     async write({ name, columns }, rows) {
+      // The service may have given the empty target an identity of its own.
+      if (name === 'store_identity') await run('DELETE FROM store_identity');
       const arrays = TYPES[name].split(' ').map((type, index) => `$${index + 1}::${type}[]`);
       const values = arrays.map((_, index) => rows.map((row) => row[index]));
       await run(`INSERT INTO ${name} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
@@ -72,7 +82,7 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
 }
 
 /** The server rolls the transaction back when the connection is closed or lost before the commit. */
-async function open(url: string, begin: string): Promise<OpenTransaction> {
+async function open(url: string, begin: string, access?: Access): Promise<OpenTransaction> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
@@ -87,7 +97,9 @@ async function open(url: string, begin: string): Promise<OpenTransaction> {
       throw unavailable(error);
     });
   try {
-    await migrate(connection, address.shown);
+    await (access === undefined
+      ? requireStore(connection, address.shown)
+      : migrate(connection, address.shown, access));
     await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     await run(begin);
     return { connection, run };

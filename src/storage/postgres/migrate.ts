@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
-import { requireEnvironment } from '../../domain/store-identity.ts';
+import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
 import {
+  noStore,
   pendingMigrations,
   readMigrations,
   unfinishedCopy,
@@ -30,15 +29,12 @@ export const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATEs that PostgreSQL may give all but one of several processes that create the same table. */
 const RACE_LOST = ['23505', '42P07', '42710', '40001', '40P01', 'XX000'];
 
-/**
- * Brings the schema up to date, and returns the identity. Of several processes that start at once, one
- * migrates and the others wait.
- */
+/** Brings the schema up to date. Of several processes that start at once, one does it and the others wait. */
 export async function migrate(
   connection: Connection,
   shown: string,
   access: Access = {},
-): Promise<StoreIdentity | undefined> {
+): Promise<void> {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -46,9 +42,10 @@ export async function migrate(
       if (pendingMigrations(migrations, version, shown, access).length > 0) {
         await applyPending(connection, migrations, { shown, access });
       }
-      return await identify((text) => ask(connection, text, CHECK_TIMEOUT_MS), shown, access);
+      await requireRightStore((text) => ask(connection, text, CHECK_TIMEOUT_MS), shown, access);
+      return;
     } catch (error) {
-      if (error instanceof StoreUnusable || error instanceof Refusal) throw error;
+      if (error instanceof StoreUnusable) throw error;
       const state = stateOf(error);
       const isRepeatable = [...RACE_LOST, LOCK_NOT_AVAILABLE].includes(state ?? '');
       if (!isRepeatable || attempt === ATTEMPTS_MAX) throw refused(error, shown);
@@ -59,21 +56,17 @@ export async function migrate(
 
 type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
 
-export async function findStoreIdentity(run: Run): Promise<StoreIdentity | undefined> {
+async function requireRightStore(run: Run, shown: string, { environment }: Access) {
   const [row] = await run(SELECT_IDENTITY);
-  return row && identityOfRow(row as IdentityRow);
-}
-
-async function identify(run: Run, shown: string, { environment, identity }: Access) {
-  let found = await findStoreIdentity(run);
-  if (found === undefined && identity !== undefined) {
-    await run(insertIdentity(identity));
-    found = await findStoreIdentity(run);
-  }
+  const found = row && identityOfRow(row as IdentityRow);
   const correct = `correct a wrong one with UPDATE store_identity SET environment = '${environment}'`;
   const other = `name another database in DATABASE_URL, or ${correct}`;
   requireEnvironment(found, environment, { store: shown, other });
-  return found;
+}
+
+/** Refuses a database without a store. Any version of a store is accepted. */
+export async function requireStore(connection: Connection, shown: string): Promise<void> {
+  if ((await readVersion(connection, shown)) === 0) throw noStore(shown);
 }
 
 /** 0 in an empty database. */
@@ -129,7 +122,8 @@ async function applyPending(
     await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
     await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
-    await identify(run, shown, access);
+    if (access.identity !== undefined) await run(insertIdentity(access.identity));
+    await requireRightStore(run, shown, access);
   });
 }
 

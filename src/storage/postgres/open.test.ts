@@ -8,8 +8,7 @@ import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import { Refusal } from '../../domain/errors.ts';
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import { newStoreIdentity, type Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { openPostgresStore } from './store.ts';
@@ -258,7 +257,7 @@ test('a command neither migrates a store of an earlier version nor creates one',
   await assert.rejects(
     openPostgresStore(server.url(database), { ...COMMAND, mayCreate: true }),
     (error: unknown) =>
-      error instanceof Refusal &&
+      error instanceof StoreFault &&
       error.message.endsWith(
         `/${database} is of schema 2, this program needs ${newest}: start the service once, or use the program of that version.`,
       ),

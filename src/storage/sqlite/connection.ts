@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
+import type { Access } from '../../domain/store-identity.ts';
 import { FileReplaced, isTemporary } from './errors.ts';
 import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
@@ -65,13 +65,13 @@ export function openAsIs(file: string): DatabaseSync {
 }
 
 /**
- * Opens a store with its schema up to date, and creates it if it does not exist and `mayCreate` is set.
+ * Opens a store with its schema up to date, as far as `access` allows to create or change it.
  * Another program's file is refused before anything in it was changed.
  */
 export function openStoreFile(
   file: string,
   { open = openConnection, ...access }: Access & { open?: typeof openAsIs } = {},
-): { database: DatabaseSync; identity: FileIdentity; storeIdentity: StoreIdentity | undefined } {
+): { database: DatabaseSync; identity: FileIdentity } {
   refuseLost(file);
   if (access.mayCreate === false && !hasStore(file)) throw noStore(file);
   const isNew = !existsSync(file);
@@ -82,15 +82,15 @@ export function openStoreFile(
     restrictToOwner(file);
     const before = findIdentity(file);
     database = open(file);
-    const storeIdentity = migrate(database, file, access);
+    migrate(database, file, access);
     const identity = findIdentity(file);
     if (identity === undefined || !isSame(before?.database, identity.database)) {
       throw new FileReplaced('it was replaced while it was being opened');
     }
-    return { database, identity, storeIdentity };
+    return { database, identity };
   } catch (error) {
     database?.close();
-    if (error instanceof StoreUnusable || error instanceof Refusal) throw error;
+    if (error instanceof StoreUnusable) throw error;
     const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
     if (isTemporary(error)) throw new Refusal('unavailable', `${failed}.`, { cause: error });
     const reason = error instanceof Error ? error.message : String(error);

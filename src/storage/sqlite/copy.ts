@@ -1,17 +1,14 @@
-import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { StoreUnusable } from '../../domain/store.ts';
+import type { Access } from '../../domain/store-identity.ts';
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
 import { openAsIs, openStoreFile } from './connection.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
+import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 
 /** Opens a file to read one snapshot of it. Other processes may keep writing. */
-export function openSqliteReader(file: string): CatalogueReader {
-  if (!existsSync(file)) {
-    throw new StoreUnusable(`there is no file ${file}: --from must name a catalogue that exists.`);
-  }
-  const database = open(file);
+export function openSqliteReader(file: string, access: Access = {}): CatalogueReader {
+  const database = open(file, { ...access, mayCreate: false, mayMigrate: false });
   // The first read takes the snapshot.
   database.prepare('SELECT 1 FROM pets LIMIT 1').get();
   return readerOf(database);
@@ -35,6 +32,7 @@ export function openSqliteTarget(file: string): CopyTarget {
     async commit() {
       database.exec('COMMIT');
       partial.publish(file);
+      keepStoreId(file, findStoreIdentity(database));
     },
     async close() {
       database.close();
@@ -44,8 +42,8 @@ export function openSqliteTarget(file: string): CopyTarget {
 }
 
 /** Opens a store in one transaction, and keeps its journal mode: a backup stays one file. */
-function open(file: string): DatabaseSync {
-  const { database } = openStoreFile(file, { mayCreate: false, open: openAsIs });
+function open(file: string, access: Access = {}): DatabaseSync {
+  const { database } = openStoreFile(file, { ...access, open: openAsIs });
   database.exec('BEGIN');
   return database;
 }

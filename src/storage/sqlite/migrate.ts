@@ -1,18 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
-import { requireEnvironment } from '../../domain/store-identity.ts';
+import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
 import { insertIdentity } from '../rows.ts';
 import { pendingMigrations, readMigrations, unfinishedCopy } from '../migrations.ts';
 import { APPLICATION_ID, foreign, isForeign, pragma } from './file-kind.ts';
 import { beginTransaction } from './statements.ts';
 import { findStoreIdentity } from './store-identity.ts';
 
-/** Brings the schema up to date, and returns the identity. Of several processes that start at once, one migrates. */
-export function migrate(
-  database: DatabaseSync,
-  file: string,
-  access: Access = {},
-): StoreIdentity | undefined {
+/** Brings the schema up to date. Of several processes that start at once, one migrates. */
+export function migrate(database: DatabaseSync, file: string, access: Access = {}): void {
   refuseUnfinishedCopy(database, file);
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   const findPending = () => {
@@ -20,26 +15,21 @@ export function migrate(
     return pendingMigrations(migrations, Number(pragma(database, 'user_version')), file, access);
   };
   // A file that is up to date is opened without a lock, even while another process writes to it.
-  if (findPending().length === 0) return identify(database, file, access);
+  if (findPending().length === 0) return requireRightStore(database, file, access);
   using transaction = beginTransaction(database);
   for (const migration of findPending()) {
     database.exec(migration.sql);
     database.exec(`PRAGMA user_version = ${migration.version}`);
   }
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  const identity = identify(database, file, access);
+  if (access.identity !== undefined) database.exec(insertIdentity(access.identity));
+  requireRightStore(database, file, access);
   transaction.commit();
-  return identity;
 }
 
-function identify(database: DatabaseSync, file: string, { environment, identity }: Access) {
-  let found = findStoreIdentity(database);
-  if (found === undefined && identity !== undefined) {
-    database.exec(insertIdentity(identity));
-    found = findStoreIdentity(database);
-  }
-  requireEnvironment(found, environment, { store: file, other: 'name another store with --data' });
-  return found;
+function requireRightStore(database: DatabaseSync, file: string, { environment }: Access): void {
+  const other = 'name another store with --data';
+  requireEnvironment(findStoreIdentity(database), environment, { store: file, other });
 }
 
 export function refuseUnfinishedCopy(database: DatabaseSync, file: string): void {

@@ -8,8 +8,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import { Refusal } from '../../domain/errors.ts';
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { openSqliteReader } from './copy.ts';
@@ -272,7 +271,7 @@ test('a command changes no store of an earlier version, and names both schemas',
     assert.throws(
       () => openSqliteStore(file, options),
       (error: unknown) =>
-        error instanceof Refusal &&
+        error instanceof StoreFault &&
         error.message ===
           `${file} is of schema 2, this program needs ${newest}: start the service once, or use the program of that version.`,
     );
@@ -295,7 +294,7 @@ test('a start never makes an empty store where one was: the id beside it is refu
   await openSqliteStore(file, SERVE).close();
   assert.equal(await readFile(join(own, 'petstore.store-id'), 'utf8'), `${PRODUCTION.id}\n`);
   const lost = {
-    name: 'Refusal',
+    name: 'StoreFault',
     message: `store ${PRODUCTION.id} was here and its file is missing: restore a backup, or remove ${join(own, 'petstore.store-id')} to begin a new one.`,
   };
   await rm(file);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { Refusal } from '../../domain/errors.ts';
+import { StoreFault } from '../../domain/store.ts';
 import type { StoreIdentity } from '../../domain/store-identity.ts';
 import { identityOfRow, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import { syncFile, syncName } from './sync.ts';
@@ -30,8 +30,9 @@ export function refuseLost(file: string): void {
   const idFile = idFileOf(file);
   const id = hasStore(file) ? undefined : findId(idFile);
   if (id === undefined) return;
-  const remedy = `restore a backup, or remove ${idFile} to begin a new one`;
-  throw new Refusal('unavailable', `store ${id} was here and its file is missing: ${remedy}.`);
+  throw new StoreFault(
+    `store ${id} was here and its file is missing: restore a backup, or remove ${idFile} to begin a new one.`,
+  );
 }
 
 /**
@@ -40,15 +41,16 @@ export function refuseLost(file: string): void {
  */
 export function keepStoreId(
   file: string,
-  { id }: StoreIdentity,
+  identity: StoreIdentity | undefined,
   onWarning: (message: string) => void = () => undefined,
 ): void {
   const idFile = idFileOf(file);
   try {
     const former = findId(idFile);
-    if (former === id) return;
-    if (former !== undefined) onWarning(`${idFile} had the id ${former}: it now has ${id}`);
-    writeFileSync(idFile, `${id}\n`, { mode: 0o644 });
+    if (identity === undefined || former === identity.id) return;
+    if (former !== undefined)
+      onWarning(`${idFile} had the id ${former}: it now has ${identity.id}`);
+    writeFileSync(idFile, `${identity.id}\n`, { mode: 0o644 });
     syncFile(idFile);
     syncName(idFile);
   } catch (error) {

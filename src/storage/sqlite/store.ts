@@ -28,7 +28,7 @@ import { refuseDamaged } from './damage.ts';
 import { FileReplaced, isCorrupt, unavailable } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
 import { prepareReads, type Reads, type Writes } from './statements.ts';
-import { keepStoreId } from './store-identity.ts';
+import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 import { WriterClient } from './writer-client.ts';
 
 /** How often the path is checked while nobody reads. */
@@ -48,10 +48,10 @@ export interface SqliteOptions extends Access {
 /** Opens the store in one file. */
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store & Measured {
   refuseDamaged(file);
-  const { mayCreate = true, onWarning } = options;
-  const { database, identity, storeIdentity } = openStoreFile(file, options);
-  if (mayCreate && storeIdentity !== undefined) keepStoreId(file, storeIdentity, onWarning);
+  const { database, identity } = openStoreFile(file, options);
   try {
+    const { mayCreate = true, onWarning } = options;
+    if (mayCreate) keepStoreId(file, findStoreIdentity(database), onWarning);
     database.exec('PRAGMA query_only = ON');
     return new SqliteStore(identity, database, options);
   } catch (error) {
