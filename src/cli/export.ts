@@ -4,14 +4,17 @@ import { defineCommand, type Io, type Output } from './command.ts';
 import { pagesOf, TABLES, type CatalogueReader } from '../storage/copy.ts';
 import { petOfRow, type PetRow } from '../storage/rows.ts';
 import { openReaderByFlags, STORE_OPTIONS } from './store-flags.ts';
-import type { PetFormat } from '../pet-file/read-pet.ts';
-import { headerOf, PET_FORMATS, writePet } from './pet-format.ts';
+import { EXPORT_FORMATS, headerOf, writePet, type ExportFormat } from './pet-format.ts';
 import { Progress } from './terminal.ts';
 
 export const exportPets = defineCommand({
   purpose: 'Write all animals to standard output',
   options: {
-    format: { ...oneOf(PET_FORMATS), default: 'ndjson', description: 'the format of the output' },
+    format: {
+      ...oneOf(EXPORT_FORMATS),
+      default: 'ndjson',
+      description: 'the format of the output',
+    },
     ...STORE_OPTIONS,
   },
   notes: `The animals are those of one moment, in the order of their ids. Until the export ends, its snapshot
@@ -31,7 +34,7 @@ keeps the log of SQLite from shrinking, and PostgreSQL from cleaning up changed 
   },
 });
 
-async function writePets(reader: CatalogueReader, format: PetFormat, io: Io): Promise<number> {
+async function writePets(reader: CatalogueReader, format: ExportFormat, io: Io): Promise<number> {
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   await output.write(headerOf(format));

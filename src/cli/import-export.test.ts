@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,6 +25,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { listPets } from '../../test/list-pets.ts';
 import { PostgresServer } from '../../test/postgres-server.ts';
+import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
@@ -21,6 +34,7 @@ import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
+import { nameOfStore } from './store-flags.ts';
 
 /** A folder of the test's own, with the two commands working on a store in it. */
 function newShop(t: TestContext) {
@@ -33,13 +47,19 @@ function newShop(t: TestContext) {
     command: 'import' | 'export',
     args: string[],
     stdin?: AsyncIterable<Uint8Array>,
+    onWords?: (text: string) => void,
   ): Promise<{ code: number; out: string; words: string }> {
     let [out, words] = ['', ''];
+    const write = (text: string) => {
+      words += text;
+      onWords?.(text);
+    };
     const code = await execute(COMMANDS, [command, ...args, '--data', data], {
       env: {},
       stdin: stdin ?? Readable.from([]),
       stdout: { write: (text) => (out += text) },
-      stderr: { write: (text) => (words += text) },
+      // The bar of progress is shown on a terminal only.
+      stderr: { write, isTTY: onWords !== undefined },
     });
     return { code, out, words };
   }
@@ -49,8 +69,11 @@ function newShop(t: TestContext) {
     const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
     const child = spawn(process.execPath, [main, 'import', path, '--data', data, '--create']);
     t.after(() => child.kill('SIGKILL'));
+    let words = '';
+    child.stderr.on('data', (chunk) => (words += String(chunk)));
     return {
       child,
+      words: () => words,
       ended: once(child, 'exit'),
       /** Waits until something more of the file is stored. */
       begun: async () => {
@@ -69,6 +92,17 @@ function newShop(t: TestContext) {
     import: (...args: string[]) => run('import', [...args, '--create']),
     importStream: (chunks: Buffer[], ...args: string[]) =>
       run('import', ['-', ...args, '--create'], Readable.from(chunks)),
+    /** Calls `change` when the first piece of the file is being stored. */
+    async importWhile(path: string, change: () => void) {
+      let isChanged = false;
+      const result = await run('import', [path, '--create'], undefined, (text) => {
+        if (isChanged || !/\d animals,/.test(text)) return;
+        isChanged = true;
+        change();
+      });
+      assert.equal(isChanged, true);
+      return result;
+    },
     data,
     storeFile,
     startImport,
@@ -213,46 +247,102 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   });
 }
 
-test('bad lines are named with number and reason and skipped, and the exit code is 1', async (t) => {
+const WITH_INVALID_LINES = [
+  '{"name":"A","categoryId":1}',
+  '{"name":"B"}',
+  'not json',
+  '[1]',
+  '{"name":"C","categoryId":1.5}',
+  '{"name":"D","categoryId":9223372036854775808}',
+  '{"name":"E","categoryId":9223372036854775807,"status":"sold","id":99}',
+  '{"name":"F","categoryId":1e2}',
+].join('\n');
+
+const INVALID_LINES = [
+  'line 2: categoryId is missing',
+  'line 3: The line is',
+  'line 4: The line must',
+  'line 5: categoryId must be',
+  'line 6: categoryId must be',
+];
+
+function assertInvalidLines(words: string): void {
+  const listed = words.split('\n').filter((line) => /^line \d+: /.test(line));
+  assert.equal(listed.length, INVALID_LINES.length, words);
+  for (const [index, start] of INVALID_LINES.entries()) {
+    assert.ok(listed[index]?.startsWith(start), `${listed[index]} begins with ${start}`);
+  }
+}
+
+test('a file with an invalid line imports nothing, so that the corrected file adds every animal once', async (t) => {
   const shop = newShop(t);
-  const { code, words, out } = await shop.import(
-    shop.file(
-      'pets.ndjson',
-      [
-        '{"name":"A","categoryId":1}',
-        '{"name":"B"}',
-        'not json',
-        '[1]',
-        '{"name":"C","categoryId":1.5}',
-        '{"name":"D","categoryId":9223372036854775808}',
-        '{"name":"E","categoryId":9223372036854775807,"status":"sold","id":99}',
-        '{"name":"F","categoryId":1e2}',
-      ].join('\n'),
-    ),
+  const { code, words, out } = await shop.import(shop.file('pets.ndjson', WITH_INVALID_LINES));
+  assert.deepEqual([code, out], [1, '']);
+  assertInvalidLines(words);
+  assert.match(words, /^Nothing was imported: 5 lines are invalid\. [^\n]+ --skip-invalid\.$/m);
+  assert.deepEqual(await shop.names(), []);
+  const lines = WITH_INVALID_LINES.split('\n');
+  for (const bad of [1, 2, 3, 4, 5]) lines[bad] = `{"name":"corrected ${bad}","categoryId":1}`;
+  assert.equal((await shop.import(shop.file('pets.ndjson', lines.join('\n')))).code, 0);
+  assert.equal((await shop.names()).length, 8);
+});
+
+test('--skip-invalid imports the valid lines, lists the others with their reasons, and ends with 1', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.ndjson', WITH_INVALID_LINES);
+  const { code, words, out } = await shop.import(file, '--skip-invalid');
+  assert.deepEqual([code, out], [1, '']);
+  assertInvalidLines(words);
+  assert.match(
+    words,
+    /^5 lines were skipped as invalid\. Only the lines listed above may be imported again/m,
   );
-  assert.equal(code, 1);
-  assert.equal(out, '');
-  assert.deepEqual(
-    words.split('\n').flatMap((line) => /^line (\d+): (\S+ \S+ \S+)/.exec(line)?.slice(1) ?? []),
-    [
-      '2',
-      'categoryId is missing:',
-      '3',
-      'The line is',
-      '4',
-      'The line must',
-      '5',
-      'categoryId must be',
-      '6',
-      'categoryId must be',
-    ],
-  );
-  assert.equal(
-    (await shop.export()).out,
+  const stored =
     '{"id":1,"name":"A","categoryId":1,"status":"available"}\n' +
-      '{"id":2,"name":"E","categoryId":9223372036854775807,"status":"sold"}\n' +
-      '{"id":3,"name":"F","categoryId":100,"status":"available"}\n',
-  );
+    '{"id":2,"name":"E","categoryId":9223372036854775807,"status":"sold"}\n' +
+    '{"id":3,"name":"F","categoryId":100,"status":"available"}\n';
+  assert.equal((await shop.export()).out, stored);
+  const again = await shop.import(file, '--skip-invalid');
+  assert.match(again.words, /imported before: 3 animals added, 5 lines skipped/);
+  assert.equal((await shop.export()).out, stored);
+});
+
+test('of many invalid lines the first 20 are listed and the others counted, but all that are skipped', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.csv', `name,categoryId\n${',x\n'.repeat(1_000)}Rex,7\n`);
+  const refused = await shop.import(file);
+  assert.equal(refused.words.match(/^line \d+: /gm)?.length, 20);
+  assert.match(refused.words, /^and 980 more\nNothing was imported: 1,000 lines are invalid\./m);
+  const skipped = await shop.import(file, '--skip-invalid');
+  assert.equal(skipped.words.match(/^line \d+: /gm)?.length, 1_000);
+  assert.deepEqual(await shop.names(), ['Rex']);
+});
+
+test('--dry-run checks a file, says how it is read, and makes no store', async (t) => {
+  const shop = newShop(t);
+  const good = shop.file('pets.csv', 'Id;Name ;Category\n1;Rex;7\n');
+  assert.deepEqual(await shop.import(good, '--dry-run'), {
+    code: 0,
+    out: '',
+    words:
+      'A table separated by semicolons: name from "Name", category from "Category". Not used: Id.\n' +
+      '1 animal can be imported, 0 lines would be skipped. Nothing was imported.\n',
+  });
+  const bad = shop.file('bad.csv', 'name,categoryId\nRex,7\nTom,x\n');
+  const refused = await shop.import(bad, '--dry-run');
+  assert.equal(refused.code, 1);
+  assert.match(refused.words, /^line 3: categoryId[^]+Nothing was imported: 1 line is invalid/);
+  assert.equal((await shop.import(bad, '--dry-run', '--skip-invalid')).code, 1);
+  assert.equal(existsSync(shop.data), false);
+});
+
+test('the result names the store, and never the password of a database', async (t) => {
+  const shop = newShop(t);
+  const { words } = await shop.import(shop.file('pets.csv', 'name,categoryId\nRex,7\n'));
+  assert.ok(words.startsWith(`Imported 1 animal into ${shop.storeFile}. `), words);
+  const databaseUrl = 'postgres://user:secret@db.example:5433/pets';
+  const name = nameOfStore(loadConfig({ database: databaseUrl }, {}));
+  assert.equal(name, 'postgres://db.example:5433/pets');
 });
 
 test('no number is rounded on its way in, however it is written', async (t) => {
@@ -267,7 +357,7 @@ test('no number is rounded on its way in, however it is written', async (t) => {
     '-0',
   ];
   const lines = texts.map((text) => `{"name":"${text}","categoryId":${text}}`);
-  await shop.import(shop.file('numbers', lines.join('\n')));
+  await shop.import(shop.file('numbers', lines.join('\n')), '--skip-invalid');
   const stored = await shop.withStore((store) =>
     listPets(store, { status: undefined, afterId: 0n, count: 100 }),
   );
@@ -283,11 +373,11 @@ test('no number is rounded on its way in, however it is written', async (t) => {
   );
 });
 
-test('CSV columns are found by their names; an empty status is the default one', async (t) => {
+test('CSV columns are found by their names; an empty status is the default one; other columns are ignored', async (t) => {
   const shop = newShop(t);
   const csv =
     'status,colour,categoryId,name\r\nsold,red,7,Rex\r\n,blue,8,"Tom, the cat"\r\nsold,red,9\r\n,,x,Y\r\n,,1,a"b\r\n';
-  const { code, words } = await shop.import(shop.file('pets.csv', csv));
+  const { code, words } = await shop.import(shop.file('pets.csv', csv), '--skip-invalid');
   assert.equal(code, 1);
   assert.deepEqual(words.match(/^line \d+/gm), ['line 4', 'line 5', 'line 6']);
   assert.match(words, /^line 5: categoryId must be an integer from [^\n]*[0-9]\.$/m);
@@ -307,16 +397,16 @@ const strayQuotes: [where: string, row: string, reason: RegExp][] = [
   ],
 ];
 for (const [where, row, reason] of strayQuotes) {
-  test(`a stray quote ${where} costs its own line of a CSV file, and the others are in`, async (t) => {
+  test(`a stray quote ${where} is an invalid line of a CSV file, and the others are read`, async (t) => {
     const shop = newShop(t);
     const rows = Array.from({ length: 5_000 }, (_, index) => `Animal ${index},1`);
     rows[161] = row;
     rows[4_000] = '"Tom, the cat",2';
     const file = shop.file('pets.csv', ['name,categoryId', ...rows].join('\n'));
-    const { code, words } = await shop.import(file);
+    const { code, words } = await shop.import(file, '--skip-invalid');
     assert.equal(code, 1);
     assert.match(words, reason);
-    assert.match(words, /; 1 line skipped\.$/m);
+    assert.match(words, /^1 line was skipped as invalid\. /m);
     const names = await shop.names();
     assert.equal(names.length, 4_999);
     assert.equal(names[3_999], 'Tom, the cat');
@@ -326,50 +416,46 @@ for (const [where, row, reason] of strayQuotes) {
 test('a refused record of several lines is named and counted with all of them', async (t) => {
   const shop = newShop(t);
   const csv = 'name,categoryId\nA,1\n"B\nB\nB",x\nC,1\n';
-  const { code, words } = await shop.import(shop.file('pets.csv', csv));
+  const { code, words } = await shop.import(shop.file('pets.csv', csv), '--skip-invalid');
   assert.equal(code, 1);
   assert.match(words, /^lines 3 to 5: categoryId must be/m);
-  assert.match(words, /; 3 lines skipped\.$/m);
+  assert.match(words, /^3 lines were skipped as invalid\. /m);
   assert.deepEqual(await shop.names(), ['A', 'C']);
 });
 
-test('with --strict a file with a bad line adds nothing at all', async (t) => {
+test('--strict is still accepted, and does not go with --skip-invalid', async (t) => {
   const shop = newShop(t);
-  const good = '{"name":"A","categoryId":1}\n'.repeat(20_000);
-  const file = shop.file('pets.ndjson', `${good}{"name":"","categoryId":1}\n`);
-  const { code, words } = await shop.import(file, '--strict');
-  assert.equal(code, 1);
-  assert.match(words, /^line 20001: name must be/);
-  assert.match(words, /0 animals before it were added/);
-  assert.deepEqual(await shop.names(), []);
-  assert.equal((await shop.import(shop.file('pets.ndjson', good), '--strict')).code, 0);
-  assert.equal((await shop.names()).length, 20_000);
+  const file = shop.file('pets.csv', 'name,categoryId\nRex,7\n');
+  await assert.rejects(shop.import(file, '--strict', '--skip-invalid'), /exclude each other/);
+  assert.equal((await shop.import(file, '--strict')).code, 0);
+  assert.deepEqual(await shop.names(), ['Rex']);
 });
 
-test('with --strict standard input is stored up to the bad line and no further', async (t) => {
-  const shop = newShop(t);
-  const chunks = [
-    '{"name":"A","categoryId":1}\n',
-    '{"name":"B","categoryId":1}\n{}\n{"name":"C","categoryId":1}\n',
-  ];
-  const { code } = await shop.importStream(
-    chunks.map((chunk) => Buffer.from(chunk)),
-    '--strict',
-  );
-  assert.equal(code, 1);
-  assert.deepEqual(await shop.names(), ['A', 'B']);
-});
-
-test('the same file twice adds its animals once, under whatever name; standard input adds them again', async (t) => {
+test('the same content twice adds its animals once, under whatever name and from standard input', async (t) => {
   const shop = newShop(t);
   const content = '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}';
   assert.equal((await shop.import(shop.file('one.ndjson', content))).code, 0);
   const again = await shop.import(shop.file('two.ndjson', content));
   assert.equal(again.code, 0);
   assert.match(again.words, /imported before: 2 animals added/);
+  const piped = await shop.importStream([Buffer.from(content)]);
+  assert.match(piped.words, /imported before: 2 animals added/);
   assert.deepEqual(await shop.names(), ['A', 'B']);
-  await shop.importStream([Buffer.from(content)]);
-  assert.deepEqual(await shop.names(), ['A', 'B', 'A', 'B']);
+});
+
+test('standard input with an invalid line at its end imports nothing, and leaves no temporary file', async (t) => {
+  const shop = newShop(t);
+  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('petstore-import-'));
+  const chunks = ['{"name":"A","categoryId":1}\n', '{"name":"B","categoryId":1}\n{}\n'];
+  const bytes = chunks.map((chunk) => Buffer.from(chunk));
+  const { code, words } = await shop.importStream(bytes);
+  assert.equal(code, 1);
+  assert.match(words, /^line 3: [^]+Nothing was imported/);
+  assert.deepEqual(await shop.names(), []);
+  assert.equal((await shop.importStream(bytes, '--skip-invalid')).code, 1);
+  assert.deepEqual(await shop.names(), ['A', 'B']);
+  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('petstore-import-'));
+  assert.deepEqual(after, before);
 });
 
 for (const format of ['ndjson', 'csv']) {
@@ -387,6 +473,108 @@ for (const format of ['ndjson', 'csv']) {
     assertSame(await shop.names(), names);
   });
 }
+
+const CHANGED =
+  /The file has changed while it was read, so the import stopped; its first [\d,]+ lines, [\d,]+ animals, were imported into [^\n]+\.\n$/;
+
+/** Enough lines for several pieces. */
+function newLines(count = 20_000): string {
+  return Array.from({ length: count }, (_, index) => `{"name":"${index}","categoryId":1}\n`).join(
+    '',
+  );
+}
+
+test('a file that grows during its import stops it with one line', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.ndjson', newLines());
+  const { code, words } = await shop.importWhile(file, () => appendFileSync(file, newLines(1)));
+  assert.equal(code, 1);
+  assert.match(words, CHANGED);
+  const stored = (await shop.names()).length;
+  assert.ok(stored > 0 && stored < 20_000, `${stored} animals`);
+});
+
+test('content that changes unnoticed by size and time is noticed by its digest, and never recorded as imported', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.ndjson', newLines());
+  const time = new Date('2026-01-01');
+  utimesSync(file, time, time);
+  const { code, words } = await shop.importWhile(file, () => {
+    writeFileSync(file, newLines().replaceAll('"categoryId":1', '"categoryId":2'));
+    utimesSync(file, time, time);
+  });
+  assert.equal(code, 1);
+  assert.match(words, CHANGED);
+  const source = `ndjson:${createHash('sha256').update(newLines()).digest('hex')}`;
+  const progress = await shop.withStore((store) => store.findImport(source));
+  assert.ok((progress?.position ?? 0) < Buffer.byteLength(newLines()), JSON.stringify(progress));
+});
+
+test('an import that 1.1.0 began is continued, also if it skipped invalid lines', async (t) => {
+  const lines = ['name,categoryId', 'A,1', 'B,x', 'C,1'];
+  const content = lines.join('\n');
+  const digest = createHash('sha256').update(content).digest('hex');
+  const to = { source: `csv:${digest}`, position: 24, lines: 3, imported: 1, skipped: 1 };
+  const shop = newShop(t);
+  await shop.withStore((store) =>
+    store.importPets([{ name: 'A', categoryId: 1n, status: 'available' }], { from: 0, to }),
+  );
+  const file = shop.file('pets.csv', content);
+  const refused = await shop.import(file);
+  assert.equal(refused.code, 1);
+  assert.match(refused.words, /stopped after line 3, with 1 animal imported: add --skip-invalid/);
+  assert.deepEqual(await shop.names(), ['A']);
+  const { words } = await shop.import(file, '--skip-invalid');
+  assert.match(
+    words,
+    /stopped after line 3, with 1 animal imported; this import continues there\./,
+  );
+  assert.deepEqual(await shop.names(), ['A', 'C']);
+});
+
+test('a JSON array is imported once, and continues where it was stopped', async (t) => {
+  const shop = newShop(t);
+  const names = Array.from({ length: 2_500 }, (_, index) => `Animal ${index}`);
+  const content = JSON.stringify(names.map((name) => ({ name, categoryId: 1 })));
+  const digest = createHash('sha256').update(content).digest('hex');
+  const first = names.slice(0, 2_000).map((name) => {
+    return { name, categoryId: 1n, status: 'available' } as const;
+  });
+  const position = Math.floor((content.length * 2_000) / 2_500);
+  const to = { source: `json:${digest}`, position, lines: 2_000, imported: 2_000, skipped: 0 };
+  await shop.withStore((store) => store.importPets(first, { from: 0, to }));
+  assert.equal((await shop.import(shop.file('pets.json', content))).code, 0);
+  assertSame(await shop.names(), names);
+  const again = await shop.import(shop.file('pets.json', content));
+  assert.match(again.words, /imported before: 2,500 animals added/);
+});
+
+test('a file that is no list of animals is refused with the line and the reason', async (t) => {
+  const shop = newShop(t);
+  const { code, words } = await shop.import(shop.file('pets.csv', 'colour,name\nred,Rex\n'));
+  assert.equal(code, 1);
+  assert.match(words, /^The first line must name its columns[^\n]+ Nothing was imported\.\n$/);
+});
+
+test('Ctrl-C says how far the import is, and the same command continues it', async (t) => {
+  const shop = newShop(t);
+  const names = Array.from({ length: 100_000 }, (_, index) => `Animal ${index}`);
+  const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
+  const file = shop.file('pets.ndjson', lines.join(''));
+  const importing = shop.startImport(file);
+  await importing.begun();
+  // The launcher passes it on, so that it may arrive twice.
+  importing.child.kill('SIGINT');
+  importing.child.kill('SIGINT');
+  assert.deepEqual(await importing.ended, [1, null]);
+  const said =
+    /^The import was stopped after line ([\d,]+), with \1 animals imported into (.+)\. Run the same command again to continue\.\n$/;
+  const [, count = '', store] = said.exec(importing.words()) ?? [];
+  assert.equal(store, shop.storeFile, importing.words());
+  assert.equal(countPets(shop.storeFile), Number(count.replaceAll(',', '')));
+  assert.equal((await shop.import(file)).code, 0);
+  assertSame(await shop.names(), names);
+});
 
 const STOPS = 8;
 const hasProcessStates = existsSync('/proc/self/stat');
@@ -415,6 +603,38 @@ test(
   },
 );
 
+test(
+  'standard input is kept in a file without a name, and Ctrl-C says that nothing was imported',
+  { skip: hasProcessStates ? false : 'needs /proc' },
+  async (t) => {
+    const shop = newShop(t);
+    const importing = shop.startImport('-');
+    importing.child.stdin.write(newLines(1));
+    const copyOfInput = () => {
+      const folder = `/proc/${importing.child.pid}/fd`;
+      const links = readdirSync(folder).map((fd) => join(folder, fd));
+      const link = links.find((each) => readlinkOrEmpty(each).includes('petstore-stdin-'));
+      return link === undefined ? undefined : { path: readlinkSync(link), found: statSync(link) };
+    };
+    while (copyOfInput()?.found.size !== newLines(1).length) await setTimeout(20);
+    const { path, found } = copyOfInput() ?? assert.fail('the file is open');
+    assert.match(path, / \(deleted\)$/);
+    assert.equal(found.mode & 0o777, 0o600);
+    importing.child.kill('SIGINT');
+    assert.deepEqual(await importing.ended, [1, null]);
+    assert.match(importing.words(), /^The import was stopped [^\n]+ nothing was imported\.\n$/);
+    assert.deepEqual(await shop.names(), []);
+  },
+);
+
+function readlinkOrEmpty(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
 test('of two imports of one file at once, every animal is in once', async (t) => {
   const shop = newShop(t);
   const names = Array.from({ length: 30_000 }, (_, index) => `Animal ${index}`);
@@ -427,11 +647,10 @@ test('of two imports of one file at once, every animal is in once', async (t) =>
 
 test('a wrong call is a usage error that says what would be right', async (t) => {
   const shop = newShop(t);
-  const file = shop.file('pets.csv', 'colour\nred\n');
+  const file = shop.file('pets.csv', 'name,categoryId\n');
   await assert.rejects(shop.import(), UsageError);
   await assert.rejects(shop.import('a', 'b'), UsageError);
   await assert.rejects(shop.import(join(file, 'missing')), UsageError);
-  await assert.rejects(shop.import(file, '--format', 'xml'), /must be ndjson or csv/);
-  await assert.rejects(shop.import(file), /must name its columns/);
+  await assert.rejects(shop.import(file, '--format', 'xml'), /must be one of csv, ndjson, json/);
   await assert.rejects(shop.export('file'), UsageError);
 });

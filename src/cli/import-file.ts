@@ -1,59 +1,159 @@
-import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
-import { PetReader, type LineFault } from '../pet-file/pet-reader.ts';
-import type { PetFormat, ReadPet } from '../pet-file/read-pet.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { UsageError } from '../setting.ts';
+import type { ImportProgress } from '../domain/store.ts';
+import { detectLayout, LAYOUT_BYTES, type Layout, type PetFormat } from '../pet-file/layout.ts';
+import { newPetReader, type LineFault, type PetPiece } from '../pet-file/pet-reader.ts';
 import { PET_RULES } from './pet-format.ts';
 
+/** The file name that means standard input. */
+const STANDARD_INPUT = '-';
 /** Bytes per read. The animals of one read, about a thousand, are stored in one transaction. */
 const READ_BYTES = 64 * 1024;
 
-export interface Inspection {
-  /** SHA-256 of the whole file. */
-  digest: string;
+/** A file as it was when it was opened. Every read fails if the file is no longer so. */
+interface OpenedFile {
+  handle: FileHandle;
   sizeBytes: number;
-  /** How its records are read; undefined for a CSV file without a header. */
-  readPet: ReadPet | undefined;
-  /** The first line that is not an animal; searched for only with `isStrict`. */
-  fault: LineFault | undefined;
+  modifiedNs: bigint;
 }
 
-/** Reads a file from a position on. All chunks share one buffer: each is valid until the next is read. */
-export async function* readChunks(file: string, start: number): AsyncGenerator<Buffer> {
-  const handle = await open(file);
+/** A file whose whole content was checked. */
+export interface CheckedFile extends OpenedFile {
+  layout: Layout;
+  /** SHA-256 of the content. */
+  digest: string;
+  animals: number;
+  /** How many lines, or items of a JSON array, are invalid. */
+  invalid: number;
+}
+
+/** The content is no longer what was checked. */
+export class FileChanged extends Error {
+  override readonly name = 'FileChanged';
+}
+
+export async function requireReadable(file: string): Promise<void> {
+  if (file === STANDARD_INPUT) return;
   try {
-    const buffer = Buffer.alloc(READ_BYTES);
-    let position = start;
-    while (true) {
-      const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, position);
-      if (bytesRead === 0) return;
-      position += bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
+    if (!(await stat(file)).isDirectory()) return;
+  } catch {
+    throw new UsageError(`"${file}" cannot be read: import needs a file, or - for standard input.`);
+  }
+  throw new UsageError(`"${file}" is a folder: import needs a file, or - for standard input.`);
+}
+
+/** Opens a file. What can be read only once, such as standard input, is copied to a temporary file first. */
+export async function openInput(
+  file: string,
+  stdin: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<FileHandle> {
+  if (file === STANDARD_INPUT) return temporaryCopy(stdin, signal);
+  const found = await stat(file);
+  // A file that the system generates, such as one in /proc, has no size.
+  if (found.isFile() && found.size > 0) return open(file);
+  return temporaryCopy(createReadStream(file), signal);
+}
+
+async function temporaryCopy(
+  input: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<FileHandle> {
+  const path = join(tmpdir(), `petstore-stdin-${randomUUID()}`);
+  const handle = await open(path, 'wx+', 0o600);
+  try {
+    // Without a name the file is removed however this process ends.
+    await unlink(path);
+    const write = async (chunks: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of chunks) await handle.writeFile(chunk);
+    };
+    await pipeline(input, write, { signal });
+    return handle;
+  } catch (error) {
     await handle.close();
+    throw error;
   }
 }
 
 /** Reads the whole file without storing anything. */
-export async function inspectFile(
-  file: string,
-  { format, isStrict }: { format: PetFormat; isStrict: boolean },
-): Promise<Inspection> {
-  const reader = new PetReader(format, { rules: PET_RULES, linesBefore: 0, isStrict });
+export async function checkFile(
+  handle: FileHandle,
+  options: {
+    format: PetFormat | undefined;
+    onFaults: (faults: readonly LineFault[], layout: Layout) => void;
+    onProgress: (animals: number, share: number) => void;
+    signal: AbortSignal;
+  },
+): Promise<CheckedFile> {
+  const { size, mtimeNs: modifiedNs } = await handle.stat({ bigint: true });
+  const file: OpenedFile = { handle, sizeBytes: Number(size), modifiedNs };
+  const start = Buffer.alloc(Math.min(LAYOUT_BYTES, file.sizeBytes));
+  await handle.read(start, 0, start.length, 0);
+  const layout = detectLayout(start, options.format);
+  const reader = newPetReader(layout, { rules: PET_RULES, linesBefore: 0 });
   const content = createHash('sha256');
-  let sizeBytes = 0;
-  let fault: LineFault | undefined;
-  for await (const bytes of readChunks(file, 0)) {
-    content.update(bytes);
-    sizeBytes += bytes.length;
-    if (isStrict || reader.readPet === undefined) fault ??= reader.push(bytes).faults[0];
-    if (isStrict && fault !== undefined) break;
-  }
-  fault ??= isStrict || reader.readPet === undefined ? reader.end().faults[0] : undefined;
-  return {
-    digest: content.digest('hex'),
-    sizeBytes,
-    readPet: reader.readPet,
-    fault: isStrict ? fault : undefined,
+  let [readBytes, animals, invalid] = [0, 0, 0];
+  const count = (pieces: PetPiece[]) => {
+    for (const { pets, faults } of pieces) {
+      animals += pets.length;
+      for (const { lines } of faults) invalid += lines;
+      if (faults.length > 0) options.onFaults(faults, layout);
+    }
   };
+  for await (const chunk of readChunks(file)) {
+    options.signal.throwIfAborted();
+    content.update(chunk);
+    count(reader.push(chunk));
+    readBytes += chunk.length;
+    options.onProgress(animals, readBytes / file.sizeBytes);
+  }
+  count(reader.end());
+  return { ...file, layout, digest: content.digest('hex'), animals, invalid };
+}
+
+/**
+ * Reads the animals of a checked file behind an earlier position. The last piece is returned only if the
+ * content is still the one that was checked.
+ */
+export async function* readPieces(
+  file: CheckedFile,
+  before: ImportProgress,
+): AsyncGenerator<PetPiece> {
+  const reader = newPetReader(file.layout, { rules: PET_RULES, linesBefore: before.lines });
+  const content = createHash('sha256');
+  let unread = file.layout.format === 'json' ? 0 : before.position;
+  let last: PetPiece | undefined;
+  for await (const chunk of readChunks(file)) {
+    content.update(chunk);
+    const skipped = Math.min(unread, chunk.length);
+    unread -= skipped;
+    for (const piece of reader.push(chunk.subarray(skipped))) {
+      if (last !== undefined) yield last;
+      last = piece;
+    }
+  }
+  if (content.digest('hex') !== file.digest) throw new FileChanged();
+  if (last !== undefined) yield last;
+  yield* reader.end();
+}
+
+/** Reads as many bytes as the file had. All chunks share one buffer: each is valid until the next is read. */
+async function* readChunks({ handle, sizeBytes, modifiedNs }: OpenedFile): AsyncGenerator<Buffer> {
+  const buffer = Buffer.alloc(READ_BYTES);
+  let position = 0;
+  while (position < sizeBytes) {
+    const length = Math.min(READ_BYTES, sizeBytes - position);
+    const { bytesRead } = await handle.read(buffer, 0, length, position);
+    const { size, mtimeNs } = await handle.stat({ bigint: true });
+    if (bytesRead === 0 || size !== BigInt(sizeBytes) || mtimeNs !== modifiedNs) {
+      throw new FileChanged();
+    }
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }

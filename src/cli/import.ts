@@ -1,37 +1,30 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { oneOf, UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts';
-import { PetReader, type PetPiece } from '../pet-file/pet-reader.ts';
-import { HeaderError, type PetFormat } from '../pet-file/read-pet.ts';
+import { PetFileError } from '../pet-file/layout.ts';
+import type { PetPiece } from '../pet-file/pet-reader.ts';
 import { defineCommand } from './command.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
-import { inspectFile, readChunks } from './import-file.ts';
+import {
+  checkFile,
+  FileChanged,
+  openInput,
+  readPieces,
+  requireReadable,
+  type CheckedFile,
+} from './import-file.ts';
 import { ImportReport } from './import-report.ts';
-import { formatOfFile, PET_FORMATS, PET_RULES } from './pet-format.ts';
 import { Suspension } from './suspension.ts';
 
-/** The file name that means standard input. */
-const STANDARD_INPUT = '-';
+const FORMATS = ['csv', 'ndjson', 'json'] as const;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 interface Import {
   store: CatalogueAdministration;
   report: ImportReport;
-  format: PetFormat;
-  isStrict: boolean;
-  suspension: Suspension;
-}
-
-/** The input from the position at which this import starts, and the progress of an earlier one. */
-interface Source {
-  chunks: AsyncIterable<Uint8Array>;
-  reader: PetReader;
-  before: ImportProgress;
-  /** Whether the store records the progress, so that a later import can continue. */
-  isResumable: boolean;
-  sizeBytes: number | undefined;
+  isSkipping: boolean;
+  signal: AbortSignal;
 }
 
 export const importPets = defineCommand({
@@ -39,76 +32,98 @@ export const importPets = defineCommand({
   arguments: [{ name: 'FILE', description: 'a file with animals, or - for standard input' }],
   options: {
     format: {
-      ...oneOf(PET_FORMATS),
-      defaultText: 'csv for a file named *.csv, else ndjson',
+      ...oneOf(FORMATS),
+      defaultText: 'the content tells',
       description: 'the format of the file',
     },
     ...STORE_OPTIONS,
   },
-  switches: { strict: 'add nothing of a file that has a bad line', ...CREATE_SWITCH },
-  notes: `Bad lines are reported and skipped, and the exit code is then 1. To continue an import that was
-stopped, run the same command again: no animal is added twice.`,
-  examples: ['import animals.ndjson', 'import - --format csv --strict < animals.csv'],
-  async action({ arguments: [file = ''], options, switches, flags, io }) {
-    const format = options.format ?? formatOfFile(file);
-    const isFile = file !== STANDARD_INPUT && (await isRegularFile(file));
-    const { store } = await openStoreByFlags(flags, io.env, { create: switches.create });
-    const report = new ImportReport(io.stderr, { isFile });
-    const suspension = new Suspension();
-    const work = { store, report, format, isStrict: switches.strict, suspension };
+  switches: {
+    'dry-run': 'check the file and import nothing',
+    'skip-invalid': 'import the valid lines of a file with invalid ones',
+    strict: 'import nothing if a line is invalid; this is the default',
+    ...CREATE_SWITCH,
+  },
+  notes: `The file is a table whose first line names its columns (name, categoryId or category, and status if
+you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array of at most
+16 MiB. Other columns and fields, such as an id, are ignored.
+
+The whole file is checked first. If a line is invalid, nothing is imported, and the first 20 such lines are
+listed. With --skip-invalid the others are imported and all invalid lines are listed; the exit code is 1.
+To continue an import that was stopped, run the same command again: the content is recognized, and no
+animal is added twice.`,
+  examples: [
+    'import animals.csv --dry-run',
+    'import animals.ndjson',
+    'import - --skip-invalid < animals.csv',
+  ],
+  async action({ arguments: [name = ''], options, switches, flags, io }) {
+    const isSkipping = switches['skip-invalid'];
+    if (isSkipping && switches.strict) {
+      throw new UsageError('--strict and --skip-invalid exclude each other: give one of them.');
+    }
+    await requireReadable(name);
+    await using opened = new AsyncDisposableStack();
+    const found = switches['dry-run']
+      ? undefined
+      : await openStoreByFlags(flags, io.env, { create: switches.create });
+    opened.defer(async () => found?.store.close());
+    const store = found?.name ?? '';
+    const report = new ImportReport(io.stderr, { store, isSkipping });
+    const signal = opened.use(new StopSignal()).signal;
     try {
-      if (isFile) return await importFile(file, work);
-      const chunks = file === STANDARD_INPUT ? (io.stdin ?? process.stdin) : createReadStream(file);
-      return await importSource(streamSource(chunks, work), work);
+      const handle = await openInput(name, io.stdin ?? process.stdin, signal);
+      opened.defer(() => handle.close());
+      const { format } = options;
+      const { faults: onFaults, checking: onProgress } = report;
+      const file = await checkFile(handle, { format, onFaults, onProgress, signal });
+      report.checked(file);
+      if (found !== undefined) {
+        return await importFile(file, { store: found.store, report, isSkipping, signal });
+      }
+      return file.invalid > 0 && !isSkipping ? report.refused(file) : report.couldImport(file);
     } catch (error) {
-      if (error instanceof HeaderError) throw new UsageError(error.message);
-      if (!(error instanceof Refusal)) throw error;
-      return report.failed(refusalLine(error));
-    } finally {
-      suspension.close();
-      await store.close();
+      if (signal.aborted && isAbort(error)) return report.interrupted(undefined);
+      if (error instanceof PetFileError) return report.unreadable(error.message);
+      if (error instanceof FileChanged) return report.changed(undefined);
+      if (error instanceof Refusal) return report.failed(refusalLine(error));
+      throw error;
     }
   },
 });
 
-async function isRegularFile(file: string): Promise<boolean> {
-  try {
-    const found = await stat(file);
-    if (!found.isDirectory()) return found.isFile();
-  } catch {
-    throw new UsageError(`"${file}" cannot be read: import needs a file, or - for standard input.`);
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+/** Aborted by Ctrl-C and SIGTERM. A repeated signal changes nothing: the import ends after its transaction. */
+class StopSignal {
+  readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
+  readonly #stop = () => this.#controller.abort();
+
+  constructor() {
+    for (const name of STOP_SIGNALS) process.on(name, this.#stop);
   }
-  throw new UsageError(`"${file}" is a folder: import needs a file, or - for standard input.`);
+
+  [Symbol.dispose](): void {
+    for (const name of STOP_SIGNALS) process.off(name, this.#stop);
+  }
 }
 
-/**
- * A file is read twice: first to hash its content (and, with --strict, to find the first bad line before
- * anything is stored), then from the position at which an earlier import of the same content stopped.
- */
-async function importFile(file: string, work: Import): Promise<number> {
-  const { store, report, format, isStrict } = work;
-  const { digest, sizeBytes, readPet, fault } = await inspectFile(file, { format, isStrict });
-  if (fault !== undefined) return report.stopped(fault, 0);
-  const source = `${format}:${digest}`;
+/** Imports a checked file from the position at which an earlier import of the same content stopped. */
+async function importFile(file: CheckedFile, work: Import): Promise<number> {
+  const { store, report, isSkipping } = work;
+  const source = `${file.layout.format}:${file.digest}`;
   const before = (await store.findImport(source)) ?? newProgress(source);
-  if (before.position === sizeBytes && sizeBytes > 0) return report.importedBefore(before);
+  if (before.position === file.sizeBytes && file.sizeBytes > 0) {
+    return report.importedBefore(before);
+  }
+  if (file.invalid > 0 && !isSkipping) {
+    return before.position > 0 ? report.mustSkip(before) : report.refused(file);
+  }
   if (before.position > 0) report.resumed(before);
-  const reader = new PetReader(format, {
-    rules: PET_RULES,
-    linesBefore: before.lines,
-    // From the start, the reader takes it from the header of the file.
-    readPet: before.position === 0 ? undefined : readPet,
-    isStrict,
-  });
-  const chunks = readChunks(file, before.position);
-  return importSource({ chunks, reader, before, isResumable: true, sizeBytes }, work);
-}
-
-/** A stream can be read only once, so it cannot be hashed first: an import of it always starts anew. */
-function streamSource(chunks: AsyncIterable<Uint8Array>, { format, isStrict }: Import): Source {
-  const reader = new PetReader(format, { rules: PET_RULES, linesBefore: 0, isStrict });
-  const before = newProgress('');
-  return { chunks, reader, before, isResumable: false, sizeBytes: undefined };
+  return importPieces(file, before, work);
 }
 
 function newProgress(source: string): ImportProgress {
@@ -116,44 +131,35 @@ function newProgress(source: string): ImportProgress {
 }
 
 /** Stores each piece in one transaction, and reads the next piece meanwhile. */
-async function importSource(source: Source, work: Import): Promise<number> {
-  const { store, report, isStrict, suspension } = work;
-  const { isResumable, sizeBytes } = source;
-  let progress = source.before;
+async function importPieces(
+  file: CheckedFile,
+  before: ImportProgress,
+  { store, report, signal }: Import,
+): Promise<number> {
+  const suspension = new Suspension();
+  let progress = before;
   let storing: Promise<boolean> = Promise.resolve(true);
-
-  async function storePiece(piece: PetPiece): Promise<void> {
-    const from = progress.position;
-    progress = advance(progress, piece);
-    report.progress(progress, sizeBytes);
-    requireStored(await storing);
-    const step = isResumable ? { from, to: progress } : undefined;
-    storing = suspension.guard(store.importPets(piece.pets, step));
-    // It is awaited one piece later; until then a failure must not count as unhandled.
-    storing.catch(() => undefined);
-  }
-
-  for await (const piece of readPieces(source)) {
-    report.faults(piece.faults);
-    const [fault] = isStrict ? piece.faults : [];
-    // The inspection of a file found no fault. The file has changed since, so its recorded progress would be wrong.
-    if (fault === undefined || !isResumable) await storePiece(piece);
-    if (fault !== undefined) {
+  try {
+    for await (const piece of readPieces(file, before)) {
+      if (signal.aborted) break;
       requireStored(await storing);
-      return report.stopped(fault, progress.imported);
+      const from = progress.position;
+      progress = advance(progress, piece);
+      report.progress(progress, file.sizeBytes);
+      storing = suspension.guard(store.importPets(piece.pets, { from, to: progress }));
+      // It is awaited one piece later; until then a failure must not count as unhandled.
+      storing.catch(() => undefined);
     }
+    requireStored(await storing);
+  } catch (error) {
+    if (!(error instanceof FileChanged)) throw error;
+    requireStored(await storing);
+    return report.changed(progress);
+  } finally {
+    suspension.close();
   }
-  requireStored(await storing);
-  return report.finished(progress, source.before);
-}
-
-async function* readPieces({ chunks, reader }: Source): AsyncGenerator<PetPiece> {
-  for await (const chunk of chunks) {
-    const piece = reader.push(chunk);
-    if (piece.byteCount > 0) yield piece;
-  }
-  const last = reader.end();
-  if (last.byteCount > 0) yield last;
+  const isDone = progress.position === file.sizeBytes || !signal.aborted;
+  return isDone ? report.finished(progress, before) : report.interrupted(progress);
 }
 
 function advance(progress: ImportProgress, piece: PetPiece): ImportProgress {

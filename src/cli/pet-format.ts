@@ -1,9 +1,11 @@
 import { newPet, type Pet } from '../domain/pet.ts';
 import { parseJson, petJson } from '../domain/json.ts';
 import { csvLine } from '../pet-file/csv.ts';
-import type { PetFormat, PetRules } from '../pet-file/read-pet.ts';
+import type { PetRules } from '../pet-file/read-pet.ts';
 
-export const PET_FORMATS = ['ndjson', 'csv'] as const;
+/** The formats of an export. */
+export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** The rules of `POST /v1/pets`: unknown fields, such as an id, are ignored. */
 export const PET_RULES: PetRules = {
@@ -13,16 +15,12 @@ export const PET_RULES: PetRules = {
 
 const COLUMNS = ['id', 'name', 'categoryId', 'status'] as const;
 
-export function formatOfFile(file: string): PetFormat {
-  return file.toLowerCase().endsWith('.csv') ? 'csv' : 'ndjson';
-}
-
 /** The text before the first animal. */
-export function headerOf(format: PetFormat): string {
+export function headerOf(format: ExportFormat): string {
   return format === 'csv' ? csvLine(COLUMNS) : '';
 }
 
-export function writePet(pet: Pet, format: PetFormat): string {
+export function writePet(pet: Pet, format: ExportFormat): string {
   if (format === 'ndjson') return `${petJson(pet)}\n`;
   return csvLine([String(pet.id), pet.name, String(pet.categoryId), pet.status]);
 }

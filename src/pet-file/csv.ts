@@ -1,8 +1,12 @@
 // CSV as RFC 4180 defines it: a field with commas, quotes or line breaks is enclosed in double quotes, and a
-// double quote inside it is doubled.
+// double quote inside it is doubled. Spreadsheets also separate fields by semicolons or tabs; only commas
+// are written.
+
+export const SEPARATORS = [',', ';', '\t'] as const;
+export type Separator = (typeof SEPARATORS)[number];
 
 const MUST_QUOTE = /[",\r\n]/;
-const [COMMA, QUOTE, RETURN, NEWLINE] = [0x2c, 0x22, 0x0d, 0x0a];
+const [QUOTE, RETURN, NEWLINE] = [0x22, 0x0d, 0x0a];
 
 export function csvLine(fields: readonly string[]): string {
   const written = fields.map((field) =>
@@ -22,7 +26,8 @@ export interface CsvRecordEnd {
 }
 
 /** Finds the end of the first record. A quote opens a quoted field only at the start of that field. */
-export function findCsvRecordEnd(bytes: Uint8Array): CsvRecordEnd {
+export function findCsvRecordEnd(bytes: Uint8Array, separator: Separator): CsvRecordEnd {
+  const end = separator.charCodeAt(0);
   const last = bytes.length - 1;
   let at = 0;
   while (at <= last) {
@@ -33,32 +38,32 @@ export function findCsvRecordEnd(bytes: Uint8Array): CsvRecordEnd {
       at = quote + 1;
       if (bytes[at] === RETURN && (at === last || bytes[at + 1] === NEWLINE)) at += 1;
     } else {
-      while (at <= last && bytes[at] !== COMMA && bytes[at] !== NEWLINE && bytes[at] !== QUOTE) {
+      while (at <= last && bytes[at] !== end && bytes[at] !== NEWLINE && bytes[at] !== QUOTE) {
         at += 1;
       }
     }
     if (at > last) break;
     if (bytes[at] === NEWLINE) return { outcome: 'complete', at };
-    if (bytes[at] !== COMMA) return { outcome: 'faulty', at };
+    if (bytes[at] !== end) return { outcome: 'faulty', at };
     at += 1;
   }
   return { outcome: 'unended', at: last };
 }
 
 /** Returns the fields of one record, or undefined if a quote is in the wrong place. */
-export function csvFieldsOrUndefined(record: string): string[] | undefined {
-  if (!record.includes('"')) return record.split(',');
+export function csvFieldsOrUndefined(record: string, separator: Separator): string[] | undefined {
+  if (!record.includes('"')) return record.split(separator);
   const fields: string[] = [];
   let at = 0;
   while (true) {
     const isQuoted = record.charAt(at) === '"';
-    const end = isQuoted ? endOfQuoted(record, at) : endOfBare(record, at);
+    const end = isQuoted ? endOfQuoted(record, at) : endOfBare(record, at, separator);
     if (end === undefined) return undefined;
     fields.push(
       isQuoted ? record.slice(at + 1, end - 1).replaceAll('""', '"') : record.slice(at, end),
     );
     if (end === record.length) return fields;
-    if (record.charAt(end) !== ',') return undefined;
+    if (record.charAt(end) !== separator) return undefined;
     at = end + 1;
   }
 }
@@ -70,9 +75,9 @@ function endOfQuoted(record: string, start: number): number | undefined {
   return at === -1 ? undefined : at + 1;
 }
 
-function endOfBare(record: string, start: number): number | undefined {
-  const comma = record.indexOf(',', start);
-  const end = comma === -1 ? record.length : comma;
+function endOfBare(record: string, start: number, separator: Separator): number | undefined {
+  const next = record.indexOf(separator, start);
+  const end = next === -1 ? record.length : next;
   const quote = record.indexOf('"', start);
   return quote === -1 || quote >= end ? end : undefined;
 }

@@ -1,23 +1,22 @@
 import { Refusal } from '../domain/errors.ts';
 import type { NewPet } from '../domain/pet.ts';
-import {
-  HeaderError,
-  ndjsonReader,
-  parseCsvHeader,
-  type PetFormat,
-  type PetRules,
-  type ReadPet,
-} from './read-pet.ts';
+import { PetFileError, type Layout, type TableLayout } from './layout.ts';
+import { petOfJson, rowReader, type PetRules, type ReadPet } from './read-pet.ts';
 import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
 
+/** A JSON array is parsed as a whole, so its size is limited. */
+const ARRAY_MEBIBYTES_MAX = 16;
+const ITEMS_PER_PIECE = 1_000;
+
 export interface LineFault {
+  /** The line on which it starts; in a JSON array, the number of the item from 1. */
   line: number;
-  /** How many lines were skipped: a CSV record may have several. */
+  /** How many lines are invalid: a CSV record may have several. */
   lines: number;
   reason: string;
 }
 
-/** The animals of one piece of a file, and its bad lines. */
+/** The animals of one piece of a file, and its invalid lines. */
 export interface PetPiece {
   pets: NewPet[];
   /** The line on which each of the animals starts. */
@@ -31,66 +30,144 @@ export interface PetReaderOptions {
   rules: PetRules;
   /** Lines of the file that were read before; 0 at its start. */
   linesBefore: number;
-  /** How records are read; given when reading starts after the header. */
-  readPet?: ReadPet | undefined;
-  /** Stop at the first line that is not an animal. */
-  isStrict: boolean;
 }
 
 /** Reads animals from the bytes of a file, piece by piece. It runs in Node.js and in browsers. */
-export class PetReader {
+export interface PetReader {
+  /** Returns the animals that are complete with this chunk, if any are. */
+  push: (chunk: Uint8Array) => PetPiece[];
+  /** Returns the rest when the file ends. */
+  end: () => PetPiece[];
+}
+
+/** A reader of lines continues behind the given number of lines; one of a JSON array gets the whole file again. */
+export function newPetReader(layout: Layout, options: PetReaderOptions): PetReader {
+  return layout.format === 'json'
+    ? new ArrayReader(options)
+    : new LineReader(layout.format === 'csv' ? layout : undefined, options);
+}
+
+/** What the faults of a layout are counted in. */
+export function unitOf({ format }: Layout): 'line' | 'item' {
+  return format === 'json' ? 'item' : 'line';
+}
+
+class LineReader implements PetReader {
   readonly #splitter: RecordSplitter;
-  readonly #rules: PetRules;
-  readonly #isStrict: boolean;
-  #readPet: ReadPet | undefined;
+  readonly #readPet: ReadPet;
+  #isHeaderNext: boolean;
 
-  constructor(format: PetFormat, { rules, linesBefore, readPet, isStrict }: PetReaderOptions) {
-    this.#splitter = new RecordSplitter({ hasQuotes: format === 'csv', linesBefore });
-    this.#readPet = readPet ?? (format === 'ndjson' ? ndjsonReader(rules) : undefined);
-    this.#rules = rules;
-    this.#isStrict = isStrict;
+  constructor(table: TableLayout | undefined, { rules, linesBefore }: PetReaderOptions) {
+    this.#splitter = new RecordSplitter({ separator: table?.separator, linesBefore });
+    this.#readPet =
+      table === undefined
+        ? (record) => petOfJson(rules.parseJson(record), rules)
+        : rowReader(table, rules);
+    this.#isHeaderNext = table !== undefined && linesBefore === 0;
   }
 
-  /** Undefined for CSV until its header was read. */
-  get readPet(): ReadPet | undefined {
-    return this.#readPet;
-  }
-
-  push(chunk: Uint8Array): PetPiece {
+  push(chunk: Uint8Array): PetPiece[] {
     return this.#read(this.#splitter.push(chunk));
   }
 
-  end(): PetPiece {
+  end(): PetPiece[] {
     return this.#read(this.#splitter.end());
   }
 
-  #read({ records, byteCount, lines }: Piece): PetPiece {
+  #read({ records, byteCount, lines }: Piece): PetPiece[] {
+    if (byteCount === 0) return [];
     const piece: PetPiece = { pets: [], petLines: [], faults: [], byteCount, lines };
     for (const record of records) {
-      if (this.#isStrict && piece.faults.length > 0) break;
-      if (this.#readPet === undefined) this.#readPet = readHeader(record, this.#rules);
-      else this.#readRecord(record, this.#readPet, piece);
+      if (this.#isHeaderNext) this.#isHeaderNext = false;
+      else this.#readRecord(record, piece);
     }
-    return piece;
+    return [piece];
   }
 
-  #readRecord(record: SourceRecord, readPet: ReadPet, piece: PetPiece): void {
+  #readRecord(record: SourceRecord, piece: PetPiece): void {
     if ('fault' in record) {
       piece.faults.push({ line: record.line, lines: 1, reason: `The line ${record.fault}` });
       return;
     }
     try {
-      piece.pets.push(readPet(record.text));
+      const pet = this.#readPet(record.text);
+      if (pet === undefined) return;
+      piece.pets.push(pet);
       piece.petLines.push(record.line);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const reason = error.message.replace(/^The body/, 'The line');
-      piece.faults.push({ line: record.line, lines: record.text.split('\n').length, reason });
+      const lines = record.text.split('\n').length;
+      piece.faults.push({ line: record.line, lines, reason: reasonOf(error, 'line') });
     }
   }
 }
 
-function readHeader(record: SourceRecord, rules: PetRules): ReadPet {
-  if ('fault' in record) throw new HeaderError(`the first line of the file ${record.fault}`);
-  return parseCsvHeader(record.text, rules);
+/** Reads a JSON array, as the interface returns it, when all of it is there. */
+class ArrayReader implements PetReader {
+  readonly #rules: PetRules;
+  readonly #itemsBefore: number;
+  readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
+  #sizeBytes = 0;
+
+  constructor({ rules, linesBefore }: PetReaderOptions) {
+    this.#rules = rules;
+    this.#itemsBefore = linesBefore;
+  }
+
+  push(chunk: Uint8Array): PetPiece[] {
+    this.#sizeBytes += chunk.length;
+    if (this.#sizeBytes > ARRAY_MEBIBYTES_MAX * 1024 ** 2) {
+      throw new PetFileError(
+        `The file is a JSON array of over ${ARRAY_MEBIBYTES_MAX} MiB: write one object per line instead, with jq -c '.[]'.`,
+      );
+    }
+    this.#chunks.push(Uint8Array.from(chunk));
+    return [];
+  }
+
+  end(): PetPiece[] {
+    const items = this.#parse();
+    const pieces: PetPiece[] = [];
+    // The bytes of a piece are its share of the file: items can be counted, but their places are not known.
+    const bytesUntil = (count: number) => Math.floor((this.#sizeBytes * count) / items.length);
+    for (let from = this.#itemsBefore; from < items.length; from += ITEMS_PER_PIECE) {
+      const to = Math.min(from + ITEMS_PER_PIECE, items.length);
+      const byteCount = bytesUntil(to) - bytesUntil(from);
+      const piece: PetPiece = { pets: [], petLines: [], faults: [], byteCount, lines: to - from };
+      for (const [index, item] of items.slice(from, to).entries()) {
+        this.#readItem(item, from + index + 1, piece);
+      }
+      pieces.push(piece);
+    }
+    return pieces;
+  }
+
+  #readItem(item: unknown, line: number, piece: PetPiece): void {
+    try {
+      piece.pets.push(petOfJson(item, this.#rules));
+      piece.petLines.push(line);
+    } catch (error) {
+      piece.faults.push({ line, lines: 1, reason: reasonOf(error, 'item') });
+    }
+  }
+
+  #parse(): unknown[] {
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    try {
+      const parts = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
+      const value = this.#rules.parseJson(parts.join('') + decoder.decode());
+      if (Array.isArray(value)) return value as unknown[];
+    } catch (cause) {
+      if (cause instanceof TypeError) throw new PetFileError('The file is not valid UTF-8.');
+      if (!(cause instanceof Refusal)) throw cause;
+      const detail = cause.cause instanceof Error ? ` (${cause.cause.message})` : '';
+      throw new PetFileError(`The file is not one valid JSON array${detail}.`, { cause });
+    }
+    throw new PetFileError('The file is not one valid JSON array.');
+  }
+}
+
+/** Why a record is not an animal. Rethrows what is no refusal. */
+function reasonOf(error: unknown, unit: 'line' | 'item'): string {
+  if (!(error instanceof Refusal)) throw error;
+  return error.message.replace(/^The body/, `The ${unit}`);
 }

@@ -2,8 +2,7 @@ import { Refusal } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { csvFieldsOrUndefined } from './csv.ts';
-
-export type PetFormat = 'ndjson' | 'csv';
+import { fieldOf, shownHeading, type Field, type TableLayout } from './layout.ts';
 
 /** Parses JSON without rounding, and makes an animal of fields. Both throw a Refusal that says what is wrong. */
 export interface PetRules {
@@ -11,58 +10,86 @@ export interface PetRules {
   newPet: (fields: unknown) => NewPet;
 }
 
-/** Reads an animal from one record, or throws a Refusal that says what is wrong with it. */
-export type ReadPet = (record: string) => NewPet;
+/**
+ * Reads an animal from one record, or throws a Refusal that says what is wrong with it. Undefined for an
+ * empty row of a table.
+ */
+export type ReadPet = (record: string) => NewPet | undefined;
 
-/** The first line of a CSV file does not name the columns, so that no line below it can be read. */
-export class HeaderError extends Error {
-  override readonly name = 'HeaderError';
-}
+/** Fields that need no other name. An id is ignored. */
+const USUAL_FIELDS = new Set(['id', 'name', 'categoryId', 'status']);
 
-/** Returns how to read the lines of an NDJSON file. */
-export function ndjsonReader({ parseJson, newPet }: PetRules): ReadPet {
-  return (record) => newPet(parseJson(record));
-}
-
-/** Returns how to read the records below this header of a CSV file. */
-export function parseCsvHeader(header: string, { newPet }: PetRules): ReadPet {
-  const columns = csvFieldsOrUndefined(header) ?? [];
-  const [nameAt, categoryAt, statusAt] = ['name', 'categoryId', 'status'].map((column) =>
-    columns.indexOf(column),
-  );
-  if (nameAt === undefined || categoryAt === undefined || nameAt < 0 || categoryAt < 0) {
-    throw new HeaderError(
-      'the first line of a CSV file must name its columns, including name and categoryId.',
-    );
+/** Makes an animal of a JSON value. Its fields may be named as the columns of a table may. */
+export function petOfJson(value: unknown, { newPet }: PetRules): NewPet {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return newPet(value);
+  let fields = value as Record<string, unknown>;
+  for (const name in fields) {
+    if (USUAL_FIELDS.has(name)) continue;
+    fields = usuallyNamed(fields);
+    break;
   }
+  if (typeof fields['status'] === 'string') fields['status'] = statusOf(fields['status']);
+  return newPet(fields);
+}
+
+function usuallyNamed(fields: Record<string, unknown>): Record<string, unknown> {
+  const nameOf = new Map<Field, string>();
+  for (const name of Object.keys(fields)) {
+    const field = fieldOf(name);
+    if (field === undefined) continue;
+    const other = nameOf.get(field);
+    if (other !== undefined) {
+      throw new Refusal(
+        'invalid_field',
+        `${shownHeading(other)} and ${shownHeading(name)} are both ${field}: only one may be there.`,
+      );
+    }
+    nameOf.set(field, name);
+  }
+  return Object.fromEntries(Array.from(nameOf, ([field, name]) => [field, fields[name]]));
+}
+
+function statusOf(text: string): string {
+  return text.trim().toLowerCase();
+}
+
+/** Returns how to read the rows of a table. */
+export function rowReader({ separator, headings, columns }: TableLayout, rules: PetRules): ReadPet {
   return (record) => {
-    const fields = csvFieldsOrUndefined(record);
+    const fields = csvFieldsOrUndefined(record, separator);
     if (fields === undefined) {
       throw new Refusal(
         'invalid_field',
         'Quotes are in the wrong place: a quoted field starts and ends with one, and a quote inside it is doubled.',
       );
     }
-    if (fields.length !== columns.length) {
+    const name = fields[columns.name] ?? '';
+    // Spreadsheets write empty rows as separators.
+    if (name === '' && fields.every((field) => field === '')) return undefined;
+    if (fields.length !== headings.length) {
       throw new Refusal(
         'invalid_field',
-        `The line has ${fields.length} fields: it must have ${columns.length}, one for each column of the header.`,
+        `The line has ${fields.length} fields: it must have ${headings.length}, one for each column of the header.`,
       );
     }
-    const categoryText = fields[categoryAt] ?? '';
-    const status = fields[statusAt ?? -1] ?? '';
+    const categoryText = (fields[columns.categoryId] ?? '').trim();
+    const status = statusOf(fields[columns.status ?? -1] ?? '');
     const found = {
-      name: fields[nameAt],
+      name,
       categoryId: parseInt64(categoryText) ?? categoryText,
-      // In CSV an empty field is the only way to omit a status.
+      // In a table an empty field is the only way to omit a status.
       ...(status === '' ? {} : { status }),
     };
-    try {
-      return newPet(found);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      // The rule is that of a request, whose numbers are JSON.
-      throw new Refusal(error.code, error.message.replaceAll(', written as a JSON number', ''));
-    }
+    return newPetOfTable(found, rules);
   };
+}
+
+function newPetOfTable(fields: Record<string, unknown>, { newPet }: PetRules): NewPet {
+  try {
+    return newPet(fields);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // The rule is that of a request, whose numbers are JSON.
+    throw new Refusal(error.code, error.message.replaceAll(', written as a JSON number', ''));
+  }
 }

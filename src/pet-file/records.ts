@@ -1,4 +1,4 @@
-import { findCsvRecordEnd } from './csv.ts';
+import { findCsvRecordEnd, type Separator } from './csv.ts';
 
 /** A longer record is refused; a request body has the same limit. */
 export const RECORD_BYTES_MAX = 64 * 1024;
@@ -24,12 +24,12 @@ interface RecordEnd {
 }
 
 /**
- * Splits a stream of bytes into pieces of whole records, in constant memory. A record is a line; with
- * `hasQuotes`, a line break inside a quoted field belongs to the record, as in CSV. If such a field is not
- * closed properly, only its first line is skipped: the next line is read as a new record.
+ * Splits a stream of bytes into pieces of whole records, in constant memory. A record is a line; with a
+ * separator it is a record of CSV, so that a line break inside a quoted field belongs to it. If such a field
+ * is not closed properly, only its first line is refused: the next line is read as a new record.
  */
 export class RecordSplitter {
-  readonly #hasQuotes: boolean;
+  readonly #separator: Separator | undefined;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** The bytes that were pushed and not yet split. One buffer for all chunks, to allocate no memory for each. */
   #buffer = new Uint8Array(0);
@@ -40,8 +40,8 @@ export class RecordSplitter {
   #quoteAt = -1;
   #isAtStart: boolean;
 
-  constructor(options: { hasQuotes: boolean; linesBefore: number }) {
-    this.#hasQuotes = options.hasQuotes;
+  constructor(options: { separator: Separator | undefined; linesBefore: number }) {
+    this.#separator = options.separator;
     this.#line = options.linesBefore + 1;
     this.#isAtStart = options.linesBefore === 0;
   }
@@ -80,7 +80,7 @@ export class RecordSplitter {
         break;
       }
       const breakBytes = end === undefined ? 0 : 1;
-      const lines = countLines(record, this.#hasQuotes) + breakBytes;
+      const lines = (this.#separator === undefined ? 0 : countLines(record)) + breakBytes;
       const read = this.#read(
         record,
         isOverlong ? `is over ${RECORD_BYTES_MAX} bytes long.` : fault,
@@ -100,25 +100,26 @@ export class RecordSplitter {
   #endOfRecord(bytes: Uint8Array, start: number, isLast: boolean): RecordEnd {
     const lineEnd = bytes.indexOf(NEWLINE, start);
     if (lineEnd === -1) return { end: undefined };
+    const separator = this.#separator;
+    if (separator === undefined) return { end: lineEnd };
     const isPlainLine =
-      !this.#hasQuotes ||
       this.#droppedBytes > 0 ||
       lineEnd - start > RECORD_BYTES_MAX ||
       this.#nextQuote(bytes, start) > lineEnd;
     if (isPlainLine) return { end: lineEnd };
     const examined = bytes.subarray(start, start + RECORD_BYTES_MAX + 1);
-    const { outcome, at } = findCsvRecordEnd(examined);
+    const { outcome, at } = findCsvRecordEnd(examined, separator);
     if (outcome === 'complete') return { end: start + at };
     const isUnclosed =
       outcome === 'faulty' || examined.length > RECORD_BYTES_MAX || (outcome === 'open' && isLast);
     if (!isUnclosed) return { end: undefined };
     const line = this.#line;
-    const lastLine = line + countLines(examined.subarray(0, at), true);
+    const lastLine = line + countLines(examined.subarray(0, at));
     // csvFieldsOrUndefined finds a misplaced quote in the first line.
     if (lastLine === line) return { end: lineEnd };
     return {
       end: lineEnd,
-      fault: `opens a quoted field that is not closed properly (lines ${line} to ${lastLine}); only line ${line} was skipped, and reading continued with line ${line + 1}.`,
+      fault: `opens a quoted field that is not closed properly (lines ${line} to ${lastLine}); reading continued with line ${line + 1}.`,
     };
   }
 
@@ -153,8 +154,7 @@ export class RecordSplitter {
   }
 }
 
-function countLines(record: Uint8Array, hasQuotes: boolean): number {
-  if (!hasQuotes) return 0;
+function countLines(record: Uint8Array): number {
   let count = 0;
   for (let at = record.indexOf(NEWLINE); at !== -1; at = record.indexOf(NEWLINE, at + 1))
     count += 1;

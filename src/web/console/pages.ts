@@ -49,7 +49,9 @@ export const LATER_MODULES = [
     'parts',
     'pet-rules',
   ].map(inPageFolder),
-  ...['csv', 'pet-reader', 'read-pet', 'records'].map((name) => `src/pet-file/${name}.ts`),
+  ...['csv', 'layout', 'pet-reader', 'read-pet', 'records'].map(
+    (name) => `src/pet-file/${name}.ts`,
+  ),
   ...['errors', 'int64'].map((name) => `src/domain/${name}.ts`),
 ];
 

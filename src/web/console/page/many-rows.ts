@@ -1,16 +1,12 @@
 import type { NewPet } from '../../../../sdk/src/index.ts';
 import { csvLine } from '../../../pet-file/csv.ts';
-import { PetReader, type LineFault } from '../../../pet-file/pet-reader.ts';
-import { HeaderError } from '../../../pet-file/read-pet.ts';
+import { detectLayout, type Layout } from '../../../pet-file/layout.ts';
+import { newPetReader, type LineFault } from '../../../pet-file/pet-reader.ts';
 import { PAGE_RULES } from './pet-rules.ts';
 import { newIdempotencyKey } from './session.ts';
 
 export const ROWS_MAX = 5_000;
 export const BYTES_MAX = 1024 * 1024;
-
-const BEGINS_LIKE_JSON = /^\uFEFF?\s*[{[]/;
-/** Enough to see how the text begins. */
-const START_BYTES = 1_024;
 
 /** One animal of the list, and what became of it. */
 export interface Row {
@@ -24,29 +20,24 @@ export interface Row {
 }
 
 export interface Preview {
+  layout: Layout;
   rows: Row[];
   faults: LineFault[];
 }
 
-/** Reads a list with the reader of `petstore import`. Throws an Error in words for people if it is no list. */
+/** Reads a list with the reader of `petstore import`. Throws a PetFileError in words for people if it is no list. */
 export function readRows(bytes: Uint8Array): Preview {
   if (bytes.length > BYTES_MAX) throw tooLarge();
-  const start = new TextDecoder().decode(bytes.subarray(0, START_BYTES));
-  const format = BEGINS_LIKE_JSON.test(start) ? 'ndjson' : 'csv';
-  const reader = new PetReader(format, { rules: PAGE_RULES, linesBefore: 0, isStrict: false });
-  const preview: Preview = { rows: [], faults: [] };
-  try {
-    for (const { pets, petLines, faults } of [reader.push(bytes), reader.end()]) {
-      for (const [index, { name, categoryId, status }] of pets.entries()) {
-        const pet = { name, categoryId, status };
-        const line = petLines[index] ?? 0;
-        preview.rows.push({ line, pet, idempotencyKey: newIdempotencyKey() });
-      }
-      preview.faults.push(...faults);
+  const layout = detectLayout(bytes);
+  const reader = newPetReader(layout, { rules: PAGE_RULES, linesBefore: 0 });
+  const preview: Preview = { layout, rows: [], faults: [] };
+  for (const { pets, petLines, faults } of [...reader.push(bytes), ...reader.end()]) {
+    for (const [index, { name, categoryId, status }] of pets.entries()) {
+      const pet = { name, categoryId, status };
+      const line = petLines[index] ?? 0;
+      preview.rows.push({ line, pet, idempotencyKey: newIdempotencyKey() });
     }
-  } catch (error) {
-    if (!(error instanceof HeaderError)) throw error;
-    throw new Error(error.message.replace(/^t/, 'T'), { cause: error });
+    preview.faults.push(...faults);
   }
   if (preview.rows.length > ROWS_MAX) throw tooLarge();
   return preview;

@@ -40,7 +40,7 @@ export class ManyCard {
   readonly #stop = button('Stop here', () => this.#bulk?.stop(), 'quiet');
   readonly #close = button('Close', () => this.#end(), 'quiet');
   readonly #after = element('div', { class: 'actions' });
-  #list: Preview = { rows: [], faults: [] };
+  #list: Preview = { layout: { format: 'ndjson' }, rows: [], faults: [] };
   #bulk: BulkAdd | undefined;
 
   constructor(session: Session, on: ManyEvents) {

@@ -9,8 +9,10 @@ export const PAGE_RULES: PetRules = {
   parseJson: (text) => {
     try {
       return parseJson(text);
-    } catch {
-      throw new Refusal('invalid_json', 'The line is not JSON. Write one JSON object per line.');
+    } catch (cause) {
+      throw new Refusal('invalid_json', 'The line is not JSON. Write one JSON object per line.', {
+        cause,
+      });
     }
   },
 
