@@ -10,7 +10,7 @@ import { Stage, visit } from './stage.ts';
 const ROWS = 500;
 const STATUSES = ['available', 'pending', 'sold', ''];
 
-const list = (page: Page) => page.getByLabel('Paste CSV or NDJSON');
+const list = (page: Page) => page.getByLabel('Paste CSV, cells of a spreadsheet or JSON');
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
 
 async function openMany(page: Page): Promise<void> {
@@ -107,6 +107,49 @@ test('console › a pasted list is read as petstore import reads it, and its fau
   ]);
   const [rex] = await allPets(stage);
   assert.equal(rex?.categoryId, 100n);
+});
+
+const pastes: [what: string, text: string, words: string][] = [
+  [
+    'cells of a spreadsheet, with the headings of the console',
+    'Id\tName\tCategory\tStatus\n1\tRex\t7\tAvailable\n2\tMimi, the cat\t3\tSold\n',
+    'A table separated by tabs: name from "Name", category from "Category", status from "Status". Not used: Id.',
+  ],
+  [
+    'semicolons',
+    'category id;name;STATUS\r\n7;Rex;\r\n3;Mimi, the cat;Sold\r\n',
+    'A table separated by semicolons: name from "name", category from "category id", status from "STATUS".',
+  ],
+  [
+    'a JSON array, as the interface returns it',
+    '[{"id":1,"name":"Rex","categoryId":7,"status":"available"},\n{"id":2,"name":"Mimi, the cat","categoryId":3,"status":"sold"}]',
+    'A JSON array.',
+  ],
+];
+test('console › cells of a spreadsheet, semicolons and a JSON array can be pasted, and the preview shows which column was taken for what', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  await openMany(page);
+  for (const [what, text, words] of pastes) {
+    await list(page).fill(text);
+    await page.getByText(words, { exact: true }).waitFor();
+    const cells = await page.locator('#many tbody td').allTextContents();
+    const numbers = words === 'A JSON array.' ? ['1', '2'] : ['2', '3'];
+    const [first = '', second = ''] = numbers;
+    const expected = [first, 'Rex', '7', 'Available', second, 'Mimi, the cat', '3', 'Sold'];
+    assert.deepEqual(cells, expected, what);
+  }
+  await press(page, 'Add 2 animals');
+  await page.getByText('Finished. The report has every line.').waitFor();
+  const pets = await allPets(stage);
+  assert.deepEqual(
+    pets.map(({ name, categoryId, status }) => [name, categoryId, status]),
+    [
+      ['Rex', 7n, 'available'],
+      ['Mimi, the cat', 3n, 'sold'],
+    ],
+  );
 });
 
 test('console › a dropped list can be paused, resumed and stopped, and one that is too long is refused', async (t) => {

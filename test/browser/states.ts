@@ -75,6 +75,9 @@ export async function emptyStates(t: TestContext, check: Check): Promise<void> {
   await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n,8\nMimi,x\nAda,3\n');
   await page.getByText('What will be added').waitFor();
   await check(page, 'many-preview');
+  await page.getByLabel('Paste CSV').fill('Id\tName\tCategory id\tStatus\n1\tRex\t7\tSold\n');
+  await page.getByText('Not used: Id.').waitFor();
+  await check(page, 'many-spreadsheet');
   await page.getByLabel('Paste CSV').fill('a,b');
   await page.getByText('must name its columns').waitFor();
   await check(page, 'many-no-list');

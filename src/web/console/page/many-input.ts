@@ -20,7 +20,11 @@ export function newInput(onChange: (preview: Preview | Error | undefined) => voi
     placeholder: 'name,categoryId,status\nRex,7,available\n"Mimi, the cat",3,',
     'aria-describedby': 'many-help',
   });
-  const file = element('input', { type: 'file', accept: '.csv,.ndjson,.jsonl,.txt', hidden: '' });
+  const file = element('input', {
+    type: 'file',
+    accept: '.csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl',
+    hidden: '',
+  });
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const show = (bytes: Uint8Array): void => {
@@ -58,11 +62,11 @@ function inputView(text: HTMLElement, file: HTMLInputElement): HTMLElement {
   return element(
     'div',
     {},
-    element('label', { for: 'many-text' }, 'Paste CSV or NDJSON'),
+    element('label', { for: 'many-text' }, 'Paste CSV, cells of a spreadsheet or JSON'),
     element(
       'p',
       { id: 'many-help', class: 'small' },
-      'CSV names its columns in the first line: name, categoryId and, if you want, status. NDJSON has one JSON object per line. You can also drop a file anywhere on this page.',
+      'The first line of a table names its columns: name, category and, if you want, status, separated by commas, semicolons or tabs. JSON is an array, or one object per line. You can also drop a file anywhere on this page.',
     ),
     text,
     element(

@@ -1,3 +1,5 @@
+import { layoutWords } from '../../../pet-file/layout.ts';
+import { unitOf } from '../../../pet-file/pet-reader.ts';
 import { button, element } from './dom.ts';
 import type { Preview } from './many-rows.ts';
 import { petName, statusChip } from './pet.ts';
@@ -13,8 +15,10 @@ export function previewView(
   if (preview instanceof Error) {
     return element('div', { class: 'notice fault', role: 'alert' }, preview.message);
   }
-  const { rows, faults } = preview;
+  const { layout, rows, faults } = preview;
+  const unit = unitOf(layout) === 'item' ? 'Item' : 'Line';
   const view = element('div', { class: 'preview' });
+  view.append(element('p', {}, layoutWords(layout)));
   if (faults.length > 0) view.append(faultList(preview));
   if (rows.length === 0) return view;
   const rest = rows.length - ROWS_SHOWN_MAX;
@@ -23,7 +27,7 @@ export function previewView(
       'table',
       {},
       element('caption', {}, 'What will be added'),
-      element('thead', {}, element('tr', {}, ...['Line', 'Name', 'Category', 'Status'].map(head))),
+      element('thead', {}, element('tr', {}, ...[unit, 'Name', 'Category', 'Status'].map(head))),
       element(
         'tbody',
         {},
@@ -52,17 +56,19 @@ export function previewView(
 }
 
 function head(name: string): HTMLElement {
-  const kind = { Line: 'id', Category: 'category', Status: 'of-status' }[name] ?? '';
+  const kind = { Line: 'id', Item: 'id', Category: 'category', Status: 'of-status' }[name] ?? '';
   return element('th', { scope: 'col', class: kind }, name);
 }
 
-function faultList({ rows, faults }: Preview): HTMLElement {
+function faultList({ layout, rows, faults }: Preview): HTMLElement {
   const rest = faults.length - FAULTS_SHOWN_MAX;
-  const lines = faults.length === 1 ? '1 line has' : `${faults.length} lines have`;
-  const what =
-    rows.length === 0
-      ? 'Nothing can be added.'
+  const unit = unitOf(layout);
+  const lines = faults.length === 1 ? `1 ${unit} has` : `${faults.length} ${unit}s have`;
+  const leftOut =
+    faults.length === 1
+      ? 'It is left out unless you correct it above.'
       : 'They are left out unless you correct them above.';
+  const what = rows.length === 0 ? 'Nothing can be added.' : leftOut;
   return element(
     'div',
     { class: 'notice fault', role: 'status' },
@@ -74,7 +80,12 @@ function faultList({ rows, faults }: Preview): HTMLElement {
       ...faults
         .slice(0, FAULTS_SHOWN_MAX)
         .map(({ line, reason }) =>
-          element('li', {}, element('b', {}, `Line ${line}`), ` ${reason}`),
+          element(
+            'li',
+            {},
+            element('b', {}, `${unit === 'item' ? 'Item' : 'Line'} ${line}`),
+            ` ${reason}`,
+          ),
         ),
     ),
     element('p', {}, rest > 0 ? `and ${rest} more` : ''),
