@@ -12,6 +12,8 @@ import { newSecret } from '../src/domain/api-key.ts';
 import { run, serve, temporaryFolder } from './test-process.ts';
 import { send } from './test-service.ts';
 
+const DAY_MS = 86_400_000;
+
 async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const body = method === 'POST' && { body: '{"name":"Rex","categoryId":1}' };
@@ -321,8 +323,17 @@ test('keys are created, limited, listed, rotated and revoked while the service r
   assert.doesNotMatch(listed.stdout, /pet_live_/);
   const id = /^(key_\w+)\tshop/m.exec(listed.stdout)?.[1] ?? '';
 
-  const rotated = await keys('rotate', id, '--overlap', '1h');
-  const successor = rotated.stdout.trim();
+  const rotated = await keys('rotate', id, '--overlap', '1h', '--json');
+  const { key: successor = '', ...inherited } = JSON.parse(rotated.stdout) as Record<
+    string,
+    string
+  >;
+  const livesMs = Date.parse(inherited['expiresAt'] ?? '') - Date.now();
+  assert.ok(livesMs > 89 * DAY_MS && livesMs < 90 * DAY_MS, 'the expiry is inherited');
+  assert.equal(inherited['firstKeyId'], id);
+  const again = await keys('rotate', id);
+  assert.equal(again.code, 2, 'a key has one successor');
+  assert.match(again.stderr, /^petstore: key_\w+ has a successor already [^\n]*\n$/);
   assert.equal(
     await statusOf(service.baseUrl, key),
     200,
@@ -359,7 +370,7 @@ test('keys list --json has every property of a key but the secret, and keys crea
   const { key, ...listed } = JSON.parse(made.stdout) as Record<string, unknown>;
   assert.match(String(key), /^pet_live_\w{36}$/);
   const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'lastDeprecatedCallAt'];
-  assert.deepEqual(Object.keys(listed), ['id', 'name', 'state', 'scopes', ...times]);
+  assert.deepEqual(Object.keys(listed), ['id', 'firstKeyId', 'name', 'state', 'scopes', ...times]);
   const { stdout } = await run(['keys', 'list', '--json', '--data', data]);
   assert.deepEqual(JSON.parse(stdout), listed);
 });

@@ -69,6 +69,7 @@ after(async () => {
 
 const SHOP_KEY: Omit<ApiKey, 'hash'> = {
   id: 'key_4fR9sT0aBc',
+  firstKeyId: 'key_4fR9sT0aBc',
   name: 'shop',
   scopes: ['pets:read'],
   createdAt: new Date(),

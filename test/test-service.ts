@@ -49,7 +49,12 @@ export interface TestService {
   setNow(now: Date): void;
   /** Sends one request below the base URL with `key`. A header with the value "" is not sent. */
   send(path: string, sent?: Sent): Promise<Received>;
-  addKey(options: { scopes?: Scope[]; expiresAt?: Date; revokedAt?: Date }): Promise<string>;
+  addKey(options: {
+    scopes?: Scope[];
+    expiresAt?: Date;
+    revokedAt?: Date;
+    firstKeyId?: string;
+  }): Promise<string>;
   listKeys(): Promise<ApiKey[]>;
   close(): Promise<void>;
 }
@@ -96,12 +101,13 @@ export async function startTestService(
         ...sent,
         headers: { authorization: `Bearer ${key}`, ...sent.headers },
       }),
-    async addKey({ scopes, expiresAt, revokedAt }) {
+    async addKey({ scopes, expiresAt, revokedAt, firstKeyId }) {
       const secret = newSecret(config.environment, randomBytes);
       const made = newApiKey({
         secret,
         name: 'test',
         ...(scopes && { scopes }),
+        ...(firstKeyId && { firstKeyId }),
         expiresAt,
         now: clock.now(),
         randomBytes,

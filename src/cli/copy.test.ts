@@ -495,7 +495,9 @@ async function fill(
   const keys = ['one', 'zwei 🐈', 'three'].map((name, index) =>
     newKey(name, now, index === 2 ? now : undefined),
   );
-  for (const key of keys) await store.createApiKey(key);
+  // As if the others were made by rotations of the first.
+  const firstKeyId = keys[0]?.id ?? '';
+  for (const key of keys) await store.createApiKey({ ...key, firstKeyId });
   const keyIds = keys.map(({ id }) => id);
   await store.revokeApiKey(keyIds[1] ?? '', now);
   const use = { usedAt: now, deprecatedCallAt: new Date(now.getTime() - 1) };

@@ -144,12 +144,8 @@ const rotate = defineCommand({
   action: ({ arguments: [id = ''], options, switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { environment, place }) => {
       const key = await findKey(store, id, io);
-      const now = new Date();
-      if (stateOfKey(key, now) !== 'active') {
-        throw new UsageError(
-          `${key.id} is ${stateOfKey(key, now)} and cannot be rotated; create a new key instead.`,
-        );
-      }
+      // Later than the key it replaces, whatever the clocks of two machines say.
+      const now = new Date(Math.max(Date.now(), key.createdAt.getTime() + 1));
       const endsAt = new Date(now.getTime() + options.overlap);
       const secret = newSecret(environment, randomBytes);
       const record = newApiKey({
@@ -157,10 +153,18 @@ const rotate = defineCommand({
         name: key.name,
         scopes: key.scopes,
         expiresAt: key.expiresAt,
+        firstKeyId: key.firstKeyId,
         now,
         randomBytes,
       });
-      await store.rotateApiKey(key.id, endsAt, record);
+      if (!(await store.rotateApiKey(key.id, endsAt, record))) {
+        const state = stateOfKey(await findKey(store, id, io), now);
+        throw new UsageError(
+          state === 'active'
+            ? `${key.id} has a successor already and cannot be rotated again; rotate that one, or create a new key.`
+            : `${key.id} is ${state} and cannot be rotated; create a new key instead.`,
+        );
+      }
       io.stderr.write(
         `Created ${record.id} in ${place} instead of ${key.id}, which expires at ${endsAt.toISOString()}; the new key is shown only once:\n`,
       );
@@ -213,9 +217,9 @@ function durationMsOrUndefined(text: string): number | undefined {
 }
 
 function keyJson(key: ApiKey, now: Date, secret: { key?: string } = {}): string {
-  const { id, name, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
+  const { id, firstKeyId, name, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
   const { revokedAt = null, lastDeprecatedCallAt = null } = key;
   const times = { createdAt, expiresAt, lastUsedAt, revokedAt, lastDeprecatedCallAt };
   const state = stateOfKey(key, now);
-  return printable(JSON.stringify({ ...secret, id, name, state, scopes, ...times }));
+  return printable(JSON.stringify({ ...secret, id, firstKeyId, name, state, scopes, ...times }));
 }

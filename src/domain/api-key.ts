@@ -10,6 +10,8 @@ export type Scope = (typeof SCOPES)[number];
 /** An API key as it is stored: its hash and its attributes, but never the key itself. */
 export interface ApiKey {
   id: string;
+  /** The first key of a chain of rotations, or the key itself. The keys of a chain share their claims. */
+  firstKeyId: string;
   /** SHA-256 of the key, in hexadecimal. */
   hash: string;
   name: string;
@@ -42,12 +44,16 @@ export function newApiKey(options: {
   name: string;
   scopes?: readonly Scope[];
   expiresAt?: Date | undefined;
+  /** Given for a key that replaces another. */
+  firstKeyId?: string;
   now: Date;
   randomBytes: RandomBytes;
 }): ApiKey {
   const { secret, name, scopes = SCOPES, expiresAt, now, randomBytes } = options;
+  const id = `key_${randomText(ID_RANDOM_LENGTH, randomBytes)}`;
   return {
-    id: `key_${randomText(ID_RANDOM_LENGTH, randomBytes)}`,
+    id,
+    firstKeyId: options.firstKeyId ?? id,
     hash: hashApiKey(secret),
     name,
     scopes: [...scopes],

@@ -82,7 +82,10 @@ export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {
   createFirstApiKey(key: ApiKey): Promise<boolean>;
   /** Revokes a key. Returns false if there is no such key. A second call keeps the first date. */
   revokeApiKey(id: string, revokedAt: Date): Promise<boolean>;
-  /** Stores the successor and the expiry of the old key atomically. Returns false if there is no such key. */
+  /**
+   * Stores the successor, which is created later than the old key, and ends the old key atomically. Returns
+   * false if there is no such key, or if it is revoked, has expired, or was rotated before.
+   */
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean>;
 }
 

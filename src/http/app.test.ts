@@ -19,6 +19,7 @@ import { ResponseCache } from './response-cache.ts';
 
 const KEY: ApiKey = {
   id: 'key_a',
+  firstKeyId: 'key_a',
   hash: 'a',
   name: 'a',
   scopes: ['pets:read', 'pets:write'],

@@ -71,10 +71,11 @@ export async function createPet(
   const { store, clock, metrics, baseUrl, authenticate } = parts;
   const body = await readJsonBody(context.request);
   // The key may have been revoked or have expired while the body was being received.
-  await authenticate(context.request.headers.authorization);
+  const { firstKeyId } = await authenticate(context.request.headers.authorization);
   parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
-  const creation = await store.createPet(pet, claimOf(context, pet, clock.now()));
+  const claim = claimOf(context, pet, { apiKeyId: firstKeyId, now: clock.now() });
+  const creation = await store.createPet(pet, claim);
   if (creation.kind === 'claim_conflict') {
     throw new Refusal(
       'idempotency_key_reused',
@@ -92,10 +93,15 @@ export async function createPet(
   ]);
 }
 
-function claimOf({ request, keyId }: RequestContext, pet: NewPet, now: Date) {
+function claimOf(
+  { request }: RequestContext,
+  pet: NewPet,
+  options: { apiKeyId: string; now: Date },
+) {
   const key = request.headers['idempotency-key'];
-  if (key === undefined) return undefined;
-  return newIdempotencyClaim(parseIdempotencyKey(key), pet, { apiKeyId: keyId, now });
+  return key === undefined
+    ? undefined
+    : newIdempotencyClaim(parseIdempotencyKey(key), pet, options);
 }
 
 export function getPet(context: RequestContext, parts: OperationParts): Promise<HttpResponse> {

@@ -39,10 +39,12 @@ export function importOfRow([source, ...counts]: ImportRow): ImportProgress {
 }
 
 export const API_KEY_COLUMNS =
-  'id, hash, name, scopes, created_at, expires_at, revoked_at, last_used_at, last_deprecated_call_at';
+  'id, first_key_id, hash, name, scopes, created_at, expires_at, revoked_at, last_used_at, last_deprecated_call_at';
 
 export type ApiKeyRow = [
   id: string,
+  /** NULL where the key is the first one itself. */
+  firstKeyId: string | null,
   hash: string,
   name: string,
   scopes: string,
@@ -52,10 +54,11 @@ export type ApiKeyRow = [
 ];
 
 export function apiKeyOfRow(row: ApiKeyRow): ApiKey {
-  const [id, hash, name, scopes, createdAt, ...times] = row;
+  const [id, firstKeyId, hash, name, scopes, createdAt, ...times] = row;
   const [expiresAt, revokedAt, lastUsedAt, lastDeprecatedCallAt] = times.map(dateOf);
   return {
     id,
+    firstKeyId: firstKeyId ?? id,
     hash,
     name,
     scopes: scopes.split(' ') as Scope[],
@@ -70,6 +73,7 @@ export function apiKeyOfRow(row: ApiKeyRow): ApiKey {
 export function rowOfApiKey(key: ApiKey): (string | number | null)[] {
   return [
     key.id,
+    key.firstKeyId === key.id ? null : key.firstKeyId,
     key.hash,
     key.name,
     key.scopes.join(' '),
@@ -79,6 +83,13 @@ export function rowOfApiKey(key: ApiKey): (string | number | null)[] {
     ),
   ];
 }
+
+/** The condition for a row of api_keys that may be rotated: a valid key that has no successor. */
+export const rotatableAt = (now: string) => `
+  revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) AND NOT EXISTS (
+    SELECT 1 FROM api_keys AS later
+    WHERE later.first_key_id = coalesce(api_keys.first_key_id, api_keys.id)
+      AND later.created_at > api_keys.created_at)`;
 
 export const CLAIM_COLUMNS = 'api_key_id, key, fingerprint, pet_id, expires_at';
 

@@ -419,7 +419,7 @@ function keys(promise: PromiseOf): void {
 
   promise('rotating stores the successor and ends the old key, both or neither', async (store) => {
     const old = await createKey(store);
-    const successor = newKey();
+    const successor = newKey({ now: later(1), firstKeyId: old.id });
     const endsAt = later(HOUR_MS);
     assert.equal(await store.rotateApiKey(old.id, endsAt, successor), true);
     assert.deepEqual((await findKey(store, old))?.expiresAt, endsAt);
@@ -427,17 +427,56 @@ function keys(promise: PromiseOf): void {
 
     assert.equal(await store.rotateApiKey('key_of_nobody', endsAt, newKey()), false);
     // The successor exists already, so that it cannot be stored: then nothing ends either.
-    await assert.rejects(store.rotateApiKey(old.id, NOW, successor), { name: 'Refusal' });
-    assert.deepEqual((await findKey(store, old))?.expiresAt, endsAt);
-    assert.equal((await store.listApiKeys()).length, 2);
+    const other = await createKey(store);
+    await assert.rejects(store.rotateApiKey(other.id, endsAt, successor), { name: 'Refusal' });
+    assert.deepEqual(await findKey(store, other), other);
+    assert.equal((await store.listApiKeys()).length, 3);
   });
 
   promise('rotating never makes a key live longer', async (store) => {
-    const old = newKey({ expiresAt: NOW });
+    const old = newKey({ expiresAt: later(1_000) });
     await store.createApiKey(old);
-    await store.rotateApiKey(old.id, later(HOUR_MS), newKey());
-    assert.deepEqual((await findKey(store, old))?.expiresAt, NOW);
+    assert.equal(await store.rotateApiKey(old.id, later(HOUR_MS), newKey()), true);
+    assert.deepEqual((await findKey(store, old))?.expiresAt, later(1_000));
   });
+
+  promise('a revoked, expired or already rotated key is not rotated', async (store) => {
+    const [revoked, expired] = [await createKey(store), newKey({ expiresAt: later(1) })];
+    await store.revokeApiKey(revoked.id, NOW);
+    await store.createApiKey(expired);
+    const first = await createKey(store);
+    const second = newKey({ now: later(1), firstKeyId: first.id });
+    const third = newKey({ now: later(2), firstKeyId: first.id });
+    assert.equal(await store.rotateApiKey(first.id, later(HOUR_MS), second), true);
+    assert.equal(await store.rotateApiKey(second.id, later(HOUR_MS), third), true);
+
+    const before = await store.listApiKeys();
+    for (const { id, firstKeyId } of [revoked, expired, first, second]) {
+      const successor = newKey({ now: later(3), firstKeyId });
+      assert.equal(await store.rotateApiKey(id, later(2), successor), false);
+    }
+    assert.deepEqual(await store.listApiKeys(), before);
+  });
+
+  promise(
+    'of rotations of one key at once, beside a revocation, at most one succeeds',
+    async (store, { open }) => {
+      const stores = [store, await open(), await open()];
+      for (let round = 0; round < 10; round += 1) {
+        const old = await createKey(store);
+        const rotations = stores.map((each) => {
+          const successor = newKey({ now: later(1), firstKeyId: old.id });
+          return each.rotateApiKey(old.id, later(HOUR_MS), successor);
+        });
+        await storeAt(stores, round).revokeApiKey(old.id, NOW);
+        const rotated = (await Promise.all(rotations)).filter(Boolean).length;
+        assert.ok(rotated <= 1, `${rotated} successors`);
+        const chain = (await store.listApiKeys()).filter(({ firstKeyId }) => firstKeyId === old.id);
+        assert.equal(chain.length, 1 + rotated);
+        assert.equal(await store.rotateApiKey(old.id, later(2), newKey({ now: later(2) })), false);
+      }
+    },
+  );
 
   promise('the last use and the last deprecated call of a key never go back', async (store) => {
     const [one, other, third] = [await createKey(store), await createKey(store), newKey()];

@@ -68,6 +68,17 @@ export function idempotencyTests(storage: TestStorage): void {
       assert.equal(other.headers['idempotency-replayed'], undefined);
     });
 
+    test('a key and those that rotate made from it share the creates that happen once', async () => {
+      const [first] = await service.listKeys();
+      const successor = `Bearer ${await service.addKey({ firstKeyId: first?.id ?? '' })}`;
+      const created = await post('order-8');
+      const again = await post('order-8', REX, successor);
+      assert.equal(again.text, created.text);
+      assert.equal(again.headers['idempotency-replayed'], 'true');
+      const theirs = await post('order-9', REX, successor);
+      assert.equal((await post('order-9')).text, theirs.text);
+    });
+
     test('the key of a refused create can be used again', async () => {
       assertError(await post('order-6', '{"name":""}'), 'missing_field');
       const first = await post('order-6');

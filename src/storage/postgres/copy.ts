@@ -17,7 +17,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 /** The types of the columns of each table. */
 const TYPES: Record<Table['name'], string> = {
   pets: 'bigint text bigint text',
-  api_keys: 'text text text text bigint bigint bigint bigint bigint',
+  api_keys: 'text text text text text bigint bigint bigint bigint bigint',
   idempotency_keys: 'text text text bigint bigint',
   imports: 'text bigint bigint bigint bigint',
   store_identity: 'text text bigint',

@@ -4,6 +4,7 @@ import {
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
+  rotatableAt,
 } from '../rows.ts';
 import type { Statement } from './connection.ts';
 
@@ -28,7 +29,7 @@ const INSERT_PETS = `
        unnest($1::text[], $2::bigint[], $3::text[])
          WITH ORDINALITY AS input (name, category_id, status, ordinal)`;
 
-const NEW_KEY = '$1, $2, $3, $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint';
+const NEW_KEY = '$1, $2, $3, $4, $5, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint';
 
 /** Each connection prepares a statement once, under its name here. */
 export const STATEMENTS = named({
@@ -133,16 +134,17 @@ export const STATEMENTS = named({
     UNION ALL
     SELECT ordinal, fingerprint, pet_id FROM known`,
   createApiKey: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
-  /** Of several processes that create the first key at once, all but one wait for this lock. */
-  lockFirstApiKey: 'SELECT last_id FROM pet_counter FOR UPDATE',
+  /** Of several processes that create the first key or rotate a key at once, all but one wait for this lock. */
+  lockCounter: 'SELECT last_id FROM pet_counter FOR UPDATE',
   createFirstApiKey: `INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY}
          WHERE NOT EXISTS (SELECT FROM api_keys) RETURNING 1`,
   listApiKeys: `SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`,
   revokeApiKey: `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 RETURNING 1`,
-  /** $10 and $11: the key that ends, and when. least() ignores NULL. */
+  /** $11 and $12: the key that ends, and when. least() ignores NULL. */
   rotateApiKey: `
     WITH ended AS (
-      UPDATE api_keys SET expires_at = least(expires_at, $11::bigint) WHERE id = $10 RETURNING 1
+      UPDATE api_keys SET expires_at = least(expires_at, $12::bigint)
+      WHERE id = $11 AND ${rotatableAt('$6::bigint')} RETURNING 1
     )
     INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY} FROM ended RETURNING 1`,
   /** greatest() ignores NULL. */

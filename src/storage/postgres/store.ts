@@ -25,8 +25,8 @@ import {
 } from '../rows.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
-import { inTransaction, type Row, type Statement } from './connection.ts';
-import { isRepeatable, unavailable, withRetries } from './errors.ts';
+import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
+import { isRepeatable, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { portionsInDatabase } from './portions.ts';
@@ -134,25 +134,8 @@ class PostgresStore implements Store, Measured {
     await this.#write(STATEMENTS.createApiKey, rowOfApiKey(key));
   }
 
-  /** The lock is a statement of its own, so that the next one sees what was committed before the lock. */
-  async createFirstApiKey(key: ApiKey): Promise<boolean> {
-    const deadline = deadlineIn(CALL_TIMEOUT_MS);
-    try {
-      return await this.#pool.run(deadline, (connection) => {
-        const run = (statement: Statement, values: unknown[] = []) =>
-          connection.query(statement, values, deadline);
-        return inTransaction(
-          connection,
-          (text) => run({ name: '', text }),
-          async () => {
-            await run(STATEMENTS.lockFirstApiKey);
-            return (await run(STATEMENTS.createFirstApiKey, rowOfApiKey(key))).length === 1;
-          },
-        );
-      });
-    } catch (error) {
-      throw unavailable(error);
-    }
+  createFirstApiKey(key: ApiKey): Promise<boolean> {
+    return this.#writeLocked(STATEMENTS.createFirstApiKey, rowOfApiKey(key));
   }
 
   async listApiKeys(): Promise<ApiKey[]> {
@@ -165,10 +148,9 @@ class PostgresStore implements Store, Measured {
     return rows.length === 1;
   }
 
-  async rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean> {
+  rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean> {
     const values = [...rowOfApiKey(successor), id, endsAt.getTime()];
-    const rows = await this.#write(STATEMENTS.rotateApiKey, values);
-    return rows.length === 1;
+    return this.#writeLocked(STATEMENTS.rotateApiKey, values);
   }
 
   async recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void> {
@@ -203,6 +185,21 @@ class PostgresStore implements Store, Measured {
   #write(statement: Statement, values: unknown[]): Promise<Row[]> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
     return withRetries(() => this.#pool.query(statement, values, deadline), isRepeatable);
+  }
+
+  /** The lock is a statement of its own, so that the next one sees what was committed before the lock. */
+  #writeLocked(statement: Statement, values: unknown[]): Promise<boolean> {
+    const deadline = deadlineIn(CALL_TIMEOUT_MS);
+    const write = (connection: Connection) =>
+      inTransaction(
+        connection,
+        (text) => connection.query({ name: '', text }, [], deadline),
+        async () => {
+          await connection.query(STATEMENTS.lockCounter, [], deadline);
+          return (await connection.query(statement, values, deadline)).length === 1;
+        },
+      );
+    return withRetries(() => this.#pool.run(deadline, write), isRepeatable);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
+  rotatableAt,
   rowOfApiKey,
 } from '../rows.ts';
 
@@ -156,14 +157,15 @@ function prepareImport(database: DatabaseSync) {
 
 function prepareKeyWrites(database: DatabaseSync) {
   const insert = database.prepare(
-    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const findAny = database.prepare('SELECT 1 FROM api_keys LIMIT 1');
   const revoke = database.prepare(
     'UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?',
   );
   const expire = database.prepare(
-    'UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2',
+    `UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?1), ?1)
+     WHERE id = ?2 AND ${rotatableAt('?3')}`,
   );
   const recordUse = database.prepare(
     `UPDATE api_keys SET
@@ -186,7 +188,8 @@ function prepareKeyWrites(database: DatabaseSync) {
       return revoke.run(revokedAt.getTime(), id).changes === 1n;
     },
     rotateApiKey(id: string, endsAt: Date, successor: ApiKey): boolean {
-      if (expire.run(endsAt.getTime(), id).changes !== 1n) return false;
+      const expired = expire.run(endsAt.getTime(), id, successor.createdAt.getTime());
+      if (expired.changes !== 1n) return false;
       insert.run(...rowOfApiKey(successor));
       return true;
     },
