@@ -4,7 +4,7 @@ import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
-import { isTemporary } from './errors.ts';
+import { isTemporary, namedCause } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { syncFile } from './sync.ts';
@@ -42,7 +42,7 @@ export async function copyStore(
   } catch (error) {
     if (!isTemporary(error)) throw nameFile(file, error);
     const failed = `${file} cannot be copied to ${target}.`;
-    throw new Refusal('unavailable', failed, { cause: error });
+    throw new Refusal('unavailable', failed, { cause: namedCause(error, target) });
   }
 }
 

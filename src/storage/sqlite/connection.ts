@@ -15,7 +15,7 @@ import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
-import { FileReplaced, isTemporary } from './errors.ts';
+import { FileReplaced, isTemporary, namedCause } from './errors.ts';
 import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
 import { migrate } from './migrate.ts';
@@ -92,7 +92,9 @@ export function openStoreFile(
     database?.close();
     if (error instanceof StoreUnusable) throw error;
     const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
-    if (isTemporary(error)) throw new Refusal('unavailable', `${failed}.`, { cause: error });
+    if (isTemporary(error)) {
+      throw new Refusal('unavailable', `${failed}.`, { cause: namedCause(error, file) });
+    }
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreUnusable(
       `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,

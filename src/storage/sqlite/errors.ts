@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { Refusal } from '../../domain/errors.ts';
 
 /** The result codes of SQLite that need their own treatment. */
@@ -14,6 +15,9 @@ const CODE = {
   notADatabase: 26,
 } as const;
 
+/** With less space than this, SQLite cannot even enlarge the shared memory beside its log. */
+const FULL_DISK_BYTES_MAX = 64 * 1024;
+
 /** The path no longer leads to the files that are open. */
 export class FileReplaced extends Error {
   override readonly name = 'FileReplaced';
@@ -24,10 +28,32 @@ export function isCorrupt(error: unknown): boolean {
   return hasCode(error, CODE.corrupt, CODE.notADatabase);
 }
 
+/** Whether another connection has a lock. */
+export function isLocked(error: unknown): boolean {
+  return hasCode(error, CODE.busy, CODE.locked);
+}
+
 /** Whether the same call may succeed later, with the same settings. */
 export function isTemporary(error: unknown): boolean {
   const { code } = error as { code?: string };
-  return code === 'ENOSPC' || hasCode(error, CODE.busy, CODE.locked, CODE.ioError, CODE.full);
+  return code === 'ENOSPC' || isLocked(error) || hasCode(error, CODE.ioError, CODE.full);
+}
+
+/** The error to report for a file. SQLite calls a full disk an input/output error where its log needs space. */
+export function namedCause(error: unknown, file: string): unknown {
+  return isDiskFull(error, file) ? new Error('the disk is full', { cause: error }) : error;
+}
+
+function isDiskFull(error: unknown, file: string): boolean {
+  const { code } = error as { code?: string };
+  if (code === 'ENOSPC' || hasCode(error, CODE.full)) return true;
+  if (!hasCode(error, CODE.ioError)) return false;
+  try {
+    const { bavail, bsize } = statfsSync(file);
+    return bavail * bsize < FULL_DISK_BYTES_MAX;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether any other write would have failed too, because the file is at fault and not the write. */

@@ -8,7 +8,7 @@ import { copyStore } from './backup.ts';
 import { openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { unmarkDamaged } from './damage.ts';
-import { isCorrupt, isTemporary } from './errors.ts';
+import { isCorrupt, isLocked, namedCause } from './errors.ts';
 import { freeName } from './file-identity.ts';
 import { refuseEmpty } from './file-kind.ts';
 import { temporaryFile } from './new-file.ts';
@@ -91,14 +91,15 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
     return { past: { lastId: row?.[0] ?? 0n, revocations }, [Symbol.dispose]: () => open.close() };
   } catch (error) {
     database?.close();
-    if (isTemporary(error)) {
+    if (isLocked(error)) {
       throw new StoreUnusable(
         `${file} is in use: stop every service and command that uses it, then restore.`,
         { cause: error },
       );
     }
     if (!isCorrupt(error) && !(error instanceof StoreUnusable)) {
-      throw new Refusal('unavailable', `${file} cannot be replaced.`, { cause: error });
+      const cause = namedCause(error, file);
+      throw new Refusal('unavailable', `${file} cannot be replaced.`, { cause });
     }
     return { past: undefined, [Symbol.dispose]: () => undefined };
   }

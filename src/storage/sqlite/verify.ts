@@ -5,7 +5,7 @@ import { StoreUnusable } from '../../domain/store.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { unmarkDamaged } from './damage.ts';
-import { isCorrupt, isTemporary } from './errors.ts';
+import { isCorrupt, isTemporary, namedCause } from './errors.ts';
 import { refuseEmpty, refuseForeign } from './file-kind.ts';
 import { refuseUnfinishedCopy } from './migrate.ts';
 
@@ -68,5 +68,6 @@ export function nameFile(file: string, error: unknown): unknown {
     : isTemporary(error)
       ? `${file} cannot be read.`
       : undefined;
-  return failed === undefined ? error : new Refusal('unavailable', failed, { cause: error });
+  if (failed === undefined) return error;
+  return new Refusal('unavailable', failed, { cause: namedCause(error, file) });
 }

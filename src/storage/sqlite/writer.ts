@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { findFault, markDamaged } from './damage.ts';
-import { isCorrupt, isStoreError } from './errors.ts';
+import { isCorrupt, isStoreError, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 import { syncFile } from './sync.ts';
@@ -127,8 +127,9 @@ function applyBatch(batch: Write[]): Reply {
     requireInPlace(opened);
     return { results };
   } catch (error) {
+    const cause = namedCause(error, opened.realFile);
     return {
-      error: error instanceof Error ? error.message : String(error),
+      error: cause instanceof Error ? cause.message : String(cause),
       // Only a batch of which nothing is stored may be sent again in parts.
       isStoreError: mayBeStored || isStoreError(error),
       isCorrupt: isCorrupt(error),
