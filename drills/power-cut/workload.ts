@@ -34,7 +34,7 @@ export interface Workload {
 }
 
 export const STORE_PATH = 'data/production/petstore.sqlite';
-export const BACKUP_PATH = 'backups/new/store.sqlite';
+export const BACKUP_PATH = 'data/backup.sqlite';
 
 /**
  * Starts with an empty folder and creates animals. The process is killed during creates and started again; the

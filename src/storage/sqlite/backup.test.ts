@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import {
+import fs, {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmdirSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { backUpStore } from './backup.ts';
@@ -57,6 +59,46 @@ const nextId = () =>
     const creation = await store.createPet(REX);
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
+
+type FileFunction = 'openSync' | 'fsyncSync' | 'linkSync';
+
+/** Calls `replacement` in place of a function of node:fs, for all modules, until the test ends. */
+function intercept<Name extends FileFunction>(
+  t: TestContext,
+  name: Name,
+  replacement: (
+    original: (typeof fs)[Name],
+    ...values: Parameters<(typeof fs)[Name]>
+  ) => ReturnType<(typeof fs)[Name]>,
+): void {
+  const original = fs[name];
+  const set = (value: unknown) => {
+    Object.assign(fs, { [name]: value });
+    syncBuiltinESMExports();
+  };
+  set((...values: Parameters<(typeof fs)[Name]>) => replacement(original, ...values));
+  t.after(() => set(original));
+}
+
+/** As on FAT. */
+function withoutLinks(t: TestContext): void {
+  intercept(t, 'linkSync', () => {
+    throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
+  });
+}
+
+/** Turns a store into one of version 1.1.0, which had five migrations. */
+function makeOlder(name: string): void {
+  using database = new DatabaseSync(name);
+  database.exec(
+    'DROP TABLE store_identity; ALTER TABLE api_keys DROP COLUMN first_key_id; PRAGMA user_version = 5',
+  );
+}
+
+function schemaOf(name: string): unknown[] {
+  using database = new DatabaseSync(name);
+  return database.prepare('SELECT sql FROM sqlite_schema ORDER BY sql').all();
+}
 
 const restore = (idsAbove?: bigint) => restoreStore(file, target, { idsAbove, onProgress: ignore });
 
@@ -101,12 +143,88 @@ describe('backup', () => {
     assert.equal(statSync(target).size, 4);
   });
 
-  test('a file that another process is still writing is not called a backup', () => {
-    using first = temporaryFile(`${target}.partial`);
-    using second = temporaryFile(`${target}.partial`);
-    assert.throws(() => first.publish(target), /^Refusal: Another program has replaced/);
-    second.publish(target);
-    assert.throws(() => second.publish(target), /backup\.sqlite exists: name a file/);
+  test('of two backups to one target one is refused, and the other is complete', async () => {
+    await createPets(2_000);
+    for (let round = 0; round < 5; round += 1) {
+      const settled = await Promise.allSettled([
+        backUpStore(file, target, ignore),
+        backUpStore(file, target, ignore),
+      ]);
+      const refusals = settled.flatMap((each) =>
+        each.status === 'rejected' ? [each.reason as unknown] : [],
+      );
+      assert.match(String(refusals), /^StoreUnusable: \S+ exists: name a file/);
+      assert.equal(verifySqlite(target).animals, 2_000);
+      assert.deepEqual(readdirSync(folder).toSorted(), ['backup.sqlite', 'petstore.sqlite']);
+      rmSync(target);
+    }
+  });
+
+  test('a file of the user is never removed, whatever its name', async () => {
+    await createPets(1);
+    const mine = ['', '-1', '-1-wal', '-2-journal'].map((end) => `${target}.partial${end}`);
+    for (const each of mine) writeFileSync(each, 'mine');
+    await backUpStore(file, target, ignore);
+    await assert.rejects(backUpStore(file, target, ignore));
+    for (const each of mine) assert.equal(readFileSync(each, 'utf8'), 'mine');
+    assert.equal(readdirSync(folder).length, mine.length + 2);
+  });
+
+  test('a name that SQLite would take for a log, and a folder that does not exist, are refused', async () => {
+    await createPets(1);
+    for (const suffix of ['-wal', '-shm', '-journal']) {
+      await assert.rejects(backUpStore(file, `${target}${suffix}`, ignore), /taken for a log/);
+    }
+    const elsewhere = join(folder, 'missing', 'backup.sqlite');
+    await assert.rejects(
+      backUpStore(file, elsewhere, ignore),
+      /there is no folder .*missing: create/,
+    );
+    assert.deepEqual(readdirSync(folder), ['petstore.sqlite']);
+  });
+
+  test('the content of a backup is synced before it gets its name, and the name before it is reported', async (t) => {
+    await createPets(1);
+    const events: string[] = [];
+    const opened = new Map<number, string>();
+    intercept(t, 'openSync', (open, path, ...rest) => {
+      const descriptor = open(path, ...rest);
+      opened.set(descriptor, basename(String(path)));
+      return descriptor;
+    });
+    intercept(t, 'fsyncSync', (sync, descriptor) => {
+      events.push(`sync ${opened.get(descriptor)}`);
+      sync(descriptor);
+    });
+    intercept(t, 'linkSync', (link, from, to) => {
+      events.push(`link ${basename(String(from))} ${basename(String(to))}`);
+      link(from, to);
+    });
+    await backUpStore(file, target, ignore);
+    assert.deepEqual(events.slice(-3), [
+      'sync backup.sqlite.partial-1',
+      'link backup.sqlite.partial-1 backup.sqlite',
+      `sync ${basename(folder)}`,
+    ]);
+  });
+
+  test('on a file system without links it works too, and replaces no file', async (t) => {
+    await createPets(3);
+    withoutLinks(t);
+    await backUpStore(file, target, ignore);
+    assert.equal(verifySqlite(target).animals, 3);
+    using late = temporaryFile(`${target}.late`);
+    assert.throws(() => late.publish(target), /backup\.sqlite exists: name a file/);
+    assert.equal(verifySqlite(target).animals, 3);
+  });
+
+  test('it keeps the schema of its store, which it does not change', async () => {
+    await createPets(3);
+    makeOlder(file);
+    const older = schemaOf(file);
+    await backUpStore(file, target, ignore);
+    assert.deepEqual(schemaOf(file), older);
+    assert.deepEqual(schemaOf(target), older);
   });
 
   test('a store that breaks a rule is not called a backup', async () => {

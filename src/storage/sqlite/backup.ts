@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
@@ -5,7 +7,6 @@ import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { isTemporary, namedCause } from './errors.ts';
-import { migrate } from './migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { syncFile } from './sync.ts';
 import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
@@ -13,14 +14,18 @@ import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
 /** How many pages are copied at a time. Between two steps the progress is shown. */
 const STEP_PAGES = 100;
 
-/** Copies the store into a new file while other processes read and write, and checks the copy. */
+/**
+ * Copies the store into a new file while other processes read and write, and checks the copy. It keeps the schema
+ * of the store, so that a program of that version can use it.
+ */
 export async function backUpStore(
   file: string,
   target: string,
   onProgress: OnProgress,
 ): Promise<Verification> {
-  requireUnusedName(target);
   using source = openToRead(file);
+  requireFolder(dirname(target));
+  requireUnusedName(target);
   using partial = temporaryFile(`${target}.partial`);
   const verification = await copyStore(source, partial.name, {
     onProgress,
@@ -28,6 +33,12 @@ export async function backUpStore(
   });
   partial.publish(target);
   return verification;
+}
+
+/** A folder that is created because of a typing error would hide the backup. */
+function requireFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new StoreUnusable(`there is no folder ${folder}: create it, or name another one.`);
 }
 
 /** Copies a store into a file, then changes and checks the copy. */
@@ -76,7 +87,6 @@ function finishCopy(
   let verification: Verification;
   try {
     database.exec('PRAGMA journal_mode = DELETE');
-    migrate(database, original);
     change(database);
     verification = verify(database);
   } finally {

@@ -27,7 +27,7 @@ import { syncName } from './sync.ts';
 export const BUSY_TIMEOUT_MS = 2_000;
 /** A log that grew beyond this, during an import or a long read, is truncated when it is next reused. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-const OWNER_ONLY = 0o600;
+export const OWNER_ONLY = 0o600;
 const OTHERS_BITS = 0o077;
 
 /** Opens one connection to a store. Its rows are arrays, and its integers are exact. */
@@ -103,8 +103,8 @@ export function openStoreFile(
   }
 }
 
-/** Creates an empty file that only its owner can read, and the folders above it. */
-export function createFile(file: string): void {
+/** Creates an empty file that only its owner can read, and the folders above it. With `ax` it must not exist. */
+export function createFile(file: string, flags: 'a' | 'ax' = 'a'): void {
   createFolder(resolve(dirname(file)));
   // The second condition comes last: another process may be creating the store, first the file and then the log.
   if (existsSync(`${file}-wal`) && !existsSync(file)) {
@@ -113,7 +113,7 @@ export function createFile(file: string): void {
     );
   }
   // SQLite gives the log and the shared memory the mode of the database.
-  closeSync(openSync(file, 'a', OWNER_ONLY));
+  closeSync(openSync(file, flags, OWNER_ONLY));
   // Otherwise a loss of power could leave the log without its database.
   syncName(file);
 }

@@ -11,6 +11,7 @@ import { unmarkDamaged } from './damage.ts';
 import { isCorrupt, isLocked, namedCause } from './errors.ts';
 import { freeName } from './file-identity.ts';
 import { refuseEmpty } from './file-kind.ts';
+import { migrate } from './migrate.ts';
 import { temporaryFile } from './new-file.ts';
 import { beginTransaction } from './statements.ts';
 import { syncName } from './sync.ts';
@@ -49,7 +50,10 @@ export async function restoreStore(
   using partial = temporaryFile(`${realFile}.restoring`);
   const verification = await copyStore(source, partial.name, {
     onProgress,
-    change: (copy) => carryOver(copy, former.past, idsAbove),
+    change: (copy) => {
+      migrate(copy, backupFile);
+      carryOver(copy, former.past, idsAbove);
+    },
   });
   const setAside = replace(realFile, partial.name);
   return { verification, setAside, isPastKnown: former.past !== undefined };
