@@ -2,6 +2,8 @@
 // same under load.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
@@ -13,9 +15,32 @@ import {
   REVOKED_NAME,
   unpackStore,
 } from './fixtures/older-stores.ts';
+import { COMMANDS } from '../src/cli/commands.ts';
+import { execute } from '../src/cli/execute.ts';
+import { failureOf } from '../src/cli/failure.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { run, serve, temporaryFolder } from './test-process.ts';
 import { send } from './test-service.ts';
+
+/** No command changes the store of an older version: that version must still be able to start. */
+async function assertUnchanged(flags: string[], from: string, readAll: () => unknown) {
+  const before = await readAll();
+  const commands = [
+    ['keys', 'list', ...flags],
+    ['export', ...flags],
+    ['catalogue', 'remove', '1', '--dry-run', ...flags],
+    ['copy', '--from', from, '--to', `sqlite:${join(tmpdir(), 'not-created.sqlite')}`],
+  ];
+  const io = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
+  for (const command of commands) {
+    const error = await execute(COMMANDS, command, io).catch((reason: unknown) => reason);
+    const { exitCode, line } = failureOf(error) ?? { exitCode: 0, line: String(error) };
+    assert.match(line, / is of schema \d, this program needs \d+: start the service once, or use /);
+    assert.equal(exitCode, 1);
+  }
+  assert.equal(await execute(COMMANDS, ['verify', ...flags], io), 0);
+  assert.deepEqual(await readAll(), before);
+}
 
 const ANIMALS =
   '[{"id":1,"name":"Rex","categoryId":1,"status":"available"},' +
@@ -91,10 +116,12 @@ for (const [version, callers] of [
   ['1.0.0', 0],
   ['1.1.0', 1],
 ] as const) {
-  test(`SQLite: a store of version ${version} is used in place, with nothing lost, and that version then refuses it`, async (t) => {
+  test(`SQLite: a store of version ${version} is changed by no command, only by serve; then it is used in place, with nothing lost, and that version then refuses it`, async (t) => {
     const data = temporaryFolder(t);
     unpackStore(version, data);
     const flags = ['--env', 'staging', '--data', data];
+    const file = join(data, 'staging', 'petstore.sqlite');
+    await assertUnchanged(flags, `sqlite:${file}`, () => readFileSync(file));
     await assertKept(t, flags);
     const database = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'), {
       returnArrays: true,
@@ -107,12 +134,15 @@ for (const [version, callers] of [
     await assertRefusedBy(t, version, flags);
   });
 
-  test(`PostgreSQL: a store of version ${version} is used in place, with nothing lost, and that version then refuses it`, async (t) => {
+  test(`PostgreSQL: a store of version ${version} is changed by no command, only by serve; then it is used in place, with nothing lost, and that version then refuses it`, async (t) => {
     const server = await PostgresServer.start();
     t.after(() => server.close());
     const database = await server.createDatabase();
     await server.query(postgresDump(version), database);
     const flags = ['--env', 'staging', '--database', server.url(database)];
+    const columns = 'SELECT table_name, column_name FROM information_schema.columns ORDER BY 1, 2';
+    const url = server.url(database);
+    await assertUnchanged(flags, url, () => server.query(columns, database));
     await assertKept(t, flags);
     assert.deepEqual(await server.query(IMPORT, database), [['2', '2', '0']]);
     const calls = await server.query(LISTED_CALLS, database);

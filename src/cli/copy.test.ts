@@ -115,6 +115,25 @@ test('a copy is the same store as its source, also in a database on which a serv
   assert.equal(readFileSync(idFile, 'utf8'), `${IDENTITY.id}\n`);
 });
 
+test('a command names a PostgreSQL database without its user and password', async () => {
+  const url = server.url(await server.createDatabase());
+  await (await openPostgresStore(url, { environment: 'production', identity: IDENTITY })).close();
+  const place = withoutUser(url);
+  for (const [args, line] of [
+    [['keys', 'list'], `0 keys in ${place}.\n`],
+    [['export'], `Exported 0 animals from ${place}.\n`],
+    [['verify'], `${place}: animals: 0, last id: 0, problems: 0.\n`],
+  ] as const) {
+    let words = '';
+    const code = await execute(COMMANDS, [...args, '--database', url], {
+      env: {},
+      stdout: { write: () => true },
+      stderr: { write: (text) => (words += text) },
+    });
+    assert.deepEqual([code, words], [0, line]);
+  }
+});
+
 test('stores of two environments are not copied into one another, and both are named', async () => {
   const here = newFile();
   await openSqliteStore(here, { identity: IDENTITY }).close();
