@@ -1,32 +1,67 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig } from '../config.ts';
+import { integerFrom, UsageError } from '../setting.ts';
 import { defineCommand } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
 import { Progress } from './terminal.ts';
 
+const KEEP_MAX = 100_000;
+
 export const backup = defineCommand({
   purpose: 'Copy the store into one file, while the service runs or not, and check the copy',
-  arguments: [{ name: 'FILE', description: 'the file to write, which must not exist' }],
-  options: STORE_OPTIONS,
-  notes: `The copy is the catalogue at one moment. It gets its name only when it is complete and checked.
+  arguments: [
+    {
+      name: 'FILE',
+      description: 'the file to write, which must not exist; or a folder, for a file with a date',
+    },
+  ],
+  options: {
+    keep: {
+      value: 'N',
+      defaultText: 'all',
+      description: 'remove all but the newest N dated backups of this store from the folder',
+      ...integerFrom(1, KEEP_MAX),
+    },
+    ...STORE_OPTIONS,
+  },
+  notes: `The copy is the catalogue at one moment. It gets its name only when it is complete and checked, and older
+backups are removed only after that. In a folder, the name is petstore-ENVIRONMENT-DATE.sqlite.
 For PostgreSQL use pg_dump.`,
-  examples: ['backup monday.sqlite', 'backup --env staging staging.sqlite'],
-  async action({ arguments: [file = ''], flags, io }) {
+  examples: ['backup monday.sqlite', 'backup --env staging backups/ --keep 14'],
+  async action({ arguments: [named = ''], options: { keep }, flags, io }) {
     const { backUpStore } = await import('../storage/sqlite/backup.ts');
+    const { datedName, removeOlderBackups } = await import('./dated-backups.ts');
     const store = embeddedStoreFile(flags, io.env, {
       mustExist: true,
       insteadOnPostgres: 'pg_dump --format=custom --file FILE "$DATABASE_URL"',
     });
+    const { environment } = loadConfig(flags, io.env);
+    const now = new Date();
+    const isFolder = named.endsWith('/') || isExistingFolder(named);
+    if (keep !== undefined && !isFolder) {
+      throw new UsageError(`--keep needs a folder, and ${named} is none: name one that exists.`);
+    }
+    const file = isFolder ? join(named, datedName(environment, now)) : named;
     const progress = new Progress(io.stderr, 'pages');
     try {
-      const { animals, lastId } = await backUpStore(store, file, (count, total) =>
-        progress.showBar({ count, share: count / total }),
-      );
+      const onProgress = (count: number, total: number) =>
+        progress.showBar({ count, share: count / total });
+      const made = await backUpStore(store, file, { now, environment, onProgress });
       progress.clear();
       io.stderr.write(
-        `${file} is complete and checked; animals: ${animals}, last id: ${lastId}.\n`,
+        `Backed up ${store} to ${file}, complete and checked; animals: ${made.animals}, last id: ${made.lastId}.\n`,
       );
+      if (!made.isRecorded) io.stderr.write('The time could not be recorded in the store.\n');
+      const removed = keep === undefined ? [] : removeOlderBackups(file, keep);
+      for (const name of removed) io.stderr.write(`Removed ${join(named, name)}.\n`);
       return 0;
     } finally {
       progress.clear();
     }
   },
 });
+
+function isExistingFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

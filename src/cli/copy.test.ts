@@ -374,7 +374,7 @@ test('what version 1.1.0 has left of a copy is neither served, copied, backed up
   };
   assert.throws(() => openSqliteStore(there), unfinished);
   assert.throws(() => verifySqlite(there), unfinished);
-  await assert.rejects(backUpStore(there, newFile(), ignore), unfinished);
+  await assert.rejects(backUpStore(there, newFile(), { now: new Date() }), unfinished);
   await assert.rejects(openPostgresStore(server.url(database)), unfinished);
   await assert.rejects(verifyPostgres(server.url(database)), unfinished);
   for (const store of [`sqlite:${there}`, server.url(database)]) {

@@ -1,7 +1,12 @@
+import { randomBytes } from 'node:crypto';
+import { loadConfig } from '../config.ts';
+import { stateOfKey } from '../domain/api-key.ts';
 import { parseInt64 } from '../domain/int64.ts';
+import { newStoreIdentity } from '../domain/store-identity.ts';
+import type { Restored } from '../storage/sqlite/restore.ts';
 import { defineCommand } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
-import { Progress } from './terminal.ts';
+import { printable, Progress } from './terminal.ts';
 
 export const restore = defineCommand({
   purpose: 'Replace the store by a backup, while no service uses it',
@@ -9,16 +14,18 @@ export const restore = defineCommand({
   options: {
     'ids-above': {
       value: 'ID',
-      defaultText: 'the last id of the former store; without it, 1,000,000 above the backup',
+      defaultText: 'the last id of the former file, or far above the backup',
       description: 'new animals get ids above this one',
       parse: (text: string) => idOrUndefined(text),
       mustBe: 'an integer from 0 to 9223372036854775807',
     },
     ...STORE_OPTIONS,
   },
-  notes: `The former file is kept beside the new one. Animals, keys and idempotency keys that were created
-after the backup are gone: a retry of such a create stores a second animal. Keys that were revoked
-after the backup stay revoked if the former file can be read.
+  notes: `The former file is kept beside the new one. If it is intact, of the same store and not older than the
+backup, new ids begin above its last id, and every key that it has ended stays ended. Otherwise they
+begin at least 10,000,000 above the backup, and 1,000,000 more for each second since it was made; the
+keys of the backup are valid again, and are listed. Animals and idempotency keys that were created
+after the backup are gone: a retry of such a create stores a second animal.
 For PostgreSQL use pg_restore.`,
   examples: ['restore sunday.sqlite', 'restore sunday.sqlite --ids-above 5000000'],
   async action({ arguments: [file = ''], options, flags, io }) {
@@ -27,29 +34,49 @@ For PostgreSQL use pg_restore.`,
       mustExist: false,
       insteadOnPostgres: 'pg_restore --clean --dbname "$DATABASE_URL" FILE',
     });
+    const { environment } = loadConfig(flags, io.env);
+    const now = new Date();
     const progress = new Progress(io.stderr, 'pages');
     try {
-      const { verification, setAside, isPastKnown } = await restoreStore(store, file, {
+      const restored = await restoreStore(store, file, {
+        environment,
+        identity: newStoreIdentity(environment, { now, randomBytes }),
         idsAbove: options['ids-above'],
+        now,
         onProgress: (count, total) => progress.showBar({ count, share: count / total }),
       });
       progress.clear();
-      const { animals, lastId } = verification;
-      io.stderr.write(
-        `${store} is restored and checked; animals: ${animals}; new animals get ids above ${lastId}.\n`,
-      );
-      if (setAside !== undefined) io.stderr.write(`The former store is ${setAside}.\n`);
-      if (!isPastKnown) {
-        io.stderr.write(
-          'No former store could be read: keys that were revoked after the backup are valid again; revoke them.\n',
-        );
-      }
+      io.stderr.write(summary(store, file, restored, now));
       return 0;
     } finally {
       progress.clear();
     }
   },
 });
+
+/** Always the same five lines. */
+function summary(
+  store: string,
+  file: string,
+  { verification, setAside, pastUnknown, keys }: Restored,
+  now: Date,
+): string {
+  const { animals, lastId } = verification;
+  const former =
+    setAside === undefined ? 'there was no former file' : `the former file is ${setAside}`;
+  // With a known past, no key has become valid.
+  const validAgain = keys
+    .filter((key) => pastUnknown !== undefined && stateOfKey(key, now) === 'active')
+    .map(({ id, name }) => `${id} (${printable(name)})`);
+  return [
+    `Restored ${store} from ${file}, complete and checked; animals: ${animals}; ${former}.`,
+    `Past: ${pastUnknown === undefined ? 'that of the former file' : `unknown, because ${pastUnknown}`}.`,
+    `First new id: ${lastId + 1n}.`,
+    `Keys that are valid again: ${validAgain.length === 0 ? 'none' : validAgain.join(', ')}.`,
+    `Next: ${validAgain.length === 0 ? '' : 'revoke those of these keys that were ended after the backup, then '}start the service.`,
+    '',
+  ].join('\n');
+}
 
 function idOrUndefined(text: string): bigint | undefined {
   const id = parseInt64(text);

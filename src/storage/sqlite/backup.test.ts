@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fs, {
+  chownSync,
+  copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,15 +20,15 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
-import { newApiKey, newSecret } from '../../domain/api-key.ts';
+import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
+import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from './backup.ts';
 import { temporaryFile } from './new-file.ts';
-import { restoreStore } from './restore.ts';
+import { restoreStore, type RestoreOptions } from './restore.ts';
 import { openSqliteStore } from './store.ts';
 import { verifySqlite } from './verify.ts';
 
-const ignore = () => undefined;
 const REX = { name: 'Rex'.repeat(80), categoryId: 1n, status: 'available' } as const;
 
 let folder: string;
@@ -41,7 +44,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 async function withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, { identity: newIdentity() });
   try {
     return await work(store);
   } finally {
@@ -100,7 +103,32 @@ function schemaOf(name: string): unknown[] {
   return database.prepare('SELECT sql FROM sqlite_schema ORDER BY sql').all();
 }
 
-const restore = (idsAbove?: bigint) => restoreStore(file, target, { idsAbove, onProgress: ignore });
+const backUp = (to = target, now = new Date()) => backUpStore(file, to, { now });
+const restore = (options: Partial<RestoreOptions> = {}) =>
+  restoreStore(file, target, { identity: newIdentity(), now: new Date(), ...options });
+const newIdentity = () => newStoreIdentity('production', { now: new Date(), randomBytes });
+
+/** When the file says that its last backup was made. */
+function lastBackupAt(name: string): number | undefined {
+  using database = new DatabaseSync(name);
+  const row = database.prepare('SELECT last_backup_at AS ms FROM store_identity').get();
+  return row?.['ms'] as number | undefined;
+}
+
+const filesOf = (path: string) =>
+  readdirSync(path)
+    .filter((name) => !name.endsWith('.store-id'))
+    .toSorted();
+
+function ownerOf(path: string): number[] {
+  const { uid, gid, mode } = statSync(path);
+  return [uid, gid, mode & 0o777];
+}
+
+function newKey(): ApiKey {
+  const secret = newSecret('production', randomBytes);
+  return newApiKey({ secret, name: 'x', now: new Date(), randomBytes });
+}
 
 describe('backup', () => {
   test('during creates it ends, and has every animal that was acknowledged before it began', async () => {
@@ -118,9 +146,10 @@ describe('backup', () => {
       while (load.acknowledged < 50_100n) await sleep(1);
       const before = load.acknowledged;
       const steps: number[] = [];
-      const { animals, lastId, problems } = await backUpStore(file, target, (done) =>
-        steps.push(done),
-      );
+      const { animals, lastId, problems } = await backUpStore(file, target, {
+        now: new Date(),
+        onProgress: (done) => steps.push(done),
+      });
       load.isEnded = true;
       await Promise.all(creating);
       assert.deepEqual(problems, []);
@@ -133,54 +162,51 @@ describe('backup', () => {
       );
     });
     assert.equal(statSync(target).mode & 0o777, 0o600);
-    assert.deepEqual(readdirSync(folder).toSorted(), ['backup.sqlite', 'petstore.sqlite']);
+    assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
   });
 
   test('a file that exists is not overwritten', async () => {
     await createPets(1);
     writeFileSync(target, 'mine');
-    await assert.rejects(backUpStore(file, target, ignore), /backup\.sqlite exists: name a file/);
+    await assert.rejects(backUp(), /backup\.sqlite exists: name a file/);
     assert.equal(statSync(target).size, 4);
   });
 
   test('of two backups to one target one is refused, and the other is complete', async () => {
     await createPets(2_000);
     for (let round = 0; round < 5; round += 1) {
-      const settled = await Promise.allSettled([
-        backUpStore(file, target, ignore),
-        backUpStore(file, target, ignore),
-      ]);
+      const settled = await Promise.allSettled([backUp(), backUp()]);
       const refusals = settled.flatMap((each) =>
         each.status === 'rejected' ? [each.reason as unknown] : [],
       );
       assert.match(String(refusals), /^StoreUnusable: \S+ exists: name a file/);
       assert.equal(verifySqlite(target).animals, 2_000);
-      assert.deepEqual(readdirSync(folder).toSorted(), ['backup.sqlite', 'petstore.sqlite']);
+      assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
       rmSync(target);
     }
   });
 
   test('a file of the user is never removed, whatever its name', async () => {
     await createPets(1);
-    const mine = ['', '-1', '-1-wal', '-2-journal'].map((end) => `${target}.partial${end}`);
+    const mine = ['', '-1', '-3-journal'].map((end) => `${target}.partial${end}`);
     for (const each of mine) writeFileSync(each, 'mine');
-    await backUpStore(file, target, ignore);
-    await assert.rejects(backUpStore(file, target, ignore));
+    await backUp();
+    await assert.rejects(backUp());
+    writeFileSync(`${target}.partial-2`, 'mine');
+    await assert.rejects(backUp(target));
+    rmSync(target);
+    await assert.rejects(backUp(), /partial-3-journal exists/);
     for (const each of mine) assert.equal(readFileSync(each, 'utf8'), 'mine');
-    assert.equal(readdirSync(folder).length, mine.length + 2);
   });
 
   test('a name that SQLite would take for a log, and a folder that does not exist, are refused', async () => {
     await createPets(1);
     for (const suffix of ['-wal', '-shm', '-journal']) {
-      await assert.rejects(backUpStore(file, `${target}${suffix}`, ignore), /taken for a log/);
+      await assert.rejects(backUp(`${target}${suffix}`), /taken for a log/);
     }
     const elsewhere = join(folder, 'missing', 'backup.sqlite');
-    await assert.rejects(
-      backUpStore(file, elsewhere, ignore),
-      /there is no folder .*missing: create/,
-    );
-    assert.deepEqual(readdirSync(folder), ['petstore.sqlite']);
+    await assert.rejects(backUp(elsewhere), /there is no folder .*missing: create/);
+    assert.deepEqual(filesOf(folder), ['petstore.sqlite']);
   });
 
   test('the content of a backup is synced before it gets its name, and the name before it is reported', async (t) => {
@@ -200,7 +226,7 @@ describe('backup', () => {
       events.push(`link ${basename(String(from))} ${basename(String(to))}`);
       link(from, to);
     });
-    await backUpStore(file, target, ignore);
+    await backUp();
     assert.deepEqual(events.slice(-3), [
       'sync backup.sqlite.partial-1',
       'link backup.sqlite.partial-1 backup.sqlite',
@@ -211,18 +237,26 @@ describe('backup', () => {
   test('on a file system without links it works too, and replaces no file', async (t) => {
     await createPets(3);
     withoutLinks(t);
-    await backUpStore(file, target, ignore);
+    await backUp();
     assert.equal(verifySqlite(target).animals, 3);
     using late = temporaryFile(`${target}.late`);
     assert.throws(() => late.publish(target), /backup\.sqlite exists: name a file/);
     assert.equal(verifySqlite(target).animals, 3);
   });
 
+  test('the time of the backup is in the backup and in its store', async () => {
+    await createPets(1);
+    assert.equal(lastBackupAt(file), null);
+    const now = new Date();
+    assert.equal((await backUp(target, now)).isRecorded, true);
+    assert.deepEqual([lastBackupAt(target), lastBackupAt(file)], [now.getTime(), now.getTime()]);
+  });
+
   test('it keeps the schema of its store, which it does not change', async () => {
     await createPets(3);
     makeOlder(file);
     const older = schemaOf(file);
-    await backUpStore(file, target, ignore);
+    await backUp();
     assert.deepEqual(schemaOf(file), older);
     assert.deepEqual(schemaOf(target), older);
   });
@@ -232,59 +266,168 @@ describe('backup', () => {
     const database = new DatabaseSync(file);
     database.exec("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'pets'");
     database.close();
-    await assert.rejects(
-      backUpStore(file, target, ignore),
-      /2 animals have an id that was never assigned/,
-    );
-    assert.deepEqual(readdirSync(folder), ['petstore.sqlite']);
+    await assert.rejects(backUp(), /2 animals have an id that was never assigned/);
+    assert.deepEqual(filesOf(folder), ['petstore.sqlite']);
   });
 });
 
 describe('restore', () => {
   test('an id that was assigned after the backup is not assigned again', async () => {
     await createPets(5);
-    await backUpStore(file, target, ignore);
+    await backUp();
     await createPets(7);
-    const { setAside, isPastKnown, verification } = await restore();
-    assert.equal(isPastKnown, true);
+    const { setAside, pastUnknown, verification } = await restore();
+    assert.equal(pastUnknown, undefined);
     assert.equal(verification.animals, 5);
     assert.equal(await nextId(), 13n);
     assert.equal(verifySqlite(setAside ?? '').animals, 12, 'the former file is kept');
   });
 
-  test('without the former file the ids continue 1,000,000 above the backup, or above a given id', async () => {
+  test('without the former file the ids begin 1,000,000 per second since the backup above it, or above a given id', async () => {
+    const now = new Date();
+    const later = new Date(now.getTime() + 60_000);
     await createPets(5);
-    await backUpStore(file, target, ignore);
+    await backUp(target, now);
     rmSync(file);
-    assert.equal((await restore()).isPastKnown, false);
-    assert.equal(await nextId(), 1_000_006n);
+    assert.match((await restore({ now: later })).pastUnknown ?? '', /no former file/);
+    assert.equal(await nextId(), 70_000_006n);
     rmSync(file);
-    await restore(41n);
+    await restore({ idsAbove: 41n });
     assert.equal(await nextId(), 42n);
+    await assert.rejects(restore({ idsAbove: 41n }), /--ids-above must name an id from 42 to/);
+    rmSync(file);
+    const before = new Date(now.getTime() - 1);
+    await assert.rejects(restore({ now: before }), /from the future/);
+    assert.deepEqual(filesOf(folder), ['backup.sqlite']);
   });
 
-  test('a key that was revoked after the backup stays revoked', async () => {
+  test('an empty store that was created in between, and an older copy, are not the past', async () => {
     const now = new Date();
-    const secret = newSecret('production', randomBytes);
-    const record = newApiKey({
-      secret,
-      name: 'x',
-      scopes: ['pets:read'],
-      expiresAt: undefined,
-      now,
-      randomBytes,
+    const options = { now: new Date(now.getTime() + 1_000) };
+    await createPets(5);
+    const older = join(folder, 'older.sqlite');
+    copyFileSync(file, older);
+    await createPets(5);
+    await backUp(target, now);
+    rmSync(file);
+    rmSync(join(folder, 'petstore.store-id'), { force: true });
+    await createPets(20);
+    assert.match((await restore(options)).pastUnknown ?? '', /same store/);
+    assert.equal(await nextId(), 11_000_011n);
+    copyFileSync(older, file);
+    assert.match((await restore(options)).pastUnknown ?? '', /older/);
+    assert.equal(await nextId(), 11_000_011n);
+  });
+
+  test('a key that was revoked, rotated or created after the backup is as it was', async () => {
+    const [revoked, rotated, later] = [newKey(), newKey(), newKey()];
+    const now = new Date();
+    await withStore(async (store) => {
+      await store.createApiKey(revoked);
+      await store.createApiKey(rotated);
     });
-    await withStore((store) => store.createApiKey(record));
-    await backUpStore(file, target, ignore);
-    await withStore((store) => store.revokeApiKey(record.id, now));
+    await backUp();
+    await withStore(async (store) => {
+      await store.revokeApiKey(revoked.id, now);
+      await store.rotateApiKey(rotated.id, now, later);
+    });
+    const expected = await withStore((store) => store.listApiKeys());
     await restore();
-    const [key] = await withStore((store) => store.listApiKeys());
-    assert.deepEqual(key?.revokedAt, now);
+    assert.deepEqual(await withStore((store) => store.listApiKeys()), expected);
+  });
+
+  test('of another store, no key gets into the restored one', async () => {
+    const [mine, theirs] = [newKey(), newKey()];
+    await withStore((store) => store.createApiKey(mine));
+    await backUp();
+    rmSync(file);
+    rmSync(join(folder, 'petstore.store-id'), { force: true });
+    await withStore((store) => store.createApiKey(theirs));
+    const { keys } = await restore();
+    assert.deepEqual(keys, [mine]);
+    assert.deepEqual(await withStore((store) => store.listApiKeys()), [mine]);
+  });
+
+  for (const state of ['missing', 'damaged'] as const) {
+    test(`the log of a former file that is ${state} never reaches the restored one`, async () => {
+      await createPets(5);
+      await backUp();
+      await withStore(async (store) => {
+        for (let count = 0; count < 3; count += 1) await store.createPet(REX);
+        copyFileSync(`${file}-wal`, `${file}-kept`);
+      });
+      rmSync(file);
+      if (state === 'damaged') writeFileSync(file, Buffer.alloc(50_000, 7));
+      for (const suffix of ['-wal', '-journal']) copyFileSync(`${file}-kept`, `${file}${suffix}`);
+      await restore();
+      for (const suffix of ['-wal', '-journal']) {
+        assert.equal(existsSync(`${file}${suffix}`), false);
+      }
+      // SQLite applies a log to the damaged file beside it.
+      if (state === 'missing') assert.ok(existsSync(`${file}.before-restore-1-wal`));
+      assert.deepEqual(verifySqlite(file).animals, 5);
+    });
+  }
+
+  test('a backup of an earlier version is migrated in the restored file, and stays as it is', async () => {
+    await createPets(5);
+    makeOlder(file);
+    await backUp();
+    const older = schemaOf(target);
+    rmSync(file);
+    await restore();
+    assert.ok(((await nextId()) ?? 0n) > 13_000_000_000_000n, 'counted from 2026-01-01');
+    assert.deepEqual(schemaOf(target), older);
+    assert.notDeepEqual(schemaOf(file), older);
+  });
+
+  test('a backup or a former file of another environment is refused, and nothing is changed', async () => {
+    await createPets(5);
+    await backUp();
+    await assert.rejects(
+      restore({ environment: 'staging' }),
+      /backup\.sqlite is a production store, and the environment is staging/,
+    );
+    await assert.rejects(
+      backUpStore(file, `${target}-2`, { now: new Date(), environment: 'staging' }),
+      /petstore\.sqlite is a production store/,
+    );
+    assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
+  });
+
+  test(
+    'the restored file has the owner and group of the former one, or of the folder',
+    { skip: process.getuid?.() === 0 ? false : 'only root can give a file to another user' },
+    async () => {
+      await createPets(5);
+      await backUp();
+      chownSync(file, 1_234, 1_235);
+      await restore();
+      assert.deepEqual(ownerOf(file), [1_234, 1_235, 0o600]);
+      rmSync(file);
+      chownSync(folder, 1_236, 1_237);
+      await restore();
+      assert.deepEqual(ownerOf(file), [1_236, 1_237, 0o600]);
+      file = join(folder, 'new', 'petstore.sqlite');
+      await restore();
+      assert.deepEqual(ownerOf(file), [1_236, 1_237, 0o600]);
+      assert.deepEqual(ownerOf(join(folder, 'new')), [1_236, 1_237, 0o700]);
+    },
+  );
+
+  test('on a file system without links it works too, and keeps the former file', async (t) => {
+    await createPets(5);
+    await backUp();
+    await createPets(2);
+    withoutLinks(t);
+    const { setAside } = await restore();
+    assert.equal(verifySqlite(file).animals, 5);
+    assert.equal(verifySqlite(setAside ?? '').animals, 7);
   });
 
   test('while a service has the store open, nothing is changed', async () => {
     await createPets(5);
-    await backUpStore(file, target, ignore);
+    await backUp();
     await withStore(async (store) => {
       await assert.rejects(restore(), /petstore\.sqlite is in use: stop every service/);
       assert.equal((await store.createPet(REX)).kind, 'created');
@@ -294,7 +437,7 @@ describe('restore', () => {
 
   test('an empty, a truncated, a foreign and a missing backup are refused, and the store stays as it is', async () => {
     await createPets(20_000);
-    await backUpStore(file, target, ignore);
+    await backUp();
     truncateSync(target, statSync(target).size / 2);
     await assert.rejects(restore(), /backup\.sqlite is damaged/);
     truncateSync(target);
@@ -311,7 +454,7 @@ describe('restore', () => {
     writeFileSync(target, 'not a database, but some text');
     await assert.rejects(restore(), /backup\.sqlite is damaged/);
     assert.equal(verifySqlite(file).animals, 20_000);
-    assert.deepEqual(readdirSync(folder).toSorted(), ['backup.sqlite', 'petstore.sqlite']);
+    assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
   });
 
   for (const [state, bytes] of [
@@ -320,12 +463,12 @@ describe('restore', () => {
   ] as const) {
     test(`a store that is ${state} is replaced, and its file is kept`, async () => {
       await createPets(20_000);
-      await backUpStore(file, target, ignore);
+      await backUp();
       writeFileSync(file, Buffer.alloc(bytes, 7));
-      const { isPastKnown, setAside } = await restore();
-      assert.equal(isPastKnown, false);
+      const { pastUnknown, setAside } = await restore();
+      assert.match(pastUnknown ?? '', /no former file could be read/);
       assert.equal(statSync(setAside ?? '').size, bytes);
-      assert.equal(await nextId(), 1_020_001n);
+      assert.ok(((await nextId()) ?? 0n) > 10_020_000n);
     });
   }
 });

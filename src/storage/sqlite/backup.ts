@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
+import type { Environment } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
@@ -8,7 +9,7 @@ import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { isTemporary, namedCause } from './errors.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
-import { syncFile } from './sync.ts';
+import { findStoreIdentity } from './store-identity.ts';
 import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
@@ -16,23 +17,34 @@ const STEP_PAGES = 100;
 
 /**
  * Copies the store into a new file while other processes read and write, and checks the copy. It keeps the schema
- * of the store, so that a program of that version can use it.
+ * of the store, so that a program of that version can use it. `isRecorded` is false if the time of the backup could
+ * not be written into the store, which this user may only read.
  */
 export async function backUpStore(
   file: string,
   target: string,
-  onProgress: OnProgress,
-): Promise<Verification> {
-  using source = openToRead(file);
+  options: { now: Date; environment?: Environment; onProgress?: OnProgress },
+): Promise<Verification & { isRecorded: boolean }> {
+  const { now, environment, onProgress = () => undefined } = options;
+  using source = openToRead(file, environment);
   requireFolder(dirname(target));
   requireUnusedName(target);
   using partial = temporaryFile(`${target}.partial`);
-  const verification = await copyStore(source, partial.name, {
-    onProgress,
-    change: () => undefined,
-  });
+  const change = (copy: DatabaseSync) => recordBackup(copy, now);
+  const { verification } = await copyStore(source, partial.name, { onProgress, change });
   partial.publish(target);
-  return verification;
+  try {
+    recordBackup(source.database, now);
+    return { ...verification, isRecorded: true };
+  } catch {
+    return { ...verification, isRecorded: false };
+  }
+}
+
+/** In a backup: when it was made. In a store: when its last backup was made. An older store has no place for it. */
+function recordBackup(database: DatabaseSync, now: Date): void {
+  if (findStoreIdentity(database) === undefined) return;
+  database.prepare('UPDATE store_identity SET last_backup_at = ?').run(now.getTime());
 }
 
 /** A folder that is created because of a typing error would hide the backup. */
@@ -41,19 +53,19 @@ function requireFolder(folder: string): void {
   throw new StoreUnusable(`there is no folder ${folder}: create it, or name another one.`);
 }
 
-/** Copies a store into a file, then changes and checks the copy. */
-export async function copyStore(
+/** Copies a store into a file, then changes and checks the copy. Returns also what `change` has returned. */
+export async function copyStore<Changed>(
   { file, database }: OpenStore,
   target: string,
-  options: { onProgress: OnProgress; change: (copy: DatabaseSync) => void },
-): Promise<Verification> {
+  options: { onProgress: OnProgress; change: (copy: DatabaseSync) => Changed },
+): Promise<{ verification: Verification; changed: Changed }> {
   try {
     await copyDatabase(database, target, options.onProgress);
     return finishCopy(target, file, options.change);
   } catch (error) {
     if (!isTemporary(error)) throw nameFile(file, error);
     const failed = `${file} cannot be copied to ${target}.`;
-    throw new Refusal('unavailable', failed, { cause: namedCause(error, target) });
+    throw new Refusal('unavailable', failed, { cause: namedCause(error) });
   }
 }
 
@@ -74,27 +86,18 @@ async function copyDatabase(
   source.exec('COMMIT');
 }
 
-/**
- * Changes and checks a copy, and leaves one file without a log on the disk, so that any tool can move it.
- * Throws if the copy breaks a rule.
- */
-function finishCopy(
+/** Changes and checks a copy, and leaves one file without a log, so that any tool can move it. */
+function finishCopy<Changed>(
   copy: string,
   original: string,
-  change: (database: DatabaseSync) => void,
-): Verification {
-  const database = openAsIs(copy);
-  let verification: Verification;
-  try {
-    database.exec('PRAGMA journal_mode = DELETE');
-    change(database);
-    verification = verify(database);
-  } finally {
-    database.close();
-  }
+  change: (database: DatabaseSync) => Changed,
+): { verification: Verification; changed: Changed } {
+  using database = openAsIs(copy);
+  database.exec('PRAGMA journal_mode = DELETE');
+  const changed = change(database);
+  const verification = verify(database);
   if (verification.problems.length > 0) {
     throw new StoreUnusable(`${original} is damaged: ${verification.problems.join('; ')}.`);
   }
-  syncFile(copy);
-  return verification;
+  return { verification, changed };
 }

@@ -1,6 +1,7 @@
 import {
   accessSync,
   chmodSync,
+  chownSync,
   closeSync,
   constants,
   existsSync,
@@ -93,7 +94,7 @@ export function openStoreFile(
     if (error instanceof StoreUnusable) throw error;
     const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
     if (isTemporary(error)) {
-      throw new Refusal('unavailable', `${failed}.`, { cause: namedCause(error, file) });
+      throw new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
     }
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreUnusable(
@@ -124,6 +125,7 @@ function createFolder(folder: string): void {
     createFolder(dirname(folder));
     try {
       mkdirSync(folder, { mode: 0o700 });
+      giveOwnerOf(dirname(folder), folder);
     } catch (error) {
       // Another process may have created it meanwhile.
       if (!existsSync(folder)) throw error;
@@ -131,6 +133,13 @@ function createFolder(folder: string): void {
   }
   // SQLite syncs no folder above that of its files. Whoever created this one may have been killed before that.
   syncName(folder);
+}
+
+/** Gives a file or folder that root has created the owner of another one: the service may run as that user. */
+export function giveOwnerOf(other: string, created: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(other);
+  chownSync(created, uid, gid);
 }
 
 /** The store holds the hashes of keys: no other user may read it, whatever the mode of its folder. */

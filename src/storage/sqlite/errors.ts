@@ -1,4 +1,3 @@
-import { statfsSync } from 'node:fs';
 import { Refusal } from '../../domain/errors.ts';
 
 /** The result codes of SQLite that need their own treatment. */
@@ -15,8 +14,8 @@ const CODE = {
   notADatabase: 26,
 } as const;
 
-/** With less space than this, SQLite cannot even enlarge the shared memory beside its log. */
-const FULL_DISK_BYTES_MAX = 64 * 1024;
+/** An input/output error with this detail: there is no space to enlarge the shared memory beside the log. */
+const SHARED_MEMORY_SIZE = 4874;
 
 /** The path no longer leads to the files that are open. */
 export class FileReplaced extends Error {
@@ -39,21 +38,11 @@ export function isTemporary(error: unknown): boolean {
   return code === 'ENOSPC' || isLocked(error) || hasCode(error, CODE.ioError, CODE.full);
 }
 
-/** The error to report for a file. SQLite calls a full disk an input/output error where its log needs space. */
-export function namedCause(error: unknown, file: string): unknown {
-  return isDiskFull(error, file) ? new Error('the disk is full', { cause: error }) : error;
-}
-
-function isDiskFull(error: unknown, file: string): boolean {
-  const { code } = error as { code?: string };
-  if (code === 'ENOSPC' || hasCode(error, CODE.full)) return true;
-  if (!hasCode(error, CODE.ioError)) return false;
-  try {
-    const { bavail, bsize } = statfsSync(file);
-    return bavail * bsize < FULL_DISK_BYTES_MAX;
-  } catch {
-    return false;
-  }
+/** The error to report. SQLite calls a full disk an input/output error where its shared memory needs space. */
+export function namedCause(error: unknown): unknown {
+  const { code, errcode } = error as { code?: string; errcode?: number };
+  const isFull = code === 'ENOSPC' || errcode === SHARED_MEMORY_SIZE || hasCode(error, CODE.full);
+  return isFull ? new Error('the disk is full', { cause: error }) : error;
 }
 
 /** Whether any other write would have failed too, because the file is at fault and not the write. */

@@ -3,6 +3,7 @@
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { StoreUnusable } from '../../domain/store.ts';
 import { createFile, OWNER_ONLY } from './connection.ts';
+import { freeName } from './file-identity.ts';
 import { syncFile, syncName } from './sync.ts';
 
 /** What SQLite adds to the name of a database for the files beside it. */
@@ -30,10 +31,12 @@ export interface TemporaryFile extends Disposable {
 
 /**
  * A new file that only its owner can read. It is removed at the end, unless it was renamed. Its name is the
- * given one with a number: no other process has a file of this name.
+ * given one with a number, and no file has it yet.
  */
 export function temporaryFile(base: string): TemporaryFile {
-  const name = createUnused(base);
+  const name = freeName(base);
+  requireUnusedName(name);
+  createFile(name, 'ax');
   return {
     name,
     publish(file) {
@@ -60,20 +63,6 @@ export function linkOr(file: string, name: string, instead: () => void): void {
   } catch (error) {
     if (!CANNOT_LINK.includes(codeOf(error))) throw error;
     instead();
-  }
-}
-
-function createUnused(base: string): string {
-  for (let number = 1; ; number += 1) {
-    const name = `${base}-${number}`;
-    if (withLogs(name).some((each) => existsSync(each))) continue;
-    try {
-      createFile(name, 'ax');
-      return name;
-    } catch (error) {
-      // Another process has just created it.
-      if (codeOf(error) !== 'EEXIST') throw error;
-    }
   }
 }
 

@@ -1,84 +1,114 @@
-import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs';
+import { existsSync, realpathSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import type { ApiKey, Environment } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import { requireEnvironment, type StoreIdentity } from '../../domain/store-identity.ts';
 import type { OnProgress } from '../copy.ts';
+import { lastIdAfterRestore, uniteKeys, whyPastUnknown, type Past } from '../restore.ts';
+import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
 import type { Verification } from '../verify.ts';
 import { copyStore } from './backup.ts';
-import { openAsIs } from './connection.ts';
+import { giveOwnerOf, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { unmarkDamaged } from './damage.ts';
 import { isCorrupt, isLocked, namedCause } from './errors.ts';
 import { freeName } from './file-identity.ts';
 import { refuseEmpty } from './file-kind.ts';
 import { migrate } from './migrate.ts';
-import { temporaryFile } from './new-file.ts';
+import { linkOr, LOG_SUFFIXES, temporaryFile } from './new-file.ts';
 import { beginTransaction } from './statements.ts';
-import { syncName } from './sync.ts';
-import { LAST_ID, openToRead, rowsOf } from './verify.ts';
+import { findStoreIdentity, keepStoreId } from './store-identity.ts';
+import { syncFile, syncName } from './sync.ts';
+import { LAST_ID, openToRead, rowsOf, verify } from './verify.ts';
 
-/** How far new ids are above those of the backup if the former file cannot be read. */
-const IDS_SKIPPED = 1_000_000n;
-
-/** The highest id that was ever assigned, and when each key was revoked. */
-interface Past {
-  lastId: bigint;
-  revocations: [revokedAt: bigint, id: string][];
+export interface RestoreOptions {
+  /** The backup and the former file must be of this environment. */
+  environment?: Environment;
+  /** The restored store gets it if the backup has none. */
+  identity?: StoreIdentity;
+  idsAbove?: bigint | undefined;
+  now: Date;
+  onProgress?: OnProgress;
 }
 
 export interface Restored {
   verification: Verification;
   /** Where the former file is now, if there was one. */
   setAside: string | undefined;
-  /** False if the former file could not be read. */
-  isPastKnown: boolean;
+  /** Why the past of the former file does not count, or undefined if it does. */
+  pastUnknown: string | undefined;
+  keys: ApiKey[];
 }
 
 /**
- * Replaces the store with a backup. No id that the former file has assigned is assigned again, and every key
- * that it has revoked stays revoked. The former file is kept beside the new one.
+ * Replaces the store with a backup. No id that was assigned after the backup is assigned again, and no key that
+ * the former file has ended is valid again. The former file is kept beside the new one.
  */
 export async function restoreStore(
   file: string,
   backupFile: string,
-  { idsAbove, onProgress }: { idsAbove: bigint | undefined; onProgress: OnProgress },
+  options: RestoreOptions,
 ): Promise<Restored> {
+  const { environment, onProgress = () => undefined } = options;
   // Opened before anything is changed: it may be missing or belong to another program.
-  using source = openToRead(backupFile);
+  using source = openToRead(backupFile, environment);
   const realFile = existsSync(file) ? realpathSync(file) : file;
   using former = lockFormer(realFile);
+  requireEnvironment(former.past?.identity, environment, {
+    store: file,
+    other: 'name another --data',
+  });
   using partial = temporaryFile(`${realFile}.restoring`);
-  const verification = await copyStore(source, partial.name, {
+  giveOwnerOf(existsSync(realFile) ? realFile : dirname(realFile), partial.name);
+  const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
-    change: (copy) => {
-      migrate(copy, backupFile);
-      carryOver(copy, former.past, idsAbove);
-    },
+    change: (copy) => ({
+      identity: migrate(copy, backupFile, options),
+      ...carryOver(copy, former.past, options),
+    }),
   });
   const setAside = replace(realFile, partial.name);
-  return { verification, setAside, isPastKnown: former.past !== undefined };
+  if (changed.identity !== undefined) keepStoreId(file, changed.identity);
+  return { verification, setAside, ...changed };
 }
 
-function carryOver(copy: DatabaseSync, past: Past | undefined, idsAbove: bigint | undefined): void {
+/** Writes the last id and the keys of both files into the copy of the backup. */
+function carryOver(copy: DatabaseSync, former: Past | undefined, options: RestoreOptions) {
   using transaction = beginTransaction(copy);
-  const [row] = rowsOf<[bigint]>(copy, `SELECT ${LAST_ID}`);
-  const lastId = row?.[0] ?? 0n;
-  const atLeast = [lastId, idsAbove ?? past?.lastId ?? lastId + IDS_SKIPPED, past?.lastId ?? 0n];
-  const next = atLeast.reduce((highest, id) => (id > highest ? id : highest));
-  setLastId(copy, next);
-  const revoke = copy.prepare(
-    'UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?',
+  const [row] = rowsOf<[bigint | null]>(copy, 'SELECT last_backup_at FROM store_identity');
+  const madeAt = typeof row?.[0] === 'bigint' ? new Date(Number(row[0])) : undefined;
+  const backup = { ...readPast(copy), madeAt };
+  setLastId(copy, lastIdAfterRestore(backup, former, options));
+  const pastUnknown = whyPastUnknown(backup, former);
+  const keys = uniteKeys(backup.keys, pastUnknown === undefined ? (former?.keys ?? []) : []);
+  const write = copy.prepare(
+    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${API_KEY_COLUMNS.replaceAll(/\w+/g, '?')})
+     ON CONFLICT (hash) DO UPDATE
+     SET expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`,
   );
-  for (const revocation of past?.revocations ?? []) revoke.run(...revocation);
+  for (const key of keys) write.run(...rowOfApiKey(key));
   transaction.commit();
+  return { pastUnknown, keys };
+}
+
+function readPast(database: DatabaseSync): Past {
+  const identity = findStoreIdentity(database);
+  const [row] = rowsOf<[bigint]>(database, `SELECT ${LAST_ID}`);
+  const select = `SELECT ${API_KEY_COLUMNS} FROM api_keys`;
+  // The keys of an earlier version have fewer columns.
+  const keys = identity === undefined ? [] : rowsOf<ApiKeyRow>(database, select).map(apiKeyOfRow);
+  return { identity, lastId: row?.[0] ?? 0n, keys };
 }
 
 /**
  * Reads what must not be forgotten, empties the log, and keeps every other process out until it is disposed.
- * A file that cannot be read has nothing to lock.
+ * A file that is damaged proves nothing and has nothing to lock.
  */
 function lockFormer(file: string): Disposable & { past: Past | undefined } {
-  if (!existsSync(file)) return { past: undefined, [Symbol.dispose]: () => undefined };
+  const nothing = { past: undefined, [Symbol.dispose]: () => undefined };
+  if (!existsSync(file)) return nothing;
   let database: DatabaseSync | undefined;
   try {
     database = openAsIs(file);
@@ -86,13 +116,10 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
     database.exec('PRAGMA journal_mode = DELETE');
     database.exec('BEGIN EXCLUSIVE');
     refuseEmpty(database, file);
-    const [row] = rowsOf<[bigint]>(database, `SELECT ${LAST_ID}`);
-    const revocations = rowsOf<[bigint, string]>(
-      database,
-      'SELECT revoked_at, id FROM api_keys WHERE revoked_at IS NOT NULL',
-    );
+    const { problems } = verify(database);
+    if (problems.length > 0) throw new StoreUnusable(problems.join('; '));
     const open = database;
-    return { past: { lastId: row?.[0] ?? 0n, revocations }, [Symbol.dispose]: () => open.close() };
+    return { past: readPast(database), [Symbol.dispose]: () => open.close() };
   } catch (error) {
     database?.close();
     if (isLocked(error)) {
@@ -101,20 +128,23 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
         { cause: error },
       );
     }
-    if (!isCorrupt(error) && !(error instanceof StoreUnusable)) {
-      const cause = namedCause(error, file);
-      throw new Refusal('unavailable', `${file} cannot be replaced.`, { cause });
+    // The check of a damaged file throws a refusal.
+    if (isCorrupt(error) || error instanceof StoreUnusable || error instanceof Refusal) {
+      return nothing;
     }
-    return { past: undefined, [Symbol.dispose]: () => undefined };
+    const cause = namedCause(error);
+    throw new Refusal('unavailable', `${file} cannot be replaced.`, { cause });
   }
 }
 
 /** At no moment is there no file at the path: a service would create an empty one. */
 function replace(file: string, restored: string): string | undefined {
+  syncFile(restored);
   const isThere = existsSync(file);
   const setAside = freeName(`${file}.before-restore`);
-  if (isThere) linkSync(file, setAside);
-  for (const suffix of ['-wal', '-shm']) {
+  // Where there are no links, the store has no file for a moment. A start then fails, because its id is there.
+  if (isThere) linkOr(file, setAside, () => renameSync(file, setAside));
+  for (const suffix of LOG_SUFFIXES) {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${setAside}${suffix}`);
   }
   // No loss of power may leave the former log beside the new file: SQLite would apply it.

@@ -1,13 +1,16 @@
 import { realpathSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import type { Environment } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
+import { requireEnvironment } from '../../domain/store-identity.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { unmarkDamaged } from './damage.ts';
 import { isCorrupt, isTemporary, namedCause } from './errors.ts';
 import { refuseEmpty, refuseForeign } from './file-kind.ts';
 import { refuseUnfinishedCopy } from './migrate.ts';
+import { findStoreIdentity } from './store-identity.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
@@ -29,8 +32,8 @@ export interface OpenStore {
   database: DatabaseSync;
 }
 
-/** Opens a store of any version, without changing it. */
-export function openToRead(file: string): Disposable & OpenStore {
+/** Opens a store of any version, and of this environment if one is given, without changing it. */
+export function openToRead(file: string, environment?: Environment): Disposable & OpenStore {
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
   if (!isFile) throw new StoreUnusable(`there is no file ${file}.`);
   refuseForeign(file);
@@ -38,6 +41,8 @@ export function openToRead(file: string): Disposable & OpenStore {
   try {
     refuseEmpty(database, file);
     refuseUnfinishedCopy(database, file);
+    const identity = findStoreIdentity(database);
+    requireEnvironment(identity, environment, { store: file, other: 'name another one' });
   } catch (error) {
     database.close();
     throw nameFile(file, error);
@@ -69,5 +74,5 @@ export function nameFile(file: string, error: unknown): unknown {
       ? `${file} cannot be read.`
       : undefined;
   if (failed === undefined) return error;
-  return new Refusal('unavailable', failed, { cause: namedCause(error, file) });
+  return new Refusal('unavailable', failed, { cause: namedCause(error) });
 }

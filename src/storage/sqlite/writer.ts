@@ -127,7 +127,7 @@ function applyBatch(batch: Write[]): Reply {
     requireInPlace(opened);
     return { results };
   } catch (error) {
-    const cause = namedCause(error, opened.realFile);
+    const cause = namedCause(error);
     return {
       error: cause instanceof Error ? cause.message : String(cause),
       // Only a batch of which nothing is stored may be sent again in parts.
