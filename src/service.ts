@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import manifest from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
 import { consolePages } from './web/console/pages.ts';
@@ -7,6 +8,7 @@ import { docsPages } from './web/docs/pages.ts';
 import { notFoundPage } from './web/not-found.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
+import { Refusal } from './domain/errors.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
 import { newStoreIdentity } from './domain/store-identity.ts';
@@ -43,6 +45,10 @@ export interface Runtime {
   isWorker: boolean;
   /** Awaited before the service listens. If it throws, the service does not start. */
   beforeListening?: () => Promise<void>;
+  /** Ends a start that waits for its database. The reason is the error. */
+  stop?: AbortSignal;
+  /** Awaited after each attempt of a start that has found the database to be away. */
+  onAway?: () => Promise<void>;
 }
 
 export interface Service {
@@ -65,6 +71,8 @@ export interface Service {
 const DRAIN_GRACE_MS = 8_000;
 /** The same for a service whose store has failed: it refuses every request. */
 const FAILED_GRACE_MS = 1_000;
+/** The pause between two attempts to reach a database that is away. */
+const RETRY_MS = 1_000;
 
 export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
@@ -100,6 +108,25 @@ function openServedStore(
   });
 }
 
+/** Repeats an attempt while the database is away, and logs each new reason once. */
+async function whenReachable<Result>(
+  { databaseUrl }: Config,
+  { log, stop, onAway }: Runtime,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  for (let reason = ''; ; await sleep(RETRY_MS)) {
+    stop?.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (databaseUrl === undefined || !(error instanceof Refusal)) throw error;
+      if (error.message !== reason) log.warn({ reason: error.message }, 'waiting for the database');
+      reason = error.message;
+      await onAway?.();
+    }
+  }
+}
+
 /** Joins the parts and starts listening. Production and tests start the service the same way. */
 export async function startService(config: Config, runtime: Runtime): Promise<Service> {
   // Parts are closed in reverse order, at the end or when a later part cannot be opened.
@@ -118,9 +145,11 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   opened.defer(async () => admin?.close());
 
   const failure = Promise.withResolvers<string>();
-  const store = await openServedStore(config, runtime, failure.resolve);
+  const store = await whenReachable(config, runtime, () =>
+    openServedStore(config, runtime, failure.resolve),
+  );
   opened.defer(() => store.close());
-  const firstKey = await addFirstKey(store, config, runtime);
+  const firstKey = await whenReachable(config, runtime, () => addFirstKey(store, config, runtime));
   const parts = await openRequestParts(config, runtime, { store, metrics, opened });
   measured.push(store, parts.keys, parts.cache);
 
@@ -249,9 +278,9 @@ async function addFirstKey(
 
 /** Creates the first key of an empty store before any worker starts. */
 export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
-  const store = await openServedStore(config, runtime);
+  const store = await whenReachable(config, runtime, () => openServedStore(config, runtime));
   try {
-    return await addFirstKey(store, config, runtime);
+    return await whenReachable(config, runtime, () => addFirstKey(store, config, runtime));
   } finally {
     await store.close();
   }

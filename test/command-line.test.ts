@@ -111,6 +111,12 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
     {},
     /--cors-origins/,
   ],
+  [
+    'one port for the service and its metrics',
+    ['serve', '--port', '9464', '--host', '0.0.0.0'],
+    {},
+    /--port and --admin-port are both 9464: they must differ/,
+  ],
   ['no workers', ['serve', '--workers', '0'], {}, /--workers is "0"/],
   ['an unknown log level', ['serve', '--log', 'loud'], {}, /--log is "loud".*silent/],
   [
@@ -180,13 +186,13 @@ test('an admin host that is not an address of this machine is refused in a messa
   );
 });
 
-test('a store of another program or of a newer version is refused in one line with exit code 2', async (t) => {
+test('a store of another program is refused with exit code 2, and a damaged or newer one with 1', async (t) => {
   const data = temporaryFolder(t);
   const file = join(data, 'production', 'petstore.sqlite');
   mkdirSync(join(data, 'production'));
   writeFileSync(file, 'this is not a database, and it is long enough for SQLite to notice');
   const garbage = await run(['keys', 'list', '--data', data]);
-  assert.equal(garbage.code, 2);
+  assert.equal(garbage.code, 1);
   assert.match(garbage.stderr, /^petstore: [^\n]*petstore\.sqlite[^\n]*\n$/);
 
   const other = temporaryFolder(t);
@@ -207,7 +213,7 @@ test('a store of another program or of a newer version is refused in one line wi
   newer.exec('PRAGMA user_version = 99');
   newer.close();
   const refusedFuture = await run(['keys', 'list', '--data', future]);
-  assert.equal(refusedFuture.code, 2);
+  assert.equal(refusedFuture.code, 1);
   assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
 });
 

@@ -35,6 +35,27 @@ describe('petstore health', () => {
     assert.match(stderr, /^petstore: the service is not ready: \S+\/readyz returned 503\.\n$/);
   });
 
+  test('--live asks whether the process runs, and not whether it can serve requests', async (t) => {
+    const server = createServer((request, response) => {
+      response.writeHead(request.url === '/livez' ? 200 : 503).end();
+    });
+    t.after(() => server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const port = String((server.address() as AddressInfo).port);
+    const live = await run(['health', '--live', '--port', port]);
+    assert.deepEqual(live, { code: 0, stdout: 'alive\n', stderr: '' });
+    assert.equal((await run(['health', '--port', port])).code, 1);
+    const dead = await run(['health', '--live', '--port', await listening(t, 503)]);
+    assert.equal(dead.code, 1);
+    assert.match(dead.stderr, /^petstore: the service is not alive: \S+\/livez returned 503\.\n$/);
+  });
+
+  test('its help speaks of the port to ask, not to listen on', async () => {
+    const { stdout } = await run(['health', '--help']);
+    assert.match(stdout, /--port PORT +the port to ask/);
+    assert.doesNotMatch(stdout, /listen/);
+  });
+
   test('exits with 2 if a setting is invalid', async () => {
     const { code, stderr } = await run(['health', '--port', 'x']);
     assert.equal(code, 2);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -83,6 +83,16 @@ test('SIGTERM during the start stops the service with exit code 0', async (t) =>
   while (!existsSync(join(data, 'production'))) await sleep(1);
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
+});
+
+test('SIGHUP to a single process is logged and ignored', async (t) => {
+  const { port, kill, ended, stderr } = await serveIn(t);
+  kill('SIGHUP');
+  while (!stderr().includes('SIGHUP is ignored')) await sleep(20);
+  const livez = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+  assert.equal(parseResponses(await exchange(port, [livez]))[0]?.status, 200);
+  kill('SIGTERM');
+  assert.equal(await ended, 0);
 });
 
 test('the service stops even if nobody reads its log', async (t) => {
@@ -181,6 +191,27 @@ for (const [what, command] of STARTS) {
     assert.ok(code === 0 || (what === 'npm start' && code === 130), `${code}: ${shown}`);
   });
 }
+
+test(
+  'a terminal that is closed stops the service as SIGTERM does',
+  { skip: hasTerminal ? false : 'needs script' },
+  async (t) => {
+    const data = temporaryFolder(t);
+    const log = join(data, 'log');
+    const flags = `--port 0 --admin-port off --data '${data}'`;
+    const line = `exec '${process.execPath}' '${MAIN}' serve ${flags} 2>'${log}'`;
+    const terminal = spawn('script', ['-qefc', line, '/dev/null'], { stdio: 'pipe' });
+    t.after(() => terminal.kill('SIGKILL'));
+    const shows = async (text: string) => {
+      while (!existsSync(log) || !readFileSync(log, 'utf8').includes(text)) await sleep(20);
+    };
+    await shows('"msg":"started"');
+    // The terminal is gone together with the program that has opened it.
+    terminal.kill('SIGKILL');
+    await shows('"signal":"SIGHUP","msg":"stopping"');
+    await shows('"msg":"stopped"');
+  },
+);
 
 test(
   'SIGTERM to the whole process group counts once, though an older Node.js passes its own on',

@@ -368,7 +368,7 @@ test('what version 1.1.0 has left of a copy is neither served, copied, backed up
   await server.query(MARKER, database);
 
   const unfinished = {
-    name: 'StoreUnusable',
+    name: 'StoreFault',
     message:
       /is an unfinished copy of sqlite:\/old: remove it and run petstore copy again into a new store/,
   };

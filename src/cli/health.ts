@@ -2,27 +2,33 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { loadConfig, SETTINGS } from '../config.ts';
 import { localUrl } from '../listen.ts';
+import { integerFrom } from '../setting.ts';
 import { defineCommand } from './command.ts';
 
 /** Longer than `/readyz` takes when the store does not respond. */
 const TIMEOUT_MS = 5_000;
 
-const { env, host, port } = SETTINGS;
+const { env } = SETTINGS;
+const host = { ...SETTINGS.host, description: 'the address to ask' };
+const port = { ...SETTINGS.port, ...integerFrom(1, 65_535), description: 'the port to ask' };
 
 export const health = defineCommand({
   purpose: 'Ask the service whether it can serve requests',
   options: { host, port, env },
-  notes: 'The exit code is 0 if /readyz returns 200, and 1 otherwise: for containers and scripts.',
-  examples: ['health', 'health --env staging'],
-  async action({ flags, io }) {
+  switches: { live: 'ask whether the process runs (/livez), even if it cannot serve requests yet' },
+  notes: `The exit code is 0 if /readyz (with --live, /livez) returns 200, and 1 otherwise: for containers
+and scripts.`,
+  examples: ['health', 'health --env staging', 'health --live'],
+  async action({ flags, switches, io }) {
     const config = loadConfig(flags, io.env);
-    const url = `${localUrl(config.host, config.port)}/readyz`;
+    const [path, state] = switches.live ? ['livez', 'alive'] : ['readyz', 'ready'];
+    const url = `${localUrl(config.host, config.port)}/${path}`;
     const problem = await problemOf(url);
     if (problem === undefined) {
-      io.stdout.write('ready\n');
+      io.stdout.write(`${state}\n`);
       return 0;
     }
-    io.stderr.write(`petstore: the service is not ready: ${url} ${problem}.\n`);
+    io.stderr.write(`petstore: the service is not ${state}: ${url} ${problem}.\n`);
     return 1;
   },
 });

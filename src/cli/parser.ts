@@ -8,7 +8,7 @@ import { newPaint } from './terminal.ts';
 
 const HELP_WIDTH_MAX = 100;
 const GROUP_EXAMPLES_MAX = 4;
-const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use.';
+const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use or settings.';
 
 /** Keeps the name of an option as it is written; commander would return `--base-url` as `baseUrl`. */
 class NamedOption extends Option {

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
@@ -8,12 +9,15 @@ import { METRIC_SERIES } from '../http/operations.ts';
 import { givePortionsToWorkers } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../admin.ts';
+import { localUrl } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
+import { UsageError } from '../setting.ts';
 import { availableCores } from './available-cores.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
+import { WaitingPort } from './waiting-port.ts';
 import { welcome } from './welcome.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
@@ -29,7 +33,8 @@ export const serve = defineCommand({
   notes: `The first start on an empty store creates an API key and prints it once. PETSTORE_BOOTSTRAP_KEY
 supplies that key instead. SIGTERM or Ctrl-C stops the service when its requests are done, after
 the --drain-delay; a second one, after a second or more, stops it at once. With --workers, SIGHUP
-replaces the workers one by one.`,
+replaces the workers one by one; otherwise it is ignored, unless its terminal was closed. A PostgreSQL
+database that is away at the start is waited for: /livez is 200, and everything else 503.`,
   examples: ['serve', 'serve --env staging --workers 2'],
   action: runService,
 });
@@ -43,6 +48,7 @@ async function runService({
   // garbage collector become ten times as long.
   setFlagsFromString('--no-allocation-site-pretenuring');
   const config = loadConfig(flags, io.env);
+  requireTwoPorts(config);
   const log = openLog(config.logLevel, io.stderr);
   logWarnings(log);
   const runtime: Runtime = {
@@ -57,6 +63,12 @@ async function runService({
   return workers === 1
     ? serveAlone(config, runtime, io)
     : serveAsPrimary({ ...config, workers }, runtime, io);
+}
+
+/** Both ports may be 0: each is then another free one. */
+function requireTwoPorts({ host, port, adminHost, adminPort = 0 }: Config): void {
+  if (port === 0 || localUrl(host, port) !== localUrl(adminHost, adminPort)) return;
+  throw new UsageError(`--port and --admin-port are both ${port}: they must differ.`);
 }
 
 /** Logs the warnings of Node.js, which otherwise prints them as plain text among the JSON lines of the log. */
@@ -78,11 +90,20 @@ function newRequestIds(): () => string {
 
 async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<number> {
   const { log } = runtime;
-  const stop = stopSignal(() => process.exit(1));
+  // Closing the terminal sends SIGHUP to its processes. Afterwards, standard input is no terminal any more.
+  const hasTerminal = isatty(0);
+  const stop = stopSignal(() => process.exit(1), hasTerminal ? ['SIGHUP'] : []);
+  if (!hasTerminal) process.on('SIGHUP', () => log.info('SIGHUP is ignored without workers'));
+  const waiting = new WaitingPort(config, runtime);
   try {
     const service = await startService(config, {
       ...runtime,
-      beforeListening: async () => stop.throwIfAborted(),
+      stop,
+      onAway: () => waiting.open(),
+      beforeListening: async () => {
+        stop.throwIfAborted();
+        await waiting.release();
+      },
     });
     io.stderr.write(welcome(config, service, io.env));
     log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
@@ -97,6 +118,8 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
     await service.close();
   } catch (error) {
     if (error !== stop.reason) throw error;
+  } finally {
+    await waiting.close();
   }
   log.info('stopped');
   return 0;
@@ -123,7 +146,26 @@ async function serveAsPrimary(
     log.info('replacing the workers one by one');
     pool.replaceAll();
   });
-  const firstKey = await makeFirstKey(config, runtime);
+  try {
+    await runWorkers(config, { ...runtime, stop }, pool, io);
+  } catch (error) {
+    // A signal to the process group may also end a worker that does not ignore it yet.
+    if (!stop.aborted && error instanceof WorkerRefused) return error.exitCode;
+    if (!stop.aborted) throw error;
+  }
+  log.info('stopped');
+  return 0;
+}
+
+/** Returns after all workers have stopped. */
+async function runWorkers(
+  config: Config & { workers: number },
+  runtime: Runtime & { stop: AbortSignal },
+  pool: WorkerPool,
+  io: Io,
+): Promise<void> {
+  const { log, stop } = runtime;
+  await using opened = new AsyncDisposableStack();
   const { WorkersExposition } = await import('../ops/exposition.ts');
   if (config.rateLimit !== undefined) givePortionsToWorkers(config.rateLimit, runtime.clock);
   const exposition = new WorkersExposition(new Metrics(METRIC_SERIES).figures());
@@ -132,34 +174,27 @@ async function serveAsPrimary(
     expose: async () => exposition,
     isReady: async () => pool.isReady,
   });
-  try {
-    const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
-    if (baseUrl !== undefined) {
-      io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }, io.env));
-      log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
-      const failure = await Promise.race([pool.failed, aborted(stop)]);
-      if (failure !== undefined) throw failure;
-    }
-    log.info({ signal: stop.reason as unknown }, 'stopping');
-    if (baseUrl !== undefined) {
-      pool.setNotReady();
-      await sleep(config.drainDelaySeconds * 1000);
-    }
-  } catch (error) {
-    await pool.stop();
-    // A signal to the process group may also end a worker that does not ignore it yet.
-    if (!stop.aborted && error instanceof WorkerRefused) return error.exitCode;
-    if (!stop.aborted) throw error;
-  } finally {
-    await pool.stop();
-    await admin?.close();
+  opened.defer(async () => admin?.close());
+  const waiting = new WaitingPort(config, runtime);
+  opened.defer(() => waiting.close());
+  opened.defer(() => pool.stop());
+  const firstKey = await makeFirstKey(config, { ...runtime, onAway: () => waiting.open() });
+  pool.beforeListening = () => waiting.release();
+  const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
+  if (baseUrl !== undefined) {
+    io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }, io.env));
+    log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
+    const failure = await Promise.race([pool.failed, aborted(stop)]);
+    if (failure !== undefined) throw failure;
   }
-  log.info('stopped');
-  return 0;
+  log.info({ signal: stop.reason as unknown }, 'stopping');
+  if (baseUrl === undefined) return;
+  pool.setNotReady();
+  await sleep(config.drainDelaySeconds * 1000);
 }
 
-/** Aborted by the first SIGTERM or SIGINT; a later one ends the process at once. */
-function stopSignal(endAtOnce: () => void): AbortSignal {
+/** Aborted by the first SIGTERM, SIGINT or other signal of these; a later one ends the process at once. */
+function stopSignal(endAtOnce: () => void, others: NodeJS.Signals[] = []): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;
   const stop = (signal: NodeJS.Signals) => {
@@ -167,8 +202,7 @@ function stopSignal(endAtOnce: () => void): AbortSignal {
     else if (performance.now() - firstMs >= SAME_SIGNAL_MS) endAtOnce();
     controller.abort(signal);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of ['SIGTERM', 'SIGINT', ...others]) process.on(signal, stop);
   // Without this, Node.js removes its signal handlers before it exits, and a repeated signal, such as the one
   // that the launcher passes on, would end a process that has already stopped in order.
   process.once('beforeExit', () => process.exit());

@@ -50,6 +50,8 @@ export class WorkerPool {
   #backOff: NodeJS.Timeout | undefined;
   #isLeaving = false;
   #stopping: Promise<void> | undefined;
+  /** Awaited before a worker may listen. */
+  beforeListening: () => Promise<void> = async () => undefined;
 
   constructor(size: number, log: Log) {
     this.#size = size;
@@ -78,7 +80,7 @@ export class WorkerPool {
 
   /** Replaces all workers one by one: a new one is ready before an old one is stopped. */
   replaceAll(): void {
-    if (this.#old.length > 0) return;
+    if (this.#old.length > 0 || this.#members.size === 0) return;
     for (const member of this.#members) member.isOld = true;
     this.#adjust();
   }
@@ -171,7 +173,7 @@ export class WorkerPool {
     } else if ('ask' in message) {
       if (message.ask === 'listen' && member.state === 'starting') member.state = 'listening';
       if (message.ask === 'drain') member.state = 'closed';
-      else tell(member, GO);
+      else void this.beforeListening().then(() => tell(member, GO));
     }
   }
 

@@ -1,12 +1,22 @@
 import { errorResponse } from './error-response.ts';
-import { jsonResponse, type Page } from './message.ts';
+import { jsonResponse, requestIdOf } from './message.ts';
+import type { HttpRequest, HttpResponse, Page } from './message.ts';
+import { parseTarget } from './router.ts';
+
+const OK = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
+const NOT_READY = errorResponse('unavailable', 'The service is not ready; try again shortly.');
 
 /** `/livez` says whether the process runs, `/readyz` whether it can serve requests. */
 export function healthPages(isReady: () => Promise<boolean>): [path: string, page: Page][] {
-  const ok = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
-  const notReady = errorResponse('unavailable', 'The service is not ready; try again shortly.');
   return [
-    ['/livez', () => ok],
-    ['/readyz', async () => ((await isReady()) ? ok : notReady)],
+    ['/livez', () => OK],
+    ['/readyz', async () => ((await isReady()) ? OK : NOT_READY)],
   ];
+}
+
+/** Responds while the database is waited for: the process runs, and can serve nothing else. */
+export function respondWaiting(request: HttpRequest, newRequestId: () => string): HttpResponse {
+  const response = parseTarget(request.target).path === '/livez' ? OK : NOT_READY;
+  const requestId = requestIdOf(request.headers, newRequestId);
+  return { ...response, headers: [...response.headers, 'X-Request-Id', requestId] };
 }

@@ -74,8 +74,7 @@ export async function createPet(
   const { firstKeyId } = await authenticate(context.request.headers.authorization);
   parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
-  const claim = claimOf(context, pet, { apiKeyId: firstKeyId, now: clock.now() });
-  const creation = await store.createPet(pet, claim);
+  const creation = await store.createPet(pet, claimOf(context, pet, firstKeyId, clock.now()));
   if (creation.kind === 'claim_conflict') {
     throw new Refusal(
       'idempotency_key_reused',
@@ -93,15 +92,10 @@ export async function createPet(
   ]);
 }
 
-function claimOf(
-  { request }: RequestContext,
-  pet: NewPet,
-  options: { apiKeyId: string; now: Date },
-) {
+function claimOf({ request }: RequestContext, pet: NewPet, apiKeyId: string, now: Date) {
   const key = request.headers['idempotency-key'];
-  return key === undefined
-    ? undefined
-    : newIdempotencyClaim(parseIdempotencyKey(key), pet, options);
+  if (key === undefined) return undefined;
+  return newIdempotencyClaim(parseIdempotencyKey(key), pet, { apiKeyId, now });
 }
 
 export function getPet(context: RequestContext, parts: OperationParts): Promise<HttpResponse> {

@@ -24,8 +24,8 @@ export function readMigrations(folder: URL): Migration[] {
  * The error for a store that `petstore copy` of version 1.1.0 has not filled completely: until it had, the
  * store had a table `unfinished_copy` with the name of the source. Later versions commit a copy as a whole.
  */
-export function unfinishedCopy(store: string, source: unknown): StoreUnusable {
-  return new StoreUnusable(
+export function unfinishedCopy(store: string, source: unknown): StoreFault {
+  return new StoreFault(
     `${store} is an unfinished copy of ${String(source)}: remove it and run petstore copy again into a new store, or open another store.`,
   );
 }
@@ -48,7 +48,7 @@ export function pendingMigrations(
 ): Migration[] {
   const newest = migrations.length;
   if (version > newest) {
-    throw new StoreUnusable(
+    throw new StoreFault(
       `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
     );
   }

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
+import { createSecureContext, type ConnectionOptions, type SecureContextOptions } from 'node:tls';
 import { StoreUnusable } from '../../domain/store.ts';
 
 const DEFAULT_PORT = 5432;
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
+/** The parameters that name a file, and the option of Node.js for its content. */
+const TLS_FILES = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const;
 const EXAMPLE = 'postgres://user:password@host:5432/database';
 
 export interface Host {
@@ -63,46 +65,50 @@ function parseHost(text: string): Host {
  * continue in plain text.
  */
 function parseTls(parameters: URLSearchParams): ConnectionOptions | false {
-  const unknown = [...parameters.keys()].filter(
-    (name) => name !== 'sslmode' && name !== 'sslrootcert',
-  );
+  const known = ['sslmode', ...Object.keys(TLS_FILES)];
+  const unknown = [...parameters.keys()].filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new StoreUnusable(
-      `DATABASE_URL has unknown parameters (${unknown.join(', ')}): remove them; only sslmode and sslrootcert are known.`,
+      `DATABASE_URL has unknown parameters (${unknown.join(', ')}): remove them; only ${known.join(', ')} are known.`,
     );
   }
   const given = parameters.get('sslmode') ?? 'disable';
-  const mode = SSL_MODES.find((known) => known === given);
+  const mode = SSL_MODES.find((each) => each === given);
   if (mode === undefined) {
     throw new StoreUnusable(
       `sslmode=${given} in DATABASE_URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
     );
   }
-  return tlsOf(mode, parameters.get('sslrootcert'));
+  return mode === 'disable' ? false : tlsOf(mode, readTlsFiles(parameters));
 }
 
-function tlsOf(mode: SslMode, rootFile: string | null): ConnectionOptions | false {
-  if (mode === 'disable') return false;
-  const authority = rootFile === null ? {} : { ca: readRootFile(rootFile) };
-  if (mode === 'verify-full') return authority;
+function tlsOf(mode: Exclude<SslMode, 'disable'>, files: SecureContextOptions): ConnectionOptions {
+  if (mode === 'verify-full') return files;
   // The certificate is checked, the name in it is not.
-  const anyName = { checkServerIdentity: () => undefined };
-  if (rootFile !== null) return { ...authority, ...anyName };
-  if (mode === 'require') return { rejectUnauthorized: false };
+  if (files.ca !== undefined) return { ...files, checkServerIdentity: () => undefined };
+  if (mode === 'require') return { ...files, rejectUnauthorized: false };
   throw new StoreUnusable(
     'sslmode=verify-ca in DATABASE_URL needs sslrootcert=FILE, the certificate to trust; or use sslmode=verify-full.',
   );
 }
 
-function readRootFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new StoreUnusable(
-      `sslrootcert=${file} in DATABASE_URL cannot be read: it must name a file of certificates (PEM).`,
-      { cause },
-    );
+/** Reads the files, and checks that they can be used: the driver would find out at each connection. */
+function readTlsFiles(parameters: URLSearchParams): SecureContextOptions {
+  const files: SecureContextOptions = {};
+  for (const [name, option] of Object.entries(TLS_FILES)) {
+    const file = parameters.get(name);
+    if (file === null) continue;
+    try {
+      files[option] = readFileSync(file, 'utf8');
+      createSecureContext(files);
+    } catch (cause) {
+      throw new StoreUnusable(
+        `${name}=${file} in DATABASE_URL cannot be used (${(cause as Error).message}): it must name a file in PEM, and sslkey the key of sslcert.`,
+        { cause },
+      );
+    }
   }
+  return files;
 }
 
 function decode(text: string): string {

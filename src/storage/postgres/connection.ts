@@ -32,6 +32,8 @@ export type Connection = Pick<ClientConnection, 'query' | 'isUsable' | 'close' |
  */
 const SESSION_SETTINGS = [
   `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+  // Creates wait for the counter, for as long as a statement may take.
+  'SET lock_timeout = 0',
   // A create that waited for the counter must see the value that was committed meanwhile.
   `SET default_transaction_isolation = 'read committed'`,
   // The warning that a commit did not reach the standby must arrive here.

@@ -1,4 +1,4 @@
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopyTarget, Row, Table } from '../copy.ts';
@@ -92,7 +92,7 @@ async function open(url: string, begin: string, access?: Access): Promise<OpenTr
   const run: Run = (text, values) =>
     send(text, values).catch((error: unknown) => {
       if (stateOf(error) === LOCK_NOT_AVAILABLE) {
-        throw new StoreUnusable('another program writes to the target: it must be new or empty.');
+        throw new StoreFault('another program writes to the target: it must be new or empty.');
       }
       throw unavailable(error);
     });

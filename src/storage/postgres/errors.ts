@@ -83,23 +83,37 @@ export function unavailable(cause: unknown): Refusal {
   });
 }
 
-/** The host was reached and cannot be used. The message follows the host's name in the error. */
+/** The host was reached and cannot be used with these settings. The message follows the host's name. */
 export class UnusableHost extends Error {
   override name = 'UnusableHost';
 }
 
-export function readOnlyHost(): UnusableHost {
-  return new UnusableHost('is read-only (a standby): DATABASE_URL must also name the primary');
+export function readOnlyHost(): NotSent {
+  return new NotSent('is read-only (a standby): DATABASE_URL must also name the primary');
 }
 
-/** No host could be used. The message says why, host by host. */
+/** No host could be used. The message says why, host by host. The cause is a wrong setting if there is one. */
 export class NoHost extends NotSent {
   override name = 'NoHost';
 
   constructor(faults: ReadonlyMap<Host, unknown>, address: Address) {
     const reasons = [...faults].map(([host, error]) => reasonOf(error, host, address));
-    super(reasons.join('; '), { cause: [...faults.values()].at(-1) });
+    const errors = [...faults.values()];
+    super(reasons.join('; '), { cause: errors.find(isWrongSetting) ?? errors.at(-1) });
   }
+}
+
+/**
+ * What will not end by waiting: the classes of SQLSTATE for a user, a password, a database, a right or a feature
+ * that is not there, the codes of Node.js for a certificate that is not accepted, and two messages of the driver.
+ */
+const WRONG_SETTING =
+  /^(?:0A|28|3D|42)\w{3} |^\w*CERT|^ERR_SSL|^UNABLE_TO_|client password must be|SSL connections/;
+
+/** Otherwise the database, or the way to it, is away, and may be there later. */
+export function isWrongSetting(error: unknown): boolean {
+  const { code = '', message } = error as { code?: string; message: string };
+  return error instanceof UnusableHost || WRONG_SETTING.test(`${code} ${message}`);
 }
 
 const TOO_MANY_CONNECTIONS = '53300';
@@ -115,7 +129,7 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
   const name = user === undefined ? 'the user' : `the user ${user}`;
   const state = stateOf(error);
   const { code = '', message } = error as { code?: string; message: string };
-  if (error instanceof UnusableHost) return `${at} ${message}`;
+  if (error instanceof UnusableHost || error instanceof NotSent) return `${at} ${message}`;
   if (state === READ_ONLY) return `${at} ${readOnlyHost().message}`;
   if (state === '28P01' || state === '28000') {
     return `${at} does not let ${name} in (${message}): check the user and the password in DATABASE_URL`;
@@ -138,6 +152,9 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
   }
   if (message.includes('SSL connections')) {
     return `${at} does not offer TLS: turn it on there, or set sslmode=disable in DATABASE_URL`;
+  }
+  if (/SELF_SIGNED|^UNABLE_TO_/.test(code)) {
+    return `${at} has a certificate of an unknown authority (${message}): sslrootcert=FILE in DATABASE_URL must name the certificate of its authority`;
   }
   if (TIMED_OUT.test(message)) {
     return `${at} gives no response in time: check that it can be reached, that it is not overloaded, and that a pooler there has a free connection (in PgBouncer default_pool_size)`;

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
 import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
-import { NoHost, readOnlyHost, stateOf, UnusableHost } from './errors.ts';
+import { isWrongSetting, NoHost, NotSent, readOnlyHost, stateOf } from './errors.ts';
 
 const SESSION_ENDED = '57P01';
 /** Half of the two seconds within which a process must leave a replaced primary. */
@@ -169,7 +170,7 @@ export class Hosts {
       const connection = await this.#openSession(host);
       if (host === this.#current) return connection;
       connection.destroy();
-      faults.set(host, new UnusableHost('was replaced by another host'));
+      faults.set(host, new NotSent('was replaced by another host'));
     } catch (error) {
       faults.set(host, error);
     }
@@ -203,7 +204,7 @@ export class Hosts {
     if (state.kind === 'silent') return state.error;
     if (state.kind === 'read_only') return readOnlyHost();
     if (state.timeline === this.#timeline) return undefined;
-    return new UnusableHost(
+    return new NotSent(
       `was replaced by a newer primary (its timeline is ${state.timeline}, and ${this.#timeline} was seen): start the newer one, or restart this program to use the older one`,
     );
   }
@@ -213,13 +214,18 @@ function timelineOf(state: HostState): number {
   return state.kind === 'writable' ? state.timeline : -1;
 }
 
-/** Opens the first connection of a program, which cannot start without it. */
+/**
+ * Opens the first connection of a program, which cannot start without it. Throws StoreUnusable where a setting is
+ * wrong, and a Refusal where the database may be there later.
+ */
 export async function openFirst(hosts: Hosts): Promise<Connection> {
   try {
     return await hosts.open();
   } catch (error) {
     hosts.close();
     if (!(error instanceof NoHost)) throw error;
-    throw new StoreUnusable(`the database cannot be used: ${error.message}.`, { cause: error });
+    const line = `the database cannot be used: ${error.message}.`;
+    if (isWrongSetting(error.cause)) throw new StoreUnusable(line, { cause: error });
+    throw new Refusal('unavailable', line);
   }
 }

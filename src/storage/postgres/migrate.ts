@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
 import {
@@ -10,7 +11,7 @@ import {
 } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import { ask, inTransaction, type Connection } from './connection.ts';
-import { stateOf } from './errors.ts';
+import { isWrongSetting, stateOf } from './errors.ts';
 
 /** The checks at the start, which a busy server may delay. */
 export const CHECK_TIMEOUT_MS = 4_000;
@@ -127,11 +128,14 @@ async function applyPending(
   });
 }
 
-function refused(error: unknown, shown: string): StoreUnusable {
+function refused(error: unknown, shown: string): Error {
   const reason = error instanceof Error ? error.message : String(error);
   const remedy =
     stateOf(error) === LOCK_NOT_AVAILABLE
-      ? 'end the session that uses its tables, such as a backup, and start again'
+      ? 'end the session that uses its tables, such as a backup'
       : 'the user in DATABASE_URL must be allowed to create tables there, and must own those that exist';
-  return new StoreUnusable(`${shown} cannot be set up (${reason}): ${remedy}.`, { cause: error });
+  const line = `${shown} cannot be set up (${reason}): ${remedy}.`;
+  return isWrongSetting(error)
+    ? new StoreUnusable(line, { cause: error })
+    : new Refusal('unavailable', line);
 }

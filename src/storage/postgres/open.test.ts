@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { newCertificate } from '../../../test/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts';
+import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
@@ -19,12 +20,17 @@ before(async () => {
 });
 after(() => server.close());
 
-async function refusalOf(url: string, access: Access = {}): Promise<string> {
+/** The line for a wrong setting, or for a database that may be there later. */
+async function refusalOf(
+  url: string,
+  { isAway = false, ...access }: Access & { isAway?: boolean } = {},
+): Promise<string> {
   try {
     const store = await openPostgresStore(url, access);
     await store.close();
   } catch (error) {
-    assert.ok(error instanceof StoreUnusable, String(error));
+    const isExpected = isAway ? error instanceof Refusal : error instanceof StoreUnusable;
+    assert.ok(isExpected && error instanceof Error, String(error));
     assert.ok(!error.message.includes('\n'), error.message);
     assert.ok(!error.message.includes(TEST_PASSWORD), error.message);
     assert.ok(!error.message.includes('wrong-password'), error.message);
@@ -32,6 +38,16 @@ async function refusalOf(url: string, access: Access = {}): Promise<string> {
   }
   return assert.fail(`${url} was opened`);
 }
+
+const AWAY = { isAway: true };
+
+test('where one of several hosts reports a wrong setting, the other is not waited for', async () => {
+  const wrong = server.url('postgres', 'wrong-password').replace('@', '@127.0.0.1:1,');
+  assert.match(
+    await refusalOf(wrong),
+    /connection refused .*; .* does not let the user petstore in/,
+  );
+});
 
 test('a wrong password is named, and not repeated', async () => {
   const message = await refusalOf(server.url('postgres', 'wrong-password'));
@@ -56,12 +72,12 @@ test('a missing database is named', async () => {
 });
 
 test('an unknown host is named', async () => {
-  const message = await refusalOf('postgres://petstore@no-such-host.invalid/pets');
+  const message = await refusalOf('postgres://petstore@no-such-host.invalid/pets', AWAY);
   assert.match(message, /the host no-such-host\.invalid is not known/);
 });
 
 test('a port that refuses connections is named, and so is each host of several', async () => {
-  const message = await refusalOf('postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets');
+  const message = await refusalOf('postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets', AWAY);
   assert.match(
     message,
     /connection refused at 127\.0\.0\.1:1: .*; connection refused at 127\.0\.0\.1:2: /,
@@ -75,7 +91,7 @@ test('a server without TLS is named when TLS is required', async () => {
 test('a read-only server is refused, and skipped where another host takes writes', async () => {
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-  assert.match(await refusalOf(server.url(database)), /is read-only \(a standby\)/);
+  assert.match(await refusalOf(server.url(database), AWAY), /is read-only \(a standby\)/);
 
   const other = await PostgresServer.start();
   try {
@@ -294,7 +310,7 @@ test('a migration that waits for a backup does not stop the programs that are se
   await Promise.all([store.close(), backup.end(), serving.end()]);
 });
 
-test('TLS: sslmode=require encrypts, and the verifying modes trust only the given certificate', async () => {
+test('TLS: sslmode=require encrypts, the verifying modes trust only the given certificate, and sslcert and sslkey show the certificate of the user', async () => {
   const secure = await PostgresServer.start();
   try {
     const { certificate, key } = newCertificate();
@@ -317,7 +333,38 @@ test('TLS: sslmode=require encrypts, and the verifying modes trust only the give
     assert.equal(await isEncrypted('sslmode=require'), true);
     assert.equal(await isEncrypted(`sslmode=verify-ca&sslrootcert=${root}`), true);
     assert.equal(await isEncrypted(`sslmode=verify-full&sslrootcert=${root}`), true);
-    assert.match(await refusalOf(`${secure.url()}?sslmode=verify-full`), /self-signed certificate/);
+    assert.match(
+      await refusalOf(`${secure.url()}?sslmode=verify-full`),
+      /self-signed certificate.*: sslrootcert=FILE in DATABASE_URL must name/,
+    );
+
+    // From now on, the server asks every user of TLS for a certificate.
+    const client = newCertificate();
+    await secure.write('data/client.crt', client.certificate);
+    await secure.write('data/client.key', client.key);
+    await secure.write(
+      'data/pg_hba.conf',
+      `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
+       hostnossl all all 127.0.0.1/32 scram-sha-256`,
+    );
+    await secure.query(`ALTER SYSTEM SET ssl_ca_file = 'client.crt'`);
+    await secure.query('SELECT pg_reload_conf()');
+    const [clientCertificate, clientKey] = ['client.crt', 'client.key'].map((name) =>
+      encodeURIComponent(join(secure.data, name)),
+    );
+    assert.match(
+      await refusalOf(`${secure.url()}?sslmode=require`),
+      /does not let the user petstore in .*certificate/,
+    );
+    const verified = `sslmode=verify-full&sslrootcert=${root}`;
+    assert.equal(
+      await isEncrypted(`${verified}&sslcert=${clientCertificate}&sslkey=${clientKey}`),
+      true,
+    );
+    assert.match(
+      await refusalOf(`${secure.url()}?${verified}&sslcert=${root}&sslkey=${clientKey}`),
+      /sslkey=.*client\.key in DATABASE_URL cannot be used .*sslkey the key of sslcert/,
+    );
   } finally {
     await secure.close();
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { listPets } from '../../../test/list-pets.ts';
 import { PostgresServer } from '../../../test/postgres-server.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
@@ -57,6 +58,21 @@ test('no session compiles its statements: jit is off also where it is configured
   const rows = await connection.query({ name: '', text }, [], deadlineIn(4_000));
   assert.deepEqual(rows, [['off', 'session']]);
   await connection.close();
+});
+
+test('a create waits for its turn also where lock_timeout is configured', async (context) => {
+  const { database } = await openFresh(context);
+  await server.query(`ALTER DATABASE ${database} SET lock_timeout = '1ms'`);
+  const store = await openPostgresStore(server.url(database));
+  context.after(() => store.close());
+  const other = new Client({ connectionString: server.url(database) });
+  await other.connect();
+  await other.query('BEGIN; UPDATE pet_counter SET last_id = last_id');
+  const creating = store.createPet(REX);
+  await Promise.race([creating, sleep(200)]);
+  await other.query('COMMIT');
+  assert.equal((await creating).kind, 'created');
+  await other.end();
 });
 
 test('a create whose wait for the standby is cancelled is refused, also where warnings are not reported', async (context) => {

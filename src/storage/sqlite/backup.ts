@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
@@ -97,7 +97,7 @@ function finishCopy<Changed>(
   const changed = change(database);
   const verification = verify(database);
   if (verification.problems.length > 0) {
-    throw new StoreUnusable(`${original} is damaged: ${verification.problems.join('; ')}.`);
+    throw new StoreFault(`${original} is damaged: ${verification.problems.join('; ')}.`);
   }
   return { verification, changed };
 }

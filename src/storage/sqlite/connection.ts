@@ -14,9 +14,9 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Refusal } from '../../domain/errors.ts';
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
-import { FileReplaced, isTemporary, namedCause } from './errors.ts';
+import { FileReplaced, isCorrupt, isTemporary, namedCause } from './errors.ts';
 import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
 import { migrate } from './migrate.ts';
@@ -97,6 +97,9 @@ export function openStoreFile(
       throw new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
     }
     const reason = error instanceof Error ? error.message : String(error);
+    if (isCorrupt(error) || error instanceof FileReplaced) {
+      throw new StoreFault(`${failed} (${reason}): restore a backup, or name another --data.`);
+    }
     throw new StoreUnusable(
       `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
       { cause: error },
@@ -109,7 +112,7 @@ export function createFile(file: string, flags: 'a' | 'ax' = 'a'): void {
   createFolder(resolve(dirname(file)));
   // The second condition comes last: another process may be creating the store, first the file and then the log.
   if (existsSync(`${file}-wal`) && !existsSync(file)) {
-    throw new StoreUnusable(
+    throw new StoreFault(
       `${file}-wal is the log of a store that is not there: move ${file} back beside it, or move the log away to begin an empty store.`,
     );
   }

@@ -2,7 +2,7 @@
 // check of the whole file tells whether it is damaged, and a damaged file is remembered in a file beside it.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault } from '../../domain/store.ts';
 import { openAsIs } from './connection.ts';
 import { isCorrupt } from './errors.ts';
 import { findIdentity, type FileIdentity } from './file-identity.ts';
@@ -59,7 +59,7 @@ export function refuseDamaged(file: string): void {
   const mark = readFileSync(markOf(found.realFile), 'utf8');
   if (!mark.startsWith(nameOf(found))) return;
   const reason = mark.slice(nameOf(found).length).trim();
-  throw new StoreUnusable(
+  throw new StoreFault(
     `${file} is damaged (${reason}): restore a backup, or repair it until petstore verify finds no problem.`,
   );
 }

@@ -74,7 +74,7 @@ test('a folder that cannot be created is named in the error', async () => {
 test('a file that is not a database is named in the error', async () => {
   const file = join(folder, 'text.sqlite');
   await writeFile(file, 'no database at all, but long enough to be looked at');
-  refused(file, /cannot be opened .*--data must name/);
+  refused(file, /cannot be opened .*restore a backup, or name another --data/);
 });
 
 test("another program's database is refused and not changed", () => {

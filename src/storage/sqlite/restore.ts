@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey, Environment } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { StoreUnusable } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment, type StoreIdentity } from '../../domain/store-identity.ts';
 import type { OnProgress } from '../copy.ts';
 import { lastIdAfterRestore, uniteKeys, whyPastUnknown, type Past } from '../restore.ts';
@@ -123,7 +123,7 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
   } catch (error) {
     database?.close();
     if (isLocked(error)) {
-      throw new StoreUnusable(
+      throw new StoreFault(
         `${file} is in use: stop every service and command that uses it, then restore.`,
         { cause: error },
       );
