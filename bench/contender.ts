@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { pinned } from './cores.ts';
@@ -14,6 +14,8 @@ const STOP_GRACE_MS = 10_000;
 export interface Recipe {
   name: string;
   command: (port: number) => string[];
+  /** The file for its standard output. Without one it is discarded. */
+  stdout?: string;
   /** This path is requested until the response is a success. */
   probe: string;
 }
@@ -48,7 +50,11 @@ export class Contender {
     const [program = '', ...args] = pinned(recipe.command(port), cores);
     const startedMs = performance.now();
     const child = spawn(program, args, {
-      stdio: ['pipe', 'ignore', 'pipe'],
+      stdio: [
+        'pipe',
+        recipe.stdout === undefined ? 'ignore' : openSync(recipe.stdout, 'a'),
+        'pipe',
+      ],
       env: { ...process.env, PETSTORE_BOOTSTRAP_KEY: key, ...environment },
     });
     let stderrTail = '';

@@ -13,6 +13,7 @@ import { chart } from './chart.ts';
 import { findCores } from './cores.ts';
 import { Generator } from './generator.ts';
 import { describeMachine } from './machine.ts';
+import { measureAccessLog } from './measurements/access-log.ts';
 import { measureCreate, measureInterference, measureSlowCreate } from './measurements/creates.ts';
 import { measureImport } from './measurements/import.ts';
 import { measurePostgres } from './measurements/postgres.ts';
@@ -28,6 +29,7 @@ const MEASUREMENTS: Measurement[] = [
   { name: 'create', run: measureCreate },
   { name: 'slow-create', run: measureSlowCreate },
   { name: 'interference', run: measureInterference },
+  { name: 'access-log', run: measureAccessLog },
   { name: 'memory', run: measureMemory },
   { name: 'start', run: measureStart },
   { name: 'growth', run: measureGrowth },

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
+/** The line of a start. That of version 1.1.0 is text. */
+export const READY = /"baseUrl":"([^"]+)".*"msg":"started"| is ready at (\S+)/;
 /** As in `npm start`. */
 const NODE_FLAGS = ['--max-semi-space-size=8'];
 
@@ -46,7 +48,7 @@ export class ServiceProcess {
     createInterface({ input: child.stderr })
       .on('line', (line) => {
         stderrLines.push(line);
-        const baseUrl = / is ready at (\S+)/.exec(line)?.[1];
+        const baseUrl = READY.exec(line)?.slice(1).find(Boolean);
         if (baseUrl !== undefined) resolve(baseUrl);
       })
       .once('close', () =>

@@ -124,6 +124,12 @@ export const SETTINGS = {
     default: 'info',
     description: 'the log level; debug logs one line per request',
   },
+  'access-log': {
+    variable: 'PETSTORE_ACCESS_LOG',
+    ...oneOf(['off', '-']),
+    default: 'off',
+    description: 'the log of every request with its key: off, or - for standard output',
+  },
 } satisfies Settings;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -151,6 +157,7 @@ export function loadConfig(flags: Flags, variables: Variables) {
     workers: given.workers,
     drainDelaySeconds: given['drain-delay'],
     logLevel: given.log,
+    hasAccessLog: given['access-log'] === '-',
     bootstrapKey: bootstrapKey(variables, env),
   });
 }

@@ -8,7 +8,7 @@ import { docsPages } from './web/docs/pages.ts';
 import { notFoundPage } from './web/not-found.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
-import { Refusal } from './domain/errors.ts';
+import { ERRORS, Refusal } from './domain/errors.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
 import { newStoreIdentity } from './domain/store-identity.ts';
@@ -27,6 +27,7 @@ import {
   type CountRequest,
 } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
+import type { ServerParts } from './http/server.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
@@ -41,6 +42,8 @@ export interface Runtime {
   randomBytes: RandomBytes;
   newRequestId: () => string;
   log: Log;
+  /** The log of every request. Undefined if it is off. */
+  accessLog?: Log | undefined;
   /** Whether this process is a worker. The primary then keeps the state that all workers share. */
   isWorker: boolean;
   /** Awaited before the service listens. If it throws, the service does not start. */
@@ -135,7 +138,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const measured: Measured[] = [processFigures(manifest.version), metrics];
   const figures = () => measured.flatMap((part) => part.figures());
   let servedStore: Store | undefined;
-  const isReady = async () => servedStore !== undefined && isReachable(servedStore);
+  const isReady = async () => (await servedStore?.ping().then(() => true)) ?? false;
   // Opened first, so that /livez and /metrics respond while the store is being opened.
   const admin = await openAdmin(config, runtime, {
     figures,
@@ -156,11 +159,12 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   await runtime.beforeListening?.();
   const server = await listen('', {
     createHandler: (port) => newApp(config, runtime, { ...parts, port, isReady }),
-    onRefusal: (code) => metrics.error(code),
+    ...refusalReports(metrics, runtime),
     host: config.host,
     port: config.port,
     newRequestId: runtime.newRequestId,
   });
+  measured.push(server);
   let graceMs = DRAIN_GRACE_MS;
   opened.defer(() => server.close(graceMs));
 
@@ -179,6 +183,22 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     setNotReady,
     stopListening: () => server.stopListening(),
     close: () => everything.disposeAsync(),
+  };
+}
+
+/** Reports the requests and connections that the app never sees. */
+function refusalReports(
+  metrics: Metrics,
+  { log, accessLog }: Runtime,
+): Pick<ServerParts, 'onRefusal' | 'onDrop'> {
+  return {
+    onRefusal(code, requestId, address) {
+      metrics.error(code);
+      accessLog?.info({ requestId, address, status: ERRORS[code].status, code }, 'access');
+    },
+    onDrop(connectionsMax) {
+      log.error({ connectionsMax }, 'connections are refused because there are too many');
+    },
   };
 }
 
@@ -261,11 +281,13 @@ function lazyExposition(figures: () => Figure[]): () => Promise<Exposition> {
 
 async function addFirstKey(
   store: Store,
-  { environment, bootstrapKey }: Config,
+  { environment, bootstrapKey, hasAccessLog }: Config,
   { clock, randomBytes }: Runtime,
 ): Promise<string | undefined> {
   // Usually there is a key, and reading costs less than an attempt to write.
   if ((await store.listApiKeys()).length > 0) return undefined;
+  // Standard output is then a log, where a key must not be.
+  if (bootstrapKey === undefined && hasAccessLog) return undefined;
   const secret = bootstrapKey ?? newSecret(environment, randomBytes);
   const record = newApiKey({
     secret,
@@ -288,11 +310,4 @@ export async function makeFirstKey(config: Config, runtime: Runtime): Promise<st
 
 function baseUrlOf({ baseUrl, host }: Config, port: number): string {
   return baseUrl ?? `${localUrl(host, port)}/v1`;
-}
-
-function isReachable(store: Store): Promise<boolean> {
-  return store.ping().then(
-    () => true,
-    () => false,
-  );
 }

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync 
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { availableCores } from '../src/cli/available-cores.ts';
-import { run, serve, temporaryFolder } from './test-process.ts';
+import { refusalIn, run, serve, temporaryFolder } from './test-process.ts';
 
 const CGROUP_V1 = '/sys/fs/cgroup/cpu';
 const MODULE = new URL('../src/cli/available-cores.ts', import.meta.url).href;
@@ -57,5 +57,8 @@ test('auto respects the quota of a cgroup v1 above its own', { skip: skipCgroup 
 test('--workers with another word says what would be right, with exit code 2', async () => {
   const { code, stderr } = await run(['serve', '--workers', 'all']);
   assert.equal(code, 2);
-  assert.match(stderr, /--workers is "all": it must be an integer from 1 to 256, or auto\.\n/);
+  assert.match(
+    refusalIn(stderr),
+    /--workers is "all": it must be an integer from 1 to 256, or auto\.\n/,
+  );
 });

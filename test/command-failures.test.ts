@@ -16,11 +16,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { canMount, mountSmallDisk } from './small-disk.ts';
-import { run, temporaryFolder, type Finished } from './test-process.ts';
+import { refusalIn, run, temporaryFolder, type Finished } from './test-process.ts';
 
 function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
   assert.match(stderr, /^[^\n]+\n$/);
-  assert.match(stderr, line);
+  assert.match(refusalIn(stderr), line);
   assert.equal(code, expected, stderr);
 }
 

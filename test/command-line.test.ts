@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../src/domain/api-key.ts';
-import { run, serve, temporaryFolder } from './test-process.ts';
+import { MAIN, refusalIn, run, serve, temporaryFolder } from './test-process.ts';
 import { send } from './test-service.ts';
 
 const DAY_MS = 86_400_000;
@@ -145,8 +145,10 @@ for (const [what, args, env, line] of refused) {
     const { code, stdout, stderr } = await run(args, { env, cwd: temporaryFolder(t) });
     assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
-    assert.match(stderr, /^petstore: [^\n]+\n$/);
-    assert.match(stderr, line);
+    assert.equal(stderr.startsWith('{'), args[0] === 'serve', 'only the service writes JSON');
+    const refusal = refusalIn(stderr);
+    assert.match(refusal, /^petstore: [^\n]+\n$/);
+    assert.match(refusal, line);
     assert.doesNotMatch(stderr, /secret|pet_live_mine/);
   });
 }
@@ -165,7 +167,7 @@ test('a port that is in use is refused in one line with exit code 2', async (t) 
     const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
     assert.equal(code, 2);
     const line = `^petstore: [^\\n]*${port}[^\\n]* already in use: ${setting}[^\\n]*\\n$`;
-    assert.match(stderr, new RegExp(line));
+    assert.match(refusalIn(stderr), new RegExp(line));
   }
 });
 
@@ -173,7 +175,10 @@ test('a host that is not an address of this machine is refused in a message that
   const flags = ['--port', '0', '--admin-port', 'off', '--host', '192.0.2.1'];
   const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
   assert.equal(code, 2);
-  assert.match(stderr, /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/);
+  assert.match(
+    refusalIn(stderr),
+    /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/,
+  );
 });
 
 test('an admin host that is not an address of this machine is refused in a message that names it', async (t) => {
@@ -181,7 +186,7 @@ test('an admin host that is not an address of this machine is refused in a messa
   const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
   assert.equal(code, 2);
   assert.match(
-    stderr,
+    refusalIn(stderr),
     /^petstore: [^\n]*192\.0\.2\.1[^\n]*--admin-host \(PETSTORE_ADMIN_HOST\)[^\n]*\n$/,
   );
 });
@@ -252,12 +257,12 @@ test('production and staging run at the same time from one checkout, and each re
   assert.equal(await (await fetch(`${staging.baseUrl}/pets`, { headers })).text(), '[]');
 });
 
-test('the curl line that is printed works, and the key is printed once', async (t) => {
+test('without a terminal the first key is alone on standard output, and is printed once', async (t) => {
   const data = temporaryFolder(t);
   const first = await serve(t, ['--data', data]);
-  const [, header, url] = /curl -H '([^']*)' (\S+)/.exec(first.stderr()) ?? [];
-  const headers = { authorization: String(header).replace('Authorization: ', '') };
-  assert.equal((await fetch(String(url), { headers })).status, 200);
+  assert.equal(first.stdout(), `${first.key}\n`);
+  assert.ok(!first.stderr().includes(first.key));
+  assert.equal(await statusOf(first.baseUrl, first.key), 200);
   first.kill('SIGTERM');
   assert.equal(await first.ended, 0);
   const second = await serve(t, ['--data', data]);
@@ -271,7 +276,8 @@ test('the command that the start prints creates a key that this service accepts'
   first.kill('SIGTERM');
   assert.equal(await first.ended, 0);
   const second = await serve(t, flags);
-  const [, args] = /make one: node \S+petstore\.js (keys create .*)$/m.exec(second.stderr()) ?? [];
+  const createKey = String(second.started['createKey']);
+  const [, args] = /^node \S+petstore\.js (keys create .*)$/.exec(createKey) ?? [];
   assert.match(String(args), / --env staging/);
   const main = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
   const shell = `"$NODE" "$MAIN" ${args}`;
@@ -297,7 +303,9 @@ test('a warning of Node.js is logged as one line, and an ExperimentalWarning onl
       .split('\n')
       .filter((line) => line.includes('Warning'));
     assert.equal(warnings.length, level === 'debug' ? 1 : 0);
-    for (const line of warnings) assert.equal((JSON.parse(line) as { level: number }).level, 20);
+    for (const line of warnings) {
+      assert.equal((JSON.parse(line) as { level: string }).level, 'debug');
+    }
   }
 });
 
@@ -417,4 +425,29 @@ test('keys created before the first start are accepted, and the start creates no
   const service = await serve(t, ['--data', data]);
   assert.equal(service.key, '');
   assert.equal(await statusOf(service.baseUrl, made.stdout.trim()), 200);
+});
+
+test('without a terminal, every line on standard error is a JSON object with its level, time and instance', async (t) => {
+  // A defect of the service, in the middle of its work.
+  const defect =
+    'process.once("SIGUSR2", () => setImmediate(() => { throw new Error("a\\ndefect") }))';
+  const importing = ['--import', `data:text/javascript,${encodeURIComponent(defect)}`] as const;
+  for (const workers of ['1', '2']) {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', workers], {
+      command: [process.execPath, ...importing, MAIN],
+    });
+    service.kill('SIGUSR2');
+    assert.equal(await service.ended, 1);
+    const lines = service.stderr().trim().split('\n');
+    const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const { level, time, instance } of parsed) {
+      assert.match(String(level), /^(?:info|warn|error|fatal)$/);
+      assert.match(String(time), /^\d{4}-\d\d-\d\dT\S+Z$/);
+      assert.match(String(instance), /^.+:\d+$/);
+    }
+    assert.equal(parsed[0]?.['version'], service.started['version']);
+    assert.match(String(service.started['version']), /^\d+\.\d+\.\d+$/);
+    const fatal = parsed.find(({ level }) => level === 'fatal');
+    assert.match(JSON.stringify(fatal?.['err']), /a\\ndefect.*stack/);
+  }
 });

@@ -11,7 +11,7 @@ import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { drillStaleReads } from '../drills/stale-reads/stale-reads.ts';
 import { exchange, parseResponses } from './raw-socket.ts';
-import { run, serve, temporaryFolder } from './test-process.ts';
+import { MAIN, run, serve, temporaryFolder } from './test-process.ts';
 import { send, sqliteStorage, startTestService, type TestService } from './test-service.ts';
 
 const MIB = 1024 * 1024;
@@ -427,3 +427,33 @@ test('a read through one process sees every create that another process has ackn
   assert.ok(report.creates > 0);
   assert.deepEqual(report.violations, []);
 });
+
+test(
+  'beyond what the descriptors of the process allow, connections are refused, counted and logged once, and /metrics responds',
+  { skip: process.platform === 'linux' ? false : 'needs Linux' },
+  async (t) => {
+    const [descriptors, reserved, tried] = [200, 128, 150];
+    const limited = ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`] as const;
+    const service = await serve(t, ['--data', temporaryFolder(t), '--admin-port', '0'], {
+      command: [...limited, process.execPath, MAIN],
+    });
+    const port = Number(new URL(service.baseUrl).port);
+    let closed = 0;
+    const sockets = Array.from({ length: tried }, () => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      return socket.on('close', () => (closed += 1));
+    });
+    t.after(() => sockets.forEach((socket) => socket.destroy()));
+    const refused = tried - (descriptors - reserved);
+    const deadlineMs = performance.now() + 30_000;
+    while (closed < refused && performance.now() < deadlineMs) await sleep(20);
+    const { status, text } = await send(`${service.adminUrl}/metrics`);
+    assert.equal(status, 200);
+    assert.match(text, new RegExp(`^petstore_connections ${descriptors - reserved}$`, 'm'));
+    assert.match(text, new RegExp(`^petstore_connections_refused_total ${refused}$`, 'm'));
+    const lines = service.stderr().match(/.*connections are refused.*/g) ?? [];
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /"level":"error".*"connectionsMax":72,/);
+  },
+);

@@ -17,7 +17,7 @@ describe('Drain delay', { concurrency: true }, () => {
     test(`--workers ${workers}: after SIGTERM /readyz is 503 and new connections get responses; a second signal ends it`, async (t) => {
       const delay = ['--drain-delay', '300'];
       const service = await serve(t, ['--data', temporaryFolder(t), ...flags, ...delay]);
-      const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1] ?? '';
+      const admin = service.adminUrl;
       const readyUrls = [new URL('/readyz', service.baseUrl).href, `${admin}/readyz`];
       for (const url of readyUrls) assert.equal((await send(url)).status, 200);
       service.kill('SIGTERM');
@@ -32,6 +32,11 @@ describe('Drain delay', { concurrency: true }, () => {
         const page = await send(`${service.baseUrl}/pets`, { headers });
         assert.equal(page.status, 200, 'requests on new connections are still accepted');
       }
+      assert.doesNotMatch(
+        service.stderr(),
+        /"level":"(?:warn|error)"/,
+        'a planned stop is no error',
+      );
       await sleep(SAME_SIGNAL_MS + 100);
       service.kill('SIGTERM');
       assert.equal(await service.ended, 1);

@@ -18,7 +18,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newUnreadableDisk } from './faulty-disk.ts';
-import { run, serve, temporaryFolder, type Running } from './test-process.ts';
+import { refusalIn, run, serve, temporaryFolder, type Running } from './test-process.ts';
 import { send } from './test-service.ts';
 
 /** The service checks its path every second. The rest is for a busy machine. */
@@ -74,10 +74,10 @@ async function endedWith({ service }: Subject, line: RegExp): Promise<void> {
   const stillRuns = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
   assert.equal(await Promise.race([service.ended, stillRuns]), 1);
   await sleep(POLL_MS);
-  const lines = service.stderr().split('\n');
-  const ours = lines.filter((each) => each.startsWith('petstore: '));
+  const lines = service.stderr().trim().split('\n');
+  const ours = lines.filter((each) => each.includes('"level":"fatal"'));
   assert.equal(ours.length, 1, service.stderr());
-  assert.match(ours[0] ?? '', line);
+  assert.match(refusalIn(ours[0] ?? ''), line);
 }
 
 function setAsideIn(file: string): string[] {
@@ -147,7 +147,7 @@ test('serve, its workers and import --create begin no store where one was, and a
   const refusals = async (line: RegExp) => {
     for (const args of [serving, [...serving, '--workers', '2'], importing]) {
       const { code, stderr } = await run(args);
-      assert.match(stderr, line);
+      assert.match(refusalIn(stderr), line);
       assert.ok(code === 1 || code === 2, stderr);
     }
   };
@@ -188,7 +188,7 @@ test('a damaged file ends the service; serve refuses it, verify names the damage
     const flags = ['--port', '0', '--admin-port', 'off', '--data', data, '--workers', workers];
     const refused = await run(['serve', ...flags]);
     assert.match(
-      refused.stderr,
+      refusalIn(refused.stderr),
       /^petstore: [^\n]+ is damaged \([^\n]+\): restore a backup[^\n]+\n$/,
     );
     assert.equal(refused.code, 2);

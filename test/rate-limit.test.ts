@@ -168,7 +168,7 @@ test('no request stays in flight when clients abort their bodies', async (t) => 
       socket.on('close', () => resolve());
     });
   }
-  const admin = /Metrics +(http\S+)\/metrics/.exec(service.stderr())?.[1];
+  const admin = service.adminUrl;
   await until('no request may stay in flight', async () => {
     const { text } = await send(`${admin}/metrics`);
     return /^petstore_requests_in_flight 0$/m.test(text);

@@ -233,9 +233,10 @@ test(
     const ended = once(child, 'exit');
     let shown = '';
     child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    const [printed] = (await once(child.stdout, 'data')) as [Buffer];
     while (!shown.includes('"msg":"started"')) await sleep(20);
-    const port = Number(/ready at http:\S+:(\d+)/.exec(shown)?.[1]);
-    const key = /pet_live_\w{36}/.exec(shown)?.[0] ?? '';
+    const port = Number(/"baseUrl":"http:[^"]+:(\d+)\//.exec(shown)?.[1]);
+    const key = /pet_live_\w{36}/.exec(printed.toString())?.[0] ?? '';
     const completed = await completeDuring(port, key, () => killGroup('SIGTERM'));
     assert.equal(completed?.status, 201, shown);
     assert.deepEqual(await ended, [0, null]);

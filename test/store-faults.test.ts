@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore } from '../src/storage/sqlite/store.ts';
-import { MAIN, run, serve, temporaryFolder, type Running } from './test-process.ts';
+import { MAIN, run, serve, temporaryFolder, type Running, refusalIn } from './test-process.ts';
 import { send } from './test-service.ts';
 
 const RECOVERED_MS_MAX = 30_000;
@@ -95,7 +95,7 @@ test('serve refuses a store that it must not write, in one line', withModes, asy
     chmodSync(path, mode);
     const flags = ['--port', '0', '--admin-port', 'off', '--data', data];
     const { code, stderr } = await run(['serve', ...flags], { command: restricted });
-    assert.match(stderr, /^petstore: the store [^\n]+ cannot be opened [^\n]+\n$/);
+    assert.match(refusalIn(stderr), /^petstore: the store [^\n]+ cannot be opened [^\n]+\n$/);
     assert.equal(code, 2);
     chmodSync(path, 0o700);
   }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,6 +15,14 @@ export interface Finished {
   code: number | null;
   stdout: string;
   stderr: string;
+}
+
+/** The one line in which a command was refused. That of the service is JSON, and becomes what others print. */
+export function refusalIn(stderr: string): string {
+  if (!stderr.startsWith('{')) return stderr;
+  const { level, time, msg } = JSON.parse(stderr) as Record<string, unknown>;
+  assert.deepEqual([level, typeof time, typeof msg], ['fatal', 'string', 'string']);
+  return `petstore: ${String(msg)}\n`;
 }
 
 export interface RunOptions {
@@ -56,11 +65,17 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 export interface Running {
   pid: number;
   baseUrl: string;
-  /** The key that was printed, or '' if none was. */
+  /** The address of the admin port, or '' if it is off. */
+  adminUrl: string;
+  /** The key that was printed on standard output, or '' if none was. */
   key: string;
+  /** The fields of the line of the start. */
+  started: Record<string, unknown>;
+  stdout: () => string;
   stderr: () => string;
-  /** Stops reading standard error, so that the pipe fills up. */
+  /** Stops reading standard error and standard output, so that the pipes fill up. */
   stopReading: () => void;
+  resumeReading: () => void;
   kill: (signal: NodeJS.Signals) => void;
   /** The exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
@@ -74,7 +89,8 @@ export async function serve(
 ): Promise<Running> {
   const child = start(['serve', '--port', '0', '--admin-port', 'off', ...flags], options);
   t.after(() => child.kill('SIGKILL'));
-  let stderr = '';
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   const ended = once(child, 'exit').then(
     ([code, signal]: (number | NodeJS.Signals | null)[]) => code ?? signal ?? -1,
   );
@@ -85,12 +101,28 @@ export async function serve(
     });
     void ended.then(() => reject(new Error(`the service ended before it was ready: ${stderr}`)));
   });
+  const line = stderr.split('\n').find((each) => each.includes('"msg":"started"')) ?? '';
+  const started = JSON.parse(line) as Record<string, unknown>;
+  // The line names the command for a key where none is printed. The key is on another stream, which may be later.
+  while (started['createKey'] === undefined && !stdout.includes('\n')) {
+    await once(child.stdout ?? child, 'data');
+  }
   return {
     pid: child.pid ?? 0,
-    baseUrl: /ready at (\S+)/.exec(stderr)?.[1] ?? '',
-    key: /pet_(?:live|test)_\w{36}/.exec(stderr)?.[0] ?? '',
+    baseUrl: String(started['baseUrl']),
+    adminUrl: /^(http\S+)\/metrics$/.exec(String(started['metrics']))?.[1] ?? '',
+    key: /^pet_(?:live|test)_\w{36}$/m.exec(stdout)?.[0] ?? '',
+    started,
+    stdout: () => stdout,
     stderr: () => stderr,
-    stopReading: () => child.stderr?.pause(),
+    stopReading: () => {
+      child.stderr?.pause();
+      child.stdout?.pause();
+    },
+    resumeReading: () => {
+      child.stderr?.resume();
+      child.stdout?.resume();
+    },
     kill: (signal) => child.kill(signal),
     ended,
   };

@@ -22,7 +22,13 @@ import { promisify } from 'node:util';
 import { makeSingleFile } from '../../scripts/single-file.ts';
 import { useInstalled } from '../../test/installed-program.ts';
 import { installPackage, olderNode, packService } from '../../test/packages.ts';
-import { run, serve, temporaryFolder, type RunOptions } from '../../test/test-process.ts';
+import {
+  refusalIn,
+  run,
+  serve,
+  temporaryFolder,
+  type RunOptions,
+} from '../../test/test-process.ts';
 
 const STARTS = 8;
 const MIB = 1024 * 1024;
@@ -163,7 +169,7 @@ describe('The single file', () => {
       command: ['/usr/bin/setpriv', `--reuid=${NOBODY}`, '--clear-groups', copy],
       cwd: closed,
     });
-    assert.match(stderr, /^petstore: [^\n]*EACCES[^\n]*\n$/);
+    assert.match(refusalIn(stderr), /^petstore: [^\n]*EACCES[^\n]*\n$/);
     assert.equal(code, 2);
   });
 });

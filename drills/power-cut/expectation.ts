@@ -1,4 +1,5 @@
 import { splitResponses } from '../../test/raw-socket.ts';
+import { READY } from '../service-process.ts';
 import type { RecordedEvent } from './recording.ts';
 import type { SentChange, Workload } from './workload.ts';
 
@@ -36,7 +37,7 @@ export function findAcknowledgements(
   for (const [event, { kind, pid, fd, data }] of events.entries()) {
     if (kind !== 'output') continue;
     const text = data.toString('latin1');
-    if (text.includes(' is ready at ')) ready = Math.min(ready, event);
+    if (READY.test(text)) ready = Math.min(ready, event);
     const connection = `${pid} ${fd}`;
     const { responses, rest } = splitResponses((unread.get(connection) ?? '') + text);
     unread.set(connection, rest.startsWith('HTTP/') ? rest : '');

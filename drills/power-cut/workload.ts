@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../client.ts';
 import type { Random } from '../random.ts';
+import { READY } from '../service-process.ts';
 import type { Recorder } from './recording.ts';
 
 const WRITERS = 16;
@@ -96,7 +97,7 @@ class Session {
     createInterface({ input: service.stderr })
       .on('line', (line) => {
         lines.push(line);
-        const baseUrl = / is ready at (\S+)/.exec(line)?.[1];
+        const baseUrl = READY.exec(line)?.slice(1).find(Boolean);
         if (baseUrl !== undefined) resolve(baseUrl);
       })
       .once('close', () => reject(new Error(`the service did not start: ${lines.join('\n')}`)));

@@ -3,31 +3,44 @@ import type { Registry } from './command.ts';
 import { execute } from './execute.ts';
 import { failureOf } from './failure.ts';
 
-/** Unread output in standard error would keep the process alive: after this time it is discarded. */
+/** Unread lines of a log would keep the process alive: after this time they are discarded. */
 const UNREAD_MS_MAX = 300;
 
 /** Runs the named command, and turns wrong usage and failures into one line and an exit code. */
 export async function runCommand(registry: Registry, args: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
+  const isService = args[0] === 'serve';
   stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // If the reader of the log is gone, the service still continues.
+    if (isService) return;
     // The reader, such as head, has closed the pipe.
     if (error.code === 'EPIPE') process.exit(0);
     stderr.write(`petstore: standard output cannot be written (${error.message}).\n`);
     process.exit(1);
   });
-  // If the reader of the log is gone, the service still continues.
   stderr.on('error', () => undefined);
   try {
     return await execute(registry, args, { env: processVariables, stdout, stderr });
   } catch (error) {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
+    const { exitCode } = failure;
     const { printable } = await import('./terminal.ts');
-    stderr.write(`petstore: ${printable(failure.line.replaceAll('\n', ' '))}\n`);
-    return failure.exitCode;
+    const line = printable(failure.line.replaceAll('\n', ' '));
+    // The messages of commands are for people, those of the service for programs.
+    if (isService && !stderr.isTTY) {
+      const { openLog } = await import('../ops/log.ts');
+      openLog('fatal', stderr).fatal({ exitCode }, line);
+    } else {
+      stderr.write(`petstore: ${line}\n`);
+    }
+    return exitCode;
   } finally {
+    // Standard output of a command is its result, which must be read to the end.
     const exit = () => {
-      if (stderr.writableLength > 0 && stdout.writableLength === 0) process.exit();
+      const isResultUnread = !isService && stdout.writableLength > 0;
+      const isUnread = stderr.writableLength > 0 || stdout.writableLength > 0;
+      if (isUnread && !isResultUnread) process.exit();
     };
     setInterval(exit, UNREAD_MS_MAX).unref();
   }

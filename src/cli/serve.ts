@@ -18,7 +18,7 @@ import { availableCores } from './available-cores.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { WaitingPort } from './waiting-port.ts';
-import { welcome } from './welcome.ts';
+import { announce } from './welcome.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
 /**
@@ -31,8 +31,9 @@ export const serve = defineCommand({
   purpose: 'Run the service',
   options: SETTINGS,
   notes: `The first start on an empty store creates an API key and prints it once. PETSTORE_BOOTSTRAP_KEY
-supplies that key instead. SIGTERM or Ctrl-C stops the service when its requests are done, after
-the --drain-delay; a second one, after a second or more, stops it at once. With --workers, SIGHUP
+supplies that key instead; with --access-log none is created without it. SIGTERM or Ctrl-C stops
+the service when its requests are done, after the --drain-delay; a second one, after a second or
+more, stops it at once. With --workers, SIGHUP
 replaces the workers one by one; otherwise it is ignored, unless its terminal was closed. A PostgreSQL
 database that is away at the start is waited for: /livez is 200, and everything else 503.`,
   examples: ['serve', 'serve --env staging --workers 2'],
@@ -51,11 +52,13 @@ async function runService({
   requireTwoPorts(config);
   const log = openLog(config.logLevel, io.stderr);
   logWarnings(log);
+  if (io.stderr.isTTY !== true) logUncaught(io);
   const runtime: Runtime = {
     clock: { now: () => new Date(), elapsedMs: () => performance.now() },
     randomBytes,
     newRequestId: newRequestIds(),
     log,
+    accessLog: config.hasAccessLog ? openLog('info', io.stdout) : undefined,
     isWorker: cluster.isWorker,
   };
   if (cluster.isWorker) return serveAsWorker(config, runtime);
@@ -78,6 +81,14 @@ function logWarnings(log: Log): void {
     // The service uses an experimental function of Node.js on purpose: it strips types for the console.
     const level = warning.name === 'ExperimentalWarning' ? 'debug' : 'warn';
     log[level]({ err: warning }, 'Node.js has a warning');
+  });
+}
+
+/** Logs a defect that ends the process, which Node.js would print as several lines of text. */
+function logUncaught(io: Io): void {
+  process.on('uncaughtException', (error) => {
+    openLog('fatal', io.stderr).fatal({ err: error }, 'the service ends because of a defect');
+    process.exit(1);
   });
 }
 
@@ -105,8 +116,7 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
         await waiting.release();
       },
     });
-    io.stderr.write(welcome(config, service, io.env));
-    log.info({ baseUrl: service.baseUrl, environment: config.environment }, 'started');
+    announce(config, service, { log, io });
     const failure = await Promise.race([service.failed, aborted(stop)]);
     if (failure !== undefined) {
       await service.close();
@@ -182,8 +192,8 @@ async function runWorkers(
   pool.beforeListening = () => waiting.release();
   const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
   if (baseUrl !== undefined) {
-    io.stderr.write(welcome(config, { baseUrl, adminUrl: admin?.url, firstKey }, io.env));
-    log.info({ baseUrl, environment: config.environment, workers: config.workers }, 'started');
+    const { workers } = config;
+    announce(config, { baseUrl, adminUrl: admin?.url, firstKey }, { log, io, workers });
     const failure = await Promise.race([pool.failed, aborted(stop)]);
     if (failure !== undefined) throw failure;
   }

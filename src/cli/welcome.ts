@@ -1,48 +1,87 @@
 import { dirname, resolve } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
 import { SETTINGS, type Config } from '../config.ts';
+import { openLog, type Log } from '../ops/log.ts';
 import type { Variables } from '../setting.ts';
 import type { Service } from '../service.ts';
+import type { Io } from './command.ts';
 import { nameOfStore } from './store-flags.ts';
 import { programName, shellQuoted } from './program-name.ts';
 
-/** The text after a start: the addresses, the first key, and a command to try it with. */
-export function welcome(
+type Started = Pick<Service, 'baseUrl' | 'adminUrl' | 'firstKey'>;
+
+/**
+ * Says that the service has started: as text for people on a terminal, and otherwise as one line of the log, which
+ * is written at every level. The line does not contain the first key, which is then alone on standard output.
+ */
+export function announce(
   config: Config,
-  { baseUrl, adminUrl, firstKey }: Pick<Service, 'baseUrl' | 'adminUrl' | 'firstKey'>,
-  variables: Variables,
-): string {
-  const site = baseUrl.replace(/\/v1$/, '');
-  const places = [
-    ['API', baseUrl],
-    ['Console', `${site}/`],
-    ['Docs', `${site}/docs`],
-    ...(adminUrl === undefined
-      ? [['Metrics', noMetrics(config)]]
-      : [
-          ['Monitor', `${adminUrl}/`],
-          ['Metrics', `${adminUrl}/metrics`],
-        ]),
-    ['Store', nameOfStore(config)],
-  ];
+  service: Started,
+  { log, io, workers }: { log: Log; io: Io; workers?: number },
+): void {
+  const { environment } = config;
+  const { baseUrl } = service;
+  const start = { version: manifest.version, environment, baseUrl, workers };
+  if (io.stderr.isTTY === true) {
+    io.stderr.write(welcome(config, service, io.env));
+    log.info(start, 'started');
+    return;
+  }
+  const key = keyToShow(config, service);
+  if (key !== undefined) io.stdout.write(`${key}\n`);
+  const createKey = key === undefined ? commandForKey(config, io.env) : undefined;
+  const places = placesOf(config, service).map(([name, place]) => [name.toLowerCase(), place]);
+  openLog('info', io.stderr).info(
+    { ...start, ...Object.fromEntries(places), createKey },
+    'started',
+  );
+}
+
+/** The text after a start: the addresses, the first key, and a command to try it with. */
+export function welcome(config: Config, service: Started, variables: Variables): string {
+  const { baseUrl } = service;
+  const key = keyToShow(config, service);
   const lines = [
     `Pet Store (${config.environment}) is ready at ${baseUrl}`,
     '',
-    ...places.map(([name, place]) => `  ${name?.padEnd(8)} ${place}`),
+    ...[['API', baseUrl] as const, ...placesOf(config, service)].map(
+      ([name, place]) => `  ${name.padEnd(8)} ${place}`,
+    ),
     '',
-    ...(firstKey === undefined || config.bootstrapKey !== undefined
+    ...(key === undefined
       ? [`  Use a key you have, or make one: ${commandForKey(config, variables)}`]
       : [
           '  Your first API key, shown this once:',
           '',
-          `    ${firstKey}`,
+          `    ${key}`,
           '',
           '  Try it:',
           '',
-          `    curl -H 'Authorization: Bearer ${firstKey}' ${baseUrl}/pets`,
+          `    curl -H 'Authorization: Bearer ${key}' ${baseUrl}/pets`,
         ]),
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** The key that this start has created, unless the operator knows it already. */
+function keyToShow({ bootstrapKey }: Config, { firstKey }: Started): string | undefined {
+  return bootstrapKey === undefined ? firstKey : undefined;
+}
+
+function placesOf(config: Config, { baseUrl, adminUrl }: Started): (readonly [string, string])[] {
+  const site = baseUrl.replace(/\/v1$/, '');
+  return [
+    ['Console', `${site}/`],
+    ['Docs', `${site}/docs`],
+    ...(adminUrl === undefined
+      ? ([['Metrics', noMetrics(config)]] as const)
+      : ([
+          ['Monitor', `${adminUrl}/`],
+          ['Metrics', `${adminUrl}/metrics`],
+        ] as const)),
+    ['Store', nameOfStore(config)],
+  ];
 }
 
 function noMetrics({ adminPort }: Config): string {

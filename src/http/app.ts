@@ -30,6 +30,8 @@ export interface AppParts extends OperationParts {
   clock: Clock;
   metrics: Metrics;
   log: Log;
+  /** Undefined if it is off. */
+  accessLog?: Log | undefined;
   newRequestId: () => string;
 }
 
@@ -44,7 +46,7 @@ export class App implements Handler {
 
   constructor(parts: AppParts) {
     this.#parts = parts;
-    this.#requestLog = new RequestLog(parts.log);
+    this.#requestLog = new RequestLog(parts.log, parts.accessLog);
     this.#deprecationHeaders = new Map(
       operations.map((each) => [each, deprecationHeaders(each, parts.baseUrl)]),
     );
@@ -62,6 +64,8 @@ export class App implements Handler {
       query: '',
       pathParameter: '',
       operation: undefined,
+      route: '',
+      petId: undefined,
       keyId: '',
       headers: [],
     };
@@ -83,8 +87,9 @@ export class App implements Handler {
       return this.#respondToOptions(request, router.allMethods);
     }
     const { path, query } = parseTarget(request.target);
-    if (!isInInterface(path)) return respondWithPage(pages, request, path);
     const route = router.find(path);
+    context.route = route?.path ?? (pages.has(path) ? path : '');
+    if (!isInInterface(path)) return respondWithPage(pages, request, path);
     if (method === 'OPTIONS' && route !== undefined) {
       return this.#respondToOptions(request, this.#methodsOf(route));
     }
@@ -132,17 +137,19 @@ export class App implements Handler {
   }
 
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
-    const { clock, metrics, cors, log } = this.#parts;
+    const { clock, metrics, cors, log, accessLog } = this.#parts;
     const { request, requestId, startedMs, operation } = context;
     const { status, headers, body, encoding, code } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
-    if (code !== undefined) metrics.error(code);
+    // A 503 without an error is /readyz before a planned stop.
+    if (code !== undefined && (status < 500 || error !== undefined)) metrics.error(code);
     // What is wrong with the request itself is no failure of the service.
     const hasFailed = status >= 500 && request.fault === undefined;
     // Logging every request would cost a third of the throughput.
-    if (hasFailed || durationMs >= SLOW_REQUEST_MS || log.isLevelEnabled('debug')) {
-      this.#requestLog.add(context, { status, durationMs, error });
+    const logsAll = accessLog !== undefined || log.isLevelEnabled('debug');
+    if (logsAll || hasFailed || durationMs >= SLOW_REQUEST_MS) {
+      this.#requestLog.add(context, { response, durationMs, error });
     }
     const all = [
       ...headers,

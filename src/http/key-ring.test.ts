@@ -75,6 +75,27 @@ async function openRing(t: TestContext) {
   };
 }
 
+test('keys that expire within 14 days and were used in the last 7 days are counted', async (t) => {
+  const { ring, store, pass } = await openRing(t);
+  const day = (days: number) => new Date(NOW.getTime() + days * 24 * 60 * 60 * 1000);
+  const cases: [expiresAt: Date | undefined, lastUsedAt: Date | undefined, revokedAt?: Date][] = [
+    [day(13), day(-6)],
+    [day(1), day(0)],
+    [day(15), day(0)],
+    [day(13), day(-8)],
+    [day(13), undefined],
+    [undefined, day(0)],
+    [day(-1), day(0)],
+    [day(13), day(0), day(-1)],
+  ];
+  for (const [expiresAt, lastUsedAt, revokedAt] of cases) {
+    await store.createApiKey({ ...newRecord(), expiresAt, lastUsedAt, revokedAt });
+  }
+  await pass(PAUSE_MAX_MS);
+  const figure = ring.figures().find(({ name }) => name === 'petstore_api_keys_expiring');
+  assert.equal(figure?.values[0]?.value, 2);
+});
+
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 /** What a promise has become by now. */

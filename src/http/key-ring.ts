@@ -1,4 +1,4 @@
-import type { ApiKey } from '../domain/api-key.ts';
+import { stateOfKey, type ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import { gauge, type Figure, type Measured } from '../ops/metrics.ts';
@@ -12,6 +12,10 @@ const PAUSE_MIN_MS = 100;
 const PAUSE_MAX_MS = 2_000;
 /** A read of 10,000 keys blocks the process for about 40 ms, so a longer read is followed by a longer pause. */
 const PAUSE_PER_READ_TIME = 20;
+
+/** A key that ends within this time while somebody uses it is counted. */
+const EXPIRING_MS = 14 * 24 * 60 * 60 * 1000;
+const IN_USE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Requests that may wait for the next read at once. */
 const WAITING_MAX = 1_000;
@@ -52,9 +56,13 @@ export class KeyRing implements Measured {
   figures(): Figure[] {
     const ageSeconds = (this.#clock.elapsedMs() - this.#keysReadAtMs) / 1000;
     const help = 'Time since the API keys were last read. After 5 seconds none is accepted.';
+    const now = this.#clock.now();
+    const expiring = [...this.#keys.values()].filter((key) => isExpiring(key, now)).length;
+    const expiringHelp = 'API keys that expire within 14 days and were used in the last 7 days.';
     return [
       gauge('petstore_api_keys', 'API keys in memory.', this.#keys.size, 'max'),
       gauge('petstore_api_keys_age_seconds', help, ageSeconds, 'max'),
+      gauge('petstore_api_keys_expiring', expiringHelp, expiring, 'max'),
     ];
   }
 
@@ -114,6 +122,13 @@ export class KeyRing implements Measured {
     this.#nextReadAtMs = this.#clock.elapsedMs() + pauseMs;
     this.#readIn(PAUSE_MAX_MS);
   }
+}
+
+/** A date that is undefined is NaN as a number, and every comparison with it is false. */
+function isExpiring(key: ApiKey, now: Date): boolean {
+  const endsSoon = Number(key.expiresAt) - now.getTime() <= EXPIRING_MS;
+  const isInUse = now.getTime() - Number(key.lastUsedAt) <= IN_USE_MS;
+  return endsSoon && isInUse && stateOfKey(key, now) === 'active';
 }
 
 function pauseAfter(durationMs: number): number {

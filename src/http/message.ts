@@ -16,6 +16,8 @@ export interface HttpRequest {
   headers: Readonly<Record<string, string | undefined>>;
   /** Why the request must be refused, whatever it asks for. */
   fault?: Refusal | undefined;
+  /** The address of the other end of the connection: the client or a proxy. */
+  address?: string | undefined;
   /** Reads the whole body. Throws `body_too_large` if it exceeds a limit. */
   readBody: () => Promise<Buffer>;
 }

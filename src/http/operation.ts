@@ -62,6 +62,10 @@ export interface RequestContext {
   /** The value of the path parameter. Empty if the path has none. */
   pathParameter: string;
   operation: Operation | undefined;
+  /** The path as the service defines it, such as `/v1/pets/{petId}`. Empty if there is no such path. */
+  route: string;
+  /** The animal that was created. */
+  petId: bigint | undefined;
   /** The id of the API key. Empty until the key is accepted. */
   keyId: string;
   /** Headers that the response gets, whatever its status. */

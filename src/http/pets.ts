@@ -81,6 +81,7 @@ export async function createPet(
       'This Idempotency-Key was used for another animal; use a new key for a new animal.',
     );
   }
+  context.petId = creation.pet.id;
   if (creation.kind === 'created') metrics.petsCreated += 1;
   // The new animal has a URL only until getPet is removed.
   const hasUrl = clock.now() < GET_PET_DEPRECATION.removedAt;

@@ -1,69 +1,67 @@
 import { Refusal } from '../domain/errors.ts';
+import { parsePetId } from '../domain/pet.ts';
 import type { Log } from '../ops/log.ts';
-
-/** The part of a request that its line needs. */
-interface LoggedRequest {
-  requestId: string;
-  /** Empty if the request was refused before its key was known. */
-  keyId: string;
-  operation: { id: string } | undefined;
-  request: { method: string; headers: Readonly<Record<string, string | undefined>> };
-}
+import type { HttpResponse } from './message.ts';
+import type { RequestContext } from './operation.ts';
 
 export interface Outcome {
-  status: number;
+  response: HttpResponse;
   durationMs: number;
   error: unknown;
 }
 
 export const SLOW_REQUEST_MS = 1_000;
+/** A client may send a header of any length. */
+const FORWARDED_FOR_LENGTH_MAX = 256;
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
 /** After a failed or slow request has its line, others of its kind are counted for this long. */
 const COUNTED_MS = 10_000;
 
 /**
- * Writes one line for each failed or slow request, and at level debug for every other. A line never contains
- * a key, a body or an Authorization header.
+ * Writes one line for each failed or slow request, and at level debug for every other; and one for each to the
+ * access log, if there is one. A line never contains a key, a body, a query or an Authorization header.
  *
  * Anybody can cause any number of refused and slow requests. Only the first of each kind has a line with its
  * id and cause. Those that follow are counted, and the count is written at the end of the interval.
  */
 export class RequestLog {
   readonly #log: Log;
+  readonly #accessLog: Log | undefined;
   readonly #counts = new Map<string, number>();
 
-  constructor(log: Log) {
+  constructor(log: Log, accessLog?: Log) {
     this.#log = log;
+    this.#accessLog = accessLog;
   }
 
-  add(logged: LoggedRequest, { status, durationMs, error }: Outcome): void {
-    const { requestId, keyId, request } = logged;
-    const operation = logged.operation?.id;
-    const hasFailed = status >= 500;
+  add(context: RequestContext, { response, durationMs, error }: Outcome): void {
+    const { status, code } = response;
+    const operation = context.operation?.id;
+    const fields = {
+      requestId: context.requestId,
+      traceId: TRACE_PARENT.exec(context.request.headers['traceparent'] ?? '')?.[1],
+      keyId: context.keyId || undefined,
+      method: context.request.method,
+      operation,
+      status,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+    };
+    this.#accessLog?.info({ ...fields, code, ...accessFields(context, response) }, 'access');
+    // A 503 without an error is /readyz before a planned stop, which is no failure.
+    const hasFailed = status >= 500 && error !== undefined;
     const isSlow = durationMs >= SLOW_REQUEST_MS;
     const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
     const message = hasFailed ? 'request failed' : isSlow ? 'request was slow' : 'request';
+    if (!this.#log.isLevelEnabled(level)) return;
     // An error of another type is a defect of the service, and each one has its cause in the log.
     const isForeseen = error === undefined || error instanceof Refusal;
     if (isForeseen && !this.#log.isLevelEnabled('debug')) {
-      const kind = { operation, status, code: error?.code };
+      const kind = { operation, status, code };
       if (this.#isRepeated(kind, level, message)) return;
     }
     const cause = error instanceof Refusal ? (error.cause ?? error.message) : error;
-    this.#log[level](
-      {
-        requestId,
-        traceId: TRACE_PARENT.exec(request.headers['traceparent'] ?? '')?.[1],
-        keyId: keyId || undefined,
-        method: request.method,
-        operation,
-        status,
-        durationMs: Math.round(durationMs * 1000) / 1000,
-        err: hasFailed ? cause : undefined,
-      },
-      message,
-    );
+    this.#log[level]({ ...fields, err: hasFailed ? cause : undefined }, message);
   }
 
   #isRepeated(kind: object, level: 'error' | 'warn' | 'debug', message: string): boolean {
@@ -78,4 +76,19 @@ export class RequestLog {
     }, COUNTED_MS).unref();
     return false;
   }
+}
+
+/** Who sent the request, and what it was about. Nothing depends on `X-Forwarded-For`, which anybody can send. */
+function accessFields(
+  { request, route, petId, pathParameter }: RequestContext,
+  { body }: HttpResponse,
+) {
+  return {
+    address: request.address,
+    forwardedFor: request.headers['x-forwarded-for']?.slice(0, FORWARDED_FOR_LENGTH_MAX),
+    route: route || undefined,
+    // A text, because many programs read a JSON number as a double.
+    petId: (petId ?? parsePetId(pathParameter))?.toString(),
+    bytes: request.method === 'HEAD' ? 0 : Buffer.byteLength(body),
+  };
 }

@@ -19,6 +19,8 @@ export function isInInterface(path: string): boolean {
 }
 
 export interface Route {
+  /** With the name of its parameter. */
+  path: string;
   /** By method. HEAD is handled as GET. */
   byMethod: ReadonlyMap<string, Operation>;
   pathParameter: string;
@@ -44,11 +46,12 @@ export class Router {
 
   /** Compares the path with each pattern. There are two, so this is faster than hashing the path. */
   find(path: string): Route | undefined {
-    for (const { stem, hasParameter, byMethod } of this.#patterns) {
-      if (path === stem && !hasParameter) return { byMethod, pathParameter: '' };
+    for (const pattern of this.#patterns) {
+      const { stem, hasParameter } = pattern;
+      if (path === stem && !hasParameter) return { ...pattern, pathParameter: '' };
       const pathParameter = hasParameter && path.startsWith(stem) ? path.slice(stem.length) : '';
       if (pathParameter !== '' && !pathParameter.includes('/')) {
-        return { byMethod, pathParameter };
+        return { ...pattern, pathParameter };
       }
     }
     return undefined;
@@ -62,7 +65,7 @@ function newPattern([path, operations]: [string, Operation[]]): RoutePattern {
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  return { byMethod, stem, hasParameter: parameter !== undefined };
+  return { path: PREFIX + path, byMethod, stem, hasParameter: parameter !== undefined };
 }
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];

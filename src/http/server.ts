@@ -1,8 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
+import { counter, gauge, type Figure, type Measured } from '../ops/metrics.ts';
 import { ReceivedRequest } from './body.ts';
 import { Connections } from './connection.ts';
 import {
@@ -17,6 +19,9 @@ import { createServer, type Handler, type HttpResponse } from './message.ts';
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 200;
 const CONNECTIONS_MAX = 10_000;
+/** Descriptors that connections leave for files, the database and the admin port. */
+const DESCRIPTORS_RESERVED = 128;
+const DROP_INTERVAL_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 /** How long an idle connection may still send a request after the service was told to stop. */
@@ -43,8 +48,10 @@ export interface ServerParts {
   host: string;
   port: number;
   newRequestId: () => string;
-  /** Called with the code of each refusal of bytes that never became a request. */
-  onRefusal?: (code: ErrorCode) => void;
+  /** Called for each refusal of bytes that never became a request, with the address of the client. */
+  onRefusal?: (code: ErrorCode, requestId: string, address: string | undefined) => void;
+  /** Called when connections are refused because there are too many, at most once per minute. */
+  onDrop?: (connectionsMax: number) => void;
   /** After how long without a byte in either direction a connection is closed. */
   quietMsMax?: number;
 }
@@ -56,12 +63,13 @@ export async function openServer(parts: ServerParts): Promise<HttpServer> {
   return server;
 }
 
-export class HttpServer {
+export class HttpServer implements Measured {
   readonly #parts: ServerParts;
   readonly #server: Server<typeof ReceivedRequest>;
   readonly #connections: Connections;
   readonly #closed = Promise.withResolvers<void>();
   #accepted = 0;
+  #dropped = 0;
   port = 0;
 
   constructor(parts: ServerParts) {
@@ -84,7 +92,7 @@ export class HttpServer {
     });
     // A client that closes its sending side after a request still waits for the response.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.maxConnections = findConnectionsMax();
     // The parser silently drops what exceeds this, and headFault refuses a request that has one too many.
     this.#server.maxHeadersCount = HEADERS_MAX + 1;
   }
@@ -102,7 +110,17 @@ export class HttpServer {
     });
   }
 
+  figures(): Figure[] {
+    const help = 'Connections closed at once because there were too many.';
+    return [
+      gauge('petstore_connections', 'Open connections.', this.#connections.bySocket.size),
+      counter('petstore_connections_refused_total', help, this.#dropped),
+    ];
+  }
+
   #serve(handler: Handler): void {
+    this.#server.on('drop', () => (this.#dropped += 1));
+    this.#reportDrops();
     this.#server.on('connection', (socket: Socket) => {
       this.#accepted += 1;
       this.#connections.add(socket);
@@ -122,6 +140,13 @@ export class HttpServer {
     this.#server.on('clientError', (fault: ClientFault, socket) =>
       this.#refuse(socket, explainClientFault(fault)),
     );
+  }
+
+  #reportDrops(): void {
+    this.#server.once('drop', () => {
+      this.#parts.onDrop?.(this.#server.maxConnections);
+      setTimeout(() => this.#reportDrops(), DROP_INTERVAL_MS).unref();
+    });
   }
 
   /** Stops accepting connections. Those that are open are served as before. */
@@ -167,27 +192,41 @@ export class HttpServer {
     // The parser drops the bytes behind an offer to upgrade, so nothing that follows can be trusted.
     if (fault !== undefined || headers['upgrade'] !== undefined) response.shouldKeepAlive = false;
     const connection = this.#connections.bySocket.get(request.socket);
+    const address = request.socket.remoteAddress;
     connection?.accept(response, () => {
       const readBody = () => {
         if (expectsContinue && request.body?.isToBeReceived) response.writeContinue();
         return request.body?.read() ?? Promise.resolve(Buffer.alloc(0));
       };
       const { method = '', url = '' } = request;
-      return handler.handle({ method, target: url, headers, fault, readBody });
+      return handler.handle({ method, target: url, address, headers, fault, readBody });
     });
   }
 
   /** Refuses bytes that never became a request. Without a refusal, the client is gone. */
   #refuse(socket: Duplex, refusal: Refusal | undefined): void {
     const connection = this.#connections.bySocket.get(socket);
+    const { remoteAddress } = socket as Socket;
     if (refusal === undefined) socket.destroy();
-    else connection?.refuse(refusal, () => this.#errorResponse(refusal));
+    else connection?.refuse(refusal, () => this.#errorResponse(refusal, remoteAddress));
   }
 
-  #errorResponse({ code, message }: Refusal): HttpResponse {
-    this.#parts.onRefusal?.(code);
-    return errorResponse(code, message, ['X-Request-Id', this.#parts.newRequestId()]);
+  #errorResponse({ code, message }: Refusal, address: string | undefined): HttpResponse {
+    const requestId = this.#parts.newRequestId();
+    this.#parts.onRefusal?.(code, requestId, address);
+    return errorResponse(code, message, ['X-Request-Id', requestId]);
   }
+}
+
+/**
+ * Connections beyond this are closed at once, and counted. Without descriptors the system would do the same unseen,
+ * and the admin port would have none either. Only Linux tells how many there are.
+ */
+function findConnectionsMax(): number {
+  const file = '/proc/self/limits';
+  const limits = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const descriptors = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  return Math.min(CONNECTIONS_MAX, Math.max(1, descriptors - DESCRIPTORS_RESERVED));
 }
 
 /** What the parser accepts but HTTP/1.1 forbids, and what exceeds a limit of the service. */

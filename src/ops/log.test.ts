@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { openLog } from './log.ts';
 
@@ -11,12 +12,18 @@ function lines(isTTY: boolean, level: 'info' | 'silent' = 'info'): string[] {
   return written;
 }
 
-test('the log has one JSON object per line, with the time and the cause', () => {
+test('the log has one JSON object per line, with the name of its level, the time, the host and process, and the cause', () => {
   const [first = '', second = ''] = lines(false);
   assert.match(first, /^\{.*\}\n$/);
   const { time, ...rest } = JSON.parse(first) as Record<string, unknown>;
   assert.match(String(time), /^\d{4}-\d\d-\d\dT/);
-  assert.deepEqual(rest, { level: 30, keyId: 'key_a', status: 200, msg: 'request' });
+  assert.deepEqual(rest, {
+    level: 'info',
+    instance: `${hostname()}:${process.pid}`,
+    keyId: 'key_a',
+    status: 200,
+    msg: 'request',
+  });
   assert.match(second, /the disk is gone/);
 });
 

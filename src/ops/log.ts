@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
 
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug'] as const;
@@ -15,9 +16,14 @@ export interface LogTarget {
 /** Lines beyond this many unread bytes are dropped, so that a stopped reader does not fill the memory. */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 
-/** Opens the log: one JSON object per line, or plain text on a terminal. */
+/** Opens a log: one JSON object per line that names its process, or plain text on a terminal. */
 export function openLog(level: LogLevel, target: LogTarget): Log {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const options = {
+    level,
+    base: { instance: `${hostname()}:${process.pid}` },
+    formatters: { level: (name: string) => ({ level: name }) },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
   let dropped = 0;
   const write = (line: string): void => {
     if ((target.writableLength ?? 0) > UNREAD_BYTES_MAX) {
@@ -36,11 +42,10 @@ export function openLog(level: LogLevel, target: LogTarget): Log {
 }
 
 function readable(line: string): string {
-  const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const { level, time, msg, instance: _, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const details = Object.entries(rest).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   const clock = typeof time === 'string' ? time.slice(11, 19) : '';
-  const name = (pino.levels.labels[Number(level)] ?? String(level)).padEnd(5);
-  return `${[clock, name, typeof msg === 'string' ? msg : '', ...details].join(' ')}\n`;
+  return `${[clock, String(level).padEnd(5), typeof msg === 'string' ? msg : '', ...details].join(' ')}\n`;
 }

@@ -25,7 +25,7 @@ function key(hash: string, ends: { expiresAt?: Date; revokedAt?: Date } = {}): A
     revokedAt: undefined,
     lastUsedAt: undefined,
     lastDeprecatedCallAt: undefined,
-    firstKeyId: undefined,
+    firstKeyId: 'key_first',
     ...ends,
   };
 }

@@ -1,4 +1,4 @@
-import { StoreFault, StoreUnusable } from '../../domain/store.ts';
+import { StoreFault } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopyTarget, Row, Table } from '../copy.ts';

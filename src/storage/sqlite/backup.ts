@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { StoreFault } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';

@@ -1,7 +1,6 @@
-import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
-import { gauge, type Figure, type Measured } from '../../ops/metrics.ts';
+import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
@@ -25,6 +24,7 @@ import {
 } from '../rows.ts';
 import { openStoreFile } from './connection.ts';
 import { refuseDamaged } from './damage.ts';
+import { fileFigures } from './file-figures.ts';
 import { FileReplaced, isCorrupt, unavailable } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
 import { prepareReads, type Reads, type Writes } from './statements.ts';
@@ -167,12 +167,7 @@ class SqliteStore implements Store, Measured {
   }
 
   figures(): Figure[] {
-    const log = `${this.#opened.realFile}-wal`;
-    const bytes = existsSync(log) ? statSync(log).size : 0;
-    return [
-      ...this.#writer.figures(),
-      gauge('petstore_wal_size_bytes', 'Size of the log beside the file.', bytes, 'max'),
-    ];
+    return [...this.#writer.figures(), ...fileFigures(this.#database, this.#opened.realFile)];
   }
 
   async close(): Promise<void> {
