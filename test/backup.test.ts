@@ -51,7 +51,7 @@ test('a backup of a running service is restored after it has stopped, and no id 
   await create(service.baseUrl);
 
   const refused = await run(['restore', file, '--data', data]);
-  assert.equal(refused.code, 2);
+  assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^petstore: [^\n]+ is in use: stop every service [^\n]+\n$/);
 
   service.kill('SIGTERM');
