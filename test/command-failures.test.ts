@@ -164,7 +164,7 @@ test(
     const disk = smallDisk(t, 1_024);
     const backup = join(temporaryFolder(t), 'backup.sqlite');
     const here = ['--data', disk];
-    assert.equal((await run(['keys', 'create', '--name', 'a', ...here])).code, 0);
+    assert.equal((await run(['keys', 'create', '--name', 'a', '--create', ...here])).code, 0);
     assert.equal((await run(['backup', backup, ...here])).code, 0);
     const filler = openSync(join(disk, 'filler'), 'w');
     assert.throws(() => {

@@ -113,8 +113,8 @@ static char kind_of(int fd, uint64_t *file, char *at, const char **path) {
 static int open_recorded(int folder, const char *path, int flags, mode_t mode) {
   char at[PATH_BYTES_MAX];
   const char *name = (flags & O_CREAT) && (folder == AT_FDCWD || path[0] == '/') ? below(path, at) : NULL;
-  // Truncation by open() is not recorded: no part of the store does it.
-  if (below(path, at) && (flags & O_TRUNC)) abort();
+  // Truncation by open() is recorded only where open() also creates: no part of the store does it otherwise.
+  if (!name && below(path, at) && (flags & O_TRUNC)) abort();
   if (!name) return (int)syscall(SYS_openat, folder, path, flags, mode);
   enter();
   int was_there = access(path, F_OK) == 0;
@@ -122,6 +122,9 @@ static int open_recorded(int folder, const char *path, int flags, mode_t mode) {
   struct stat found;
   if (fd >= 0 && !was_there && fstat(fd, &found) == 0) {
     append((struct record){.kind = CREATE, .file = found.st_ino}, name, NULL, NULL, 0);
+  }
+  if (fd >= 0 && was_there && (flags & O_TRUNC) && fstat(fd, &found) == 0) {
+    append((struct record){.kind = TRUNCATE, .file = found.st_ino}, name, NULL, NULL, 0);
   }
   leave();
   return fd;

@@ -289,7 +289,11 @@ describe('restore', () => {
     await createPets(5);
     await backUp(target, now);
     rmSync(file);
+    const idFile = join(folder, 'petstore.store-id');
+    const id = readFileSync(idFile, 'utf8');
+    rmSync(idFile);
     assert.match((await restore({ now: later })).pastUnknown ?? '', /no former file/);
+    assert.equal(readFileSync(idFile, 'utf8'), id, 'the restored store is the same store');
     assert.equal(await nextId(), 70_000_006n);
     rmSync(file);
     await restore({ idsAbove: 41n });

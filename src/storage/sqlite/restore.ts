@@ -64,13 +64,13 @@ export async function restoreStore(
   giveOwnerOf(existsSync(realFile) ? realFile : dirname(realFile), partial.name);
   const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
-    change: (copy) => ({
-      identity: migrate(copy, backupFile, options),
-      ...carryOver(copy, former.past, options),
-    }),
+    change(copy) {
+      migrate(copy, backupFile, options);
+      return carryOver(copy, former.past, options);
+    },
   });
   const setAside = replace(realFile, partial.name);
-  if (changed.identity !== undefined) keepStoreId(file, changed.identity);
+  keepStoreId(file, changed.identity);
   return { verification, setAside, ...changed };
 }
 
@@ -90,7 +90,7 @@ function carryOver(copy: DatabaseSync, former: Past | undefined, options: Restor
   );
   for (const key of keys) write.run(...rowOfApiKey(key));
   transaction.commit();
-  return { pastUnknown, keys };
+  return { identity: backup.identity, pastUnknown, keys };
 }
 
 function readPast(database: DatabaseSync): Past {
