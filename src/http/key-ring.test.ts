@@ -75,9 +75,10 @@ async function openRing(t: TestContext) {
   };
 }
 
+const day = (days: number) => new Date(NOW.getTime() + days * 24 * 60 * 60 * 1000);
+
 test('keys that expire within 14 days and were used in the last 7 days are counted', async (t) => {
   const { ring, store, pass } = await openRing(t);
-  const day = (days: number) => new Date(NOW.getTime() + days * 24 * 60 * 60 * 1000);
   const cases: [expiresAt: Date | undefined, lastUsedAt: Date | undefined, revokedAt?: Date][] = [
     [day(13), day(-6)],
     [day(1), day(0)],

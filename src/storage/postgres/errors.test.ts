@@ -34,9 +34,9 @@ const WRONG: [code: string, message: string][] = [
   ['', 'The server does not support SSL connections'],
 ];
 
+const errorOf = ([code, message]: [string, string]) => Object.assign(new Error(message), { code });
+
 test('a wrong setting is told from a database that may be there later', () => {
-  const errorOf = ([code, message]: [string, string]) =>
-    Object.assign(new Error(message), { code });
   for (const each of AWAY) assert.equal(isWrongSetting(errorOf(each)), false, each.join(' '));
   for (const each of WRONG) assert.equal(isWrongSetting(errorOf(each)), true, each.join(' '));
   assert.equal(isWrongSetting(readOnlyHost()), false, 'a standby may be promoted');
