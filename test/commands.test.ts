@@ -103,6 +103,7 @@ async function newFolder(t: TestContext): Promise<string> {
   writeFileSync(join(folder, 'animals.csv'), 'name,categoryId\nRex,7\n');
   writeFileSync(join(folder, 'sold.txt'), '1\n2\n');
   mkdirSync(join(folder, 'bin'));
+  mkdirSync(join(folder, 'backups'));
   const launcher = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
   symlinkSync(launcher, join(folder, 'bin', 'petstore'));
   return folder;

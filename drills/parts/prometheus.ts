@@ -2,8 +2,9 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { freePort } from '../../test/postgres-server.ts';
@@ -23,7 +24,7 @@ const POLL_MS = 250;
 
 export const drill: Drill = {
   purpose:
-    'Prometheus with the rules of contrib/prometheus: alerts fire while the store or the service is away, not before, and resolve when it is back.',
+    'Prometheus with the rules of contrib/prometheus: alerts fire while the store is locked or the service is away, not before, and resolve afterwards.',
   unit: 'rounds of both faults',
   rounds: 2,
   quickRounds: 1,
@@ -52,11 +53,11 @@ type Fault = (scene: Scene) => Promise<() => Promise<void>>;
 
 /** By the alert that must fire. */
 const FAULTS: Readonly<Record<string, Fault>> = {
-  // The file of the store is away.
+  // Another program holds the lock of the store.
   PetstoreUnavailable: async ({ data }) => {
-    const file = join(data, 'production', 'petstore.sqlite');
-    await rename(file, `${file}.away`);
-    return () => rename(`${file}.away`, file);
+    const other = new DatabaseSync(join(data, 'production', 'petstore.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    return async () => other.close();
   },
   PetstoreDown: async (scene) => {
     await scene.service.stop();

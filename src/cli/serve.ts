@@ -33,9 +33,9 @@ export const serve = defineCommand({
   notes: `The first start on an empty store creates an API key and prints it once. PETSTORE_BOOTSTRAP_KEY
 supplies that key instead; with --access-log none is created without it. SIGTERM or Ctrl-C stops
 the service when its requests are done, after the --drain-delay; a second one, after a second or
-more, stops it at once. With --workers, SIGHUP
-replaces the workers one by one; otherwise it is ignored, unless its terminal was closed. A PostgreSQL
-database that is away at the start is waited for: /livez is 200, and everything else 503.`,
+more, stops it at once. With --workers, SIGHUP replaces the workers one by one; otherwise it is
+ignored, unless its terminal was closed. A PostgreSQL database that is away at the start is waited
+for: /livez is 200, and everything else 503.`,
   examples: ['serve', 'serve --env staging --workers 2'],
   action: runService,
 });
