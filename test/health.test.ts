@@ -52,7 +52,7 @@ describe('petstore health', () => {
 
   test('its help speaks of the port to ask, not to listen on', async () => {
     const { stdout } = await run(['health', '--help']);
-    assert.match(stdout, /--port PORT +the port to ask/);
+    assert.match(stdout, /--port <PORT> +the port to ask/);
     assert.doesNotMatch(stdout, /listen/);
   });
 

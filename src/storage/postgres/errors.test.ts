@@ -34,7 +34,9 @@ const WRONG: [code: string, message: string][] = [
   ['', 'The server does not support SSL connections'],
 ];
 
-const errorOf = ([code, message]: [string, string]) => Object.assign(new Error(message), { code });
+function errorOf([code, message]: [string, string]): Error {
+  return Object.assign(new Error(message), { code });
+}
 
 test('a wrong setting is told from a database that may be there later', () => {
   for (const each of AWAY) assert.equal(isWrongSetting(errorOf(each)), false, each.join(' '));

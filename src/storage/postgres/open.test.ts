@@ -310,62 +310,64 @@ test('a migration that waits for a backup does not stop the programs that are se
   await Promise.all([store.close(), backup.end(), serving.end()]);
 });
 
-test('TLS: sslmode=require encrypts, the verifying modes trust only the given certificate, and sslcert and sslkey show the certificate of the user', async () => {
+/** A server with TLS. With `asksUsers` it also asks them for a certificate, which `client` names. */
+async function startSecure({ asksUsers }: { asksUsers: boolean }) {
   const secure = await PostgresServer.start();
-  try {
+  for (const name of ['server', 'client']) {
     const { certificate, key } = newCertificate();
-    await secure.write('data/server.crt', certificate);
-    await secure.write('data/server.key', key);
-    await secure.query('ALTER SYSTEM SET ssl = on');
-    await secure.query('SELECT pg_reload_conf()');
-    const root = encodeURIComponent(join(secure.data, 'server.crt'));
-
-    const isEncrypted = async (parameters: string) => {
-      const store = await openPostgresStore(`${secure.url()}?${parameters}`);
-      await store.ping();
-      const [row] = await secure.query(
-        `SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-         WHERE application_name = 'petstore'`,
-      );
-      await store.close();
-      return row?.[0];
-    };
-    assert.equal(await isEncrypted('sslmode=require'), true);
-    assert.equal(await isEncrypted(`sslmode=verify-ca&sslrootcert=${root}`), true);
-    assert.equal(await isEncrypted(`sslmode=verify-full&sslrootcert=${root}`), true);
-    assert.match(
-      await refusalOf(`${secure.url()}?sslmode=verify-full`),
-      /self-signed certificate.*: sslrootcert=FILE in DATABASE_URL must name/,
-    );
-
-    // From now on, the server asks every user of TLS for a certificate.
-    const client = newCertificate();
-    await secure.write('data/client.crt', client.certificate);
-    await secure.write('data/client.key', client.key);
+    await secure.write(`data/${name}.crt`, certificate);
+    await secure.write(`data/${name}.key`, key);
+  }
+  await secure.query('ALTER SYSTEM SET ssl = on');
+  if (asksUsers) {
+    await secure.query(`ALTER SYSTEM SET ssl_ca_file = 'client.crt'`);
     await secure.write(
       'data/pg_hba.conf',
       `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
        hostnossl all all 127.0.0.1/32 scram-sha-256`,
     );
-    await secure.query(`ALTER SYSTEM SET ssl_ca_file = 'client.crt'`);
-    await secure.query('SELECT pg_reload_conf()');
-    const [clientCertificate, clientKey] = ['client.crt', 'client.key'].map((name) =>
-      encodeURIComponent(join(secure.data, name)),
-    );
-    assert.match(
-      await refusalOf(`${secure.url()}?sslmode=require`),
-      /does not let the user petstore in .*certificate/,
-    );
-    const verified = `sslmode=verify-full&sslrootcert=${root}`;
-    assert.equal(
-      await isEncrypted(`${verified}&sslcert=${clientCertificate}&sslkey=${clientKey}`),
-      true,
-    );
-    assert.match(
-      await refusalOf(`${secure.url()}?${verified}&sslcert=${root}&sslkey=${clientKey}`),
-      /sslkey=.*client\.key in DATABASE_URL cannot be used .*sslkey the key of sslcert/,
-    );
-  } finally {
-    await secure.close();
   }
+  await secure.stop('fast');
+  await secure.start();
+  const fileOf = (name: string) => encodeURIComponent(join(secure.data, name));
+  const isEncrypted = async (parameters: string) => {
+    const store = await openPostgresStore(`${secure.url()}?${parameters}`);
+    await store.ping();
+    const [row] = await secure.query(
+      `SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+       WHERE application_name = 'petstore'`,
+    );
+    await store.close();
+    return row?.[0];
+  };
+  return { secure, isEncrypted, fileOf };
+}
+
+test('TLS: sslmode=require encrypts, and the verifying modes trust only the given certificate', async (t) => {
+  const { secure, isEncrypted, fileOf } = await startSecure({ asksUsers: false });
+  t.after(() => secure.close());
+  const root = fileOf('server.crt');
+  assert.equal(await isEncrypted('sslmode=require'), true);
+  assert.equal(await isEncrypted(`sslmode=verify-ca&sslrootcert=${root}`), true);
+  assert.equal(await isEncrypted(`sslmode=verify-full&sslrootcert=${root}`), true);
+  assert.match(
+    await refusalOf(`${secure.url()}?sslmode=verify-full`),
+    /self-signed certificate.*: sslrootcert=FILE in DATABASE_URL must name/,
+  );
+});
+
+test('TLS: a server that asks users for a certificate accepts that of sslcert and sslkey', async (t) => {
+  const { secure, isEncrypted, fileOf } = await startSecure({ asksUsers: true });
+  t.after(() => secure.close());
+  const verified = `sslmode=verify-full&sslrootcert=${fileOf('server.crt')}`;
+  const [certificate, key] = [fileOf('client.crt'), fileOf('client.key')];
+  assert.equal(await isEncrypted(`${verified}&sslcert=${certificate}&sslkey=${key}`), true);
+  assert.match(
+    await refusalOf(`${secure.url()}?${verified}`),
+    /does not let the user petstore in .*certificate/,
+  );
+  assert.match(
+    await refusalOf(`${secure.url()}?${verified}&sslcert=${fileOf('server.crt')}&sslkey=${key}`),
+    /sslkey=.*client\.key in DATABASE_URL cannot be used .*sslkey the key of sslcert/,
+  );
 });
