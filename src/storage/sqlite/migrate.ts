@@ -1,13 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
+import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
+import { requireEnvironment } from '../../domain/store-identity.ts';
 import { insertIdentity } from '../rows.ts';
 import { pendingMigrations, readMigrations, unfinishedCopy } from '../migrations.ts';
 import { APPLICATION_ID, foreign, isForeign, pragma } from './file-kind.ts';
 import { beginTransaction } from './statements.ts';
 import { findStoreIdentity } from './store-identity.ts';
 
-/** Brings the schema up to date. Of several processes that start at once, one migrates. */
-export function migrate(database: DatabaseSync, file: string, access: Access = {}): void {
+/** Brings the schema up to date, and returns the identity. Of several processes that start at once, one migrates. */
+export function migrate(
+  database: DatabaseSync,
+  file: string,
+  access: Access = {},
+): StoreIdentity | undefined {
   refuseUnfinishedCopy(database, file);
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   const findPending = () => {
@@ -23,13 +28,15 @@ export function migrate(database: DatabaseSync, file: string, access: Access = {
   }
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   if (access.identity !== undefined) database.exec(insertIdentity(access.identity));
-  requireRightStore(database, file, access);
+  const identity = requireRightStore(database, file, access);
   transaction.commit();
+  return identity;
 }
 
-function requireRightStore(database: DatabaseSync, file: string, { environment }: Access): void {
-  const other = 'name another store with --data';
-  requireEnvironment(findStoreIdentity(database), environment, { store: file, other });
+function requireRightStore(database: DatabaseSync, file: string, { environment }: Access) {
+  const found = findStoreIdentity(database);
+  requireEnvironment(found, environment, { store: file, other: 'name another store with --data' });
+  return found;
 }
 
 export function refuseUnfinishedCopy(database: DatabaseSync, file: string): void {
