@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreFault } from '../../domain/store.ts';
 import type { StoreIdentity } from '../../domain/store-identity.ts';
@@ -48,9 +48,11 @@ export function keepStoreId(
   try {
     const former = findId(idFile);
     if (identity === undefined || former === identity.id) return;
-    if (former !== undefined)
+    if (former !== undefined) {
       onWarning(`${idFile} had the id ${former}: it now has ${identity.id}`);
-    writeFileSync(idFile, `${identity.id}\n`, { mode: 0o644 });
+      rmSync(idFile);
+    }
+    writeFileSync(idFile, `${identity.id}\n`, { mode: 0o644, flag: 'ax' });
     syncFile(idFile);
     syncName(idFile);
   } catch (error) {
