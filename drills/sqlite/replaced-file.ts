@@ -137,7 +137,7 @@ class ReplacedFileDrill {
     if (service === undefined) return;
     const code = await service.waitForEnd(END_MS_MAX);
     if (code !== 1) fail(`the service ended with ${code}`);
-    const lines = service.countLogLines('petstore: ');
+    const lines = service.countLogLines('"level":"fatal"');
     if (lines !== 1) fail(`the service wrote ${lines} lines about its end`);
   }
 
