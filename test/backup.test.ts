@@ -85,7 +85,7 @@ test('a restore without the former file has the same five lines, and names the k
   assert.equal(restored.code, 0, restored.stderr);
   assertLines(restored.stderr, [
     /^Restored [^\n]+; animals: 0; there was no former file\.$/,
-    /^Past: unknown, because no former file could be read\.$/,
+    /^Past: unknown, because there is no intact former file\.$/,
     /^First new id: 1\d{7}\.$/,
     /^Keys that are valid again: key_\w+ \(first key\)\.$/,
     /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,

@@ -20,7 +20,7 @@ const DISASTERS_PER_ROUND = 5;
 
 export const drill: Drill = {
   purpose:
-    'A store of 1,000,000 animals is backed up during 1,000 creates per second and restored elsewhere: every animal acknowledged before is there, the backup ends within twice the time of an idle one. Then stores are lost and restored twice from one backup: no id is given again, and no ended key is accepted.',
+    'A store of 1,000,000 animals is backed up during 1,000 creates per second and restored elsewhere: every animal acknowledged before is there, and the backup ends within twice the time of an idle one. Then stores are lost and restored twice from one backup: no id is given again, and no ended key is accepted.',
   unit: 'rounds',
   rounds: 20,
   quickRounds: 1,

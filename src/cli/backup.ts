@@ -25,8 +25,8 @@ export const backup = defineCommand({
     },
     ...STORE_OPTIONS,
   },
-  notes: `The copy is the catalogue at one moment. It gets its name only when it is complete and checked, and older
-backups are removed only after that. In a folder, the name is petstore-ENVIRONMENT-DATE.sqlite.
+  notes: `The copy is the catalogue at one moment. It gets its name only when it is complete and checked, and
+older backups are removed only after that. In a folder its name is petstore-ENVIRONMENT-DATE.sqlite.
 For PostgreSQL use pg_dump.`,
   examples: ['backup monday.sqlite', 'backup --env staging backups/ --keep 14'],
   async action({ arguments: [named = ''], options: { keep }, flags, io }) {

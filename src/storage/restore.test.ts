@@ -126,7 +126,7 @@ describe('the id above which a restored store begins', () => {
 
   test('the reason for an unknown past is named', () => {
     assert.equal(whyPastUnknown(backup, SAME), undefined);
-    assert.match(whyPastUnknown(backup, undefined) ?? '', /no former file/);
+    assert.match(whyPastUnknown(backup, undefined) ?? '', /no intact former file/);
     assert.match(whyPastUnknown(backup, OTHER) ?? '', /same store/);
     assert.match(whyPastUnknown(backup, OLDER) ?? '', /older/);
   });

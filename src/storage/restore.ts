@@ -23,7 +23,7 @@ export interface Past {
 
 /** Why the past of the former file does not count, or undefined if it does. */
 export function whyPastUnknown(backup: Past, former: Past | undefined): string | undefined {
-  if (former === undefined) return 'no former file could be read';
+  if (former === undefined) return 'there is no intact former file';
   if (former.identity === undefined || former.identity.id !== backup.identity?.id) {
     return 'the former file is not known to be of the same store';
   }

@@ -292,7 +292,7 @@ describe('restore', () => {
     const idFile = join(folder, 'petstore.store-id');
     const id = readFileSync(idFile, 'utf8');
     rmSync(idFile);
-    assert.match((await restore({ now: later })).pastUnknown ?? '', /no former file/);
+    assert.match((await restore({ now: later })).pastUnknown ?? '', /no intact former file/);
     assert.equal(readFileSync(idFile, 'utf8'), id, 'the restored store is the same store');
     assert.equal(await nextId(), 70_000_006n);
     rmSync(file);
@@ -321,6 +321,17 @@ describe('restore', () => {
     copyFileSync(older, file);
     assert.match((await restore(options)).pastUnknown ?? '', /older/);
     assert.equal(await nextId(), 11_000_011n);
+  });
+
+  test('a former file that breaks a rule is not the past, even if it can be read', async () => {
+    await createPets(5);
+    await backUp();
+    await createPets(7);
+    const database = new DatabaseSync(file);
+    database.exec("UPDATE sqlite_sequence SET seq = 6 WHERE name = 'pets'");
+    database.close();
+    assert.match((await restore()).pastUnknown ?? '', /no intact former file/);
+    assert.ok(((await nextId()) ?? 0n) > 10_000_000n);
   });
 
   test('a key that was revoked, rotated or created after the backup is as it was', async () => {
@@ -397,6 +408,13 @@ describe('restore', () => {
       /petstore\.sqlite is a production store/,
     );
     assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
+    const options = { now: new Date(), randomBytes };
+    file = join(folder, 'staging.sqlite');
+    await openSqliteStore(file, { identity: newStoreIdentity('staging', options) }).close();
+    await assert.rejects(
+      restore({ environment: 'production' }),
+      /staging\.sqlite is a staging store, and the environment is production/,
+    );
   });
 
   test(
@@ -470,7 +488,7 @@ describe('restore', () => {
       await backUp();
       writeFileSync(file, Buffer.alloc(bytes, 7));
       const { pastUnknown, setAside } = await restore();
-      assert.match(pastUnknown ?? '', /no former file could be read/);
+      assert.match(pastUnknown ?? '', /there is no intact former file/);
       assert.equal(statSync(setAside ?? '').size, bytes);
       assert.ok(((await nextId()) ?? 0n) > 10_020_000n);
     });

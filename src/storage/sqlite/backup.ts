@@ -57,11 +57,19 @@ function requireFolder(folder: string): void {
 export async function copyStore<Changed>(
   { file, database }: OpenStore,
   target: string,
-  options: { onProgress: OnProgress; change: (copy: DatabaseSync) => Changed },
+  { onProgress, change }: { onProgress: OnProgress; change: (copy: DatabaseSync) => Changed },
 ): Promise<{ verification: Verification; changed: Changed }> {
   try {
-    await copyDatabase(database, target, options.onProgress);
-    return finishCopy(target, file, options.change);
+    await copyDatabase(database, target, onProgress);
+    using copy = openAsIs(target);
+    // One file without a log: any tool can move it.
+    copy.exec('PRAGMA journal_mode = DELETE');
+    const changed = change(copy);
+    const verification = verify(copy);
+    if (verification.problems.length > 0) {
+      throw new StoreUnusable(`${file} is damaged: ${verification.problems.join('; ')}.`);
+    }
+    return { verification, changed };
   } catch (error) {
     if (!isTemporary(error)) throw nameFile(file, error);
     const failed = `${file} cannot be copied to ${target}.`;
@@ -84,20 +92,4 @@ async function copyDatabase(
       onProgress(totalPages - remainingPages, totalPages),
   });
   source.exec('COMMIT');
-}
-
-/** Changes and checks a copy, and leaves one file without a log, so that any tool can move it. */
-function finishCopy<Changed>(
-  copy: string,
-  original: string,
-  change: (database: DatabaseSync) => Changed,
-): { verification: Verification; changed: Changed } {
-  using database = openAsIs(copy);
-  database.exec('PRAGMA journal_mode = DELETE');
-  const changed = change(database);
-  const verification = verify(database);
-  if (verification.problems.length > 0) {
-    throw new StoreFault(`${original} is damaged: ${verification.problems.join('; ')}.`);
-  }
-  return { verification, changed };
 }

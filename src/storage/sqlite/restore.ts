@@ -1,10 +1,10 @@
 import { existsSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { ApiKey, Environment } from '../../domain/api-key.ts';
+import type { ApiKey } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
-import { requireEnvironment, type StoreIdentity } from '../../domain/store-identity.ts';
+import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
 import type { OnProgress } from '../copy.ts';
 import { lastIdAfterRestore, uniteKeys, whyPastUnknown, type Past } from '../restore.ts';
 import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
@@ -23,11 +23,8 @@ import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 import { syncFile, syncName } from './sync.ts';
 import { LAST_ID, openToRead, rowsOf, verify } from './verify.ts';
 
-export interface RestoreOptions {
-  /** The backup and the former file must be of this environment. */
-  environment?: Environment;
-  /** The restored store gets it if the backup has none. */
-  identity?: StoreIdentity;
+/** The backup and the former file must be of the environment. The identity is for a backup that has none. */
+export interface RestoreOptions extends Pick<Access, 'environment' | 'identity'> {
   idsAbove?: bigint | undefined;
   now: Date;
   onProgress?: OnProgress;
@@ -56,10 +53,8 @@ export async function restoreStore(
   using source = openToRead(backupFile, environment);
   const realFile = existsSync(file) ? realpathSync(file) : file;
   using former = lockFormer(realFile);
-  requireEnvironment(former.past?.identity, environment, {
-    store: file,
-    other: 'name another --data',
-  });
+  const other = 'name another store with --data';
+  requireEnvironment(former.past?.identity, environment, { store: file, other });
   using partial = temporaryFile(`${realFile}.restoring`);
   giveOwnerOf(existsSync(realFile) ? realFile : dirname(realFile), partial.name);
   const { verification, changed } = await copyStore(source, partial.name, {
