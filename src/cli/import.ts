@@ -44,14 +44,14 @@ export const importPets = defineCommand({
     strict: 'import nothing if a line is invalid; this is the default',
     ...CREATE_SWITCH,
   },
-  notes: `The file is a table whose first line names its columns (name, categoryId or category, and status if
-you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array of at most
-16 MiB. Other columns and fields, such as an id, are ignored.
+  notes: `The file is a table whose first line names its columns (name, categoryId or category, and status
+if you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array
+of at most 16 MiB. Other columns and fields, such as an id, are ignored.
 
-The whole file is checked first. If a line is invalid, nothing is imported, and the first 20 such lines are
-listed. With --skip-invalid the others are imported and all invalid lines are listed; the exit code is 1.
-To continue an import that was stopped, run the same command again: the content is recognized, and no
-animal is added twice.`,
+The whole file is checked first. If a line is invalid, nothing is imported, and the first 20
+such lines are listed. With --skip-invalid the others are imported and all invalid lines are
+listed; the exit code is 1. To continue an import that was stopped, run the same command again:
+the content is recognized, and no animal is added twice.`,
   examples: [
     'import animals.csv --dry-run',
     'import animals.ndjson',

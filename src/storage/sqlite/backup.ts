@@ -67,7 +67,7 @@ export async function copyStore<Changed>(
     const changed = change(copy);
     const verification = verify(copy);
     if (verification.problems.length > 0) {
-      throw new StoreUnusable(`${file} is damaged: ${verification.problems.join('; ')}.`);
+      throw new StoreFault(`${file} is damaged: ${verification.problems.join('; ')}.`);
     }
     return { verification, changed };
   } catch (error) {
