@@ -126,7 +126,7 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   await input.fill('idempotency');
   await page.locator('#results a').first().waitFor();
   await assertLooks(page, 'docs-search', false);
-  await input.fill('cursor of nothing at all');
+  await input.fill('cursor of zebras');
   await page.getByText('Nothing found').waitFor();
   await input.fill('rate_lim');
   await page.locator('#results').getByText('rate_limited').waitFor();
