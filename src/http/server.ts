@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -223,10 +223,17 @@ export class HttpServer implements Measured {
  * and the admin port would have none either. Only Linux tells how many there are.
  */
 function findConnectionsMax(): number {
-  const file = '/proc/self/limits';
-  const limits = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  const descriptors = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  const descriptors = Number(/^Max open files +(\d+)/m.exec(readLimits())?.[1] ?? Infinity);
   return Math.min(CONNECTIONS_MAX, Math.max(1, descriptors - DESCRIPTORS_RESERVED));
+}
+
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    // The file does not exist elsewhere, and the permission model of Node.js may forbid it.
+    return '';
+  }
 }
 
 /** What the parser accepts but HTTP/1.1 forbids, and what exceeds a limit of the service. */

@@ -85,7 +85,11 @@ class SqliteStore implements Store, Measured {
     this.#writer = new WriterClient(opened, {
       onStoreError: () => this.#checkPath(),
       onWarning: (message) => options.onWarning?.(message),
-      onFatal: (reason) => this.#fail(`${opened.file}: ${reason}`),
+      onFatal: (reason) => {
+        // A thread that ends because the file is gone is not the reason.
+        this.#checkPath();
+        this.#fail(`${opened.file}: ${reason}`);
+      },
     });
     this.#timer = setInterval(() => this.#checkPath(), CHECK_INTERVAL_MS).unref();
   }
