@@ -107,8 +107,9 @@ export function identityOfRow([id, environment, createdAt]: IdentityRow): StoreI
 
 /** A store that has an identity keeps it. None of the values needs to be quoted. */
 export function insertIdentity({ id, environment, createdAt }: StoreIdentity): string {
-  return `INSERT INTO store_identity (${IDENTITY_COLUMNS})
-          VALUES ('${id}', '${environment}', ${createdAt.getTime()}) ON CONFLICT DO NOTHING`;
+  // only_row is written out: SQLite would number a second row 2, instead of finding the conflict.
+  return `INSERT INTO store_identity (only_row, ${IDENTITY_COLUMNS})
+          VALUES (TRUE, '${id}', '${environment}', ${createdAt.getTime()}) ON CONFLICT DO NOTHING`;
 }
 
 function dateOf(time: bigint | null): Date | undefined {

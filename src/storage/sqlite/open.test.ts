@@ -11,6 +11,7 @@ import type { NewPet } from '../../domain/pet.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
+import { insertIdentity } from '../rows.ts';
 import { openSqliteReader } from './copy.ts';
 import { openSqliteStore, type SqliteOptions } from './store.ts';
 import { findStoreIdentity, keepStoreId } from './store-identity.ts';
@@ -243,6 +244,15 @@ test('a store gets an identity when it is created, and keeps it', async () => {
   const later = newStoreIdentity('production', { now: new Date(), randomBytes });
   await openSqliteStore(file, { ...SERVE, identity: later }).close();
   assert.deepEqual(identityIn(file), PRODUCTION);
+});
+
+test('of several processes that create a store at once, one gives it its identity', async () => {
+  const file = join(folder, 'at-once.sqlite');
+  await openSqliteStore(file, SERVE).close();
+  // As a process does that has waited for the transaction of another one, and finds nothing left to migrate.
+  using database = openAsIs(file);
+  database.exec(insertIdentity(newStoreIdentity('production', { now: new Date(), randomBytes })));
+  assert.deepEqual(findStoreIdentity(database), PRODUCTION);
 });
 
 test('a store of an earlier version gets its identity from the service', async () => {
