@@ -95,28 +95,31 @@ test('every drill that a document names exists', () => {
   }
 });
 
-for (const document of documents) {
-  test(`${document}: every link to a file of the project has a target`, () => {
+test('every link of a document to a file of the project has a target', () => {
+  for (const document of documents) {
     for (const [, target = ''] of read(document).matchAll(
       /\]\((?!https?:|#|mailto:)([^)#]+)[^)]*\)/g,
     )) {
-      assert.ok(existsSync(join(root, dirname(document), target)), target);
+      assert.ok(existsSync(join(root, dirname(document), target)), `${document}: ${target}`);
     }
-  });
+  }
+});
 
-  test(`${document}: every npm script and source file that it names exists`, () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+test('every npm script and source file that a document names exists', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const document of documents) {
     for (const [, script = ''] of read(document).matchAll(/npm run (?!-)([\w:-]+)/g)) {
       const own = document.startsWith('sdk/') ? read('sdk/package.json') : '';
-      assert.ok(Object.hasOwn(scripts, script) || own.includes(`"${script}"`), script);
+      const isScript = Object.hasOwn(scripts, script) || own.includes(`"${script}"`);
+      assert.ok(isScript, `${document}: ${script}`);
     }
     for (const [, file = ''] of read(document).matchAll(
       /`((?:src|test|docs|scripts|bench|drills|contrib)\/[\w./-]+\.\w+)`/g,
     )) {
-      assert.ok(existsSync(join(root, file)), file);
+      assert.ok(existsSync(join(root, file)), `${document}: ${file}`);
     }
-  });
-}
+  }
+});
 
 /** The anchors of a document, as GitHub makes them from its headings. */
 function anchorsOf(document: string): string[] {
