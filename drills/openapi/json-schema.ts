@@ -210,6 +210,8 @@ function findIntegerFault(schema: Schema, value: unknown, path: string): string 
 function findStringFault(schema: Schema, value: unknown, path: string): string | undefined {
   if (typeof value !== 'string') return `${path} is not a string`;
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern = '' } = schema;
+  // No schema can express this in words that every validator takes.
+  if (!value.isWellFormed()) return `${path} has a lone surrogate`;
   const { length } = Array.from(value);
   if (length < minLength || length > maxLength) return `${path} has ${length} characters`;
   return new RegExp(pattern, 'u').test(value) ? undefined : `${path} does not match ${pattern}`;

@@ -96,14 +96,18 @@ export class Model {
   }
 
   #expectedOfCreate(sending: Sending): number {
-    const { contentType = '', body = '', parameters } = sending;
+    const { operation, contentType = '', body = '', parameters } = sending;
     if (contentType !== '' && !contentType.startsWith('application/json')) return 415;
     if (Buffer.byteLength(body) > BODY_BYTES_MAX) return 413;
     const pet = this.#parseBody(sending);
     if (pet === undefined) return 400;
     if (isStrict(sending) && has(sending, 'unknown')) return 400;
-    const [key] = parameters['Idempotency-Key'] ?? [];
-    if (key !== undefined && !/^[!-~]{1,255}$/.test(keyText(key))) return 400;
+    const isValid = operation.parameters
+      .filter((parameter) => parameter.name === 'Idempotency-Key')
+      .every(({ name, schema }) =>
+        (parameters[name] ?? []).every((text) => this.#isValid(schema, text)),
+      );
+    if (!isValid) return 400;
     const earlier = this.findClaimed(sending);
     const isOther =
       earlier !== undefined &&
@@ -180,7 +184,9 @@ export function isStrict({ parameters }: Sending): boolean {
   return parameters['Prefer']?.[0] === 'handling=strict';
 }
 
-/** An Idempotency-Key is the same with and without double quotes. */
+/** An Idempotency-Key is the same with and without double quotes, and the escapes within them. */
 function keyText(header: string): string {
-  return header.replace(/^"(.*)"$/, '$1');
+  return /^"(?:[^"\\]|\\["\\])+"$/.test(header)
+    ? header.slice(1, -1).replaceAll(/\\(["\\])/g, '$1')
+    : header;
 }

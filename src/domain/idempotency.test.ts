@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal } from './errors.ts';
-import { newIdempotencyClaim, parseIdempotencyKey } from './idempotency.ts';
+import { IdempotencyKey, newIdempotencyClaim, parseIdempotencyKey } from './idempotency.ts';
 import type { PetStatus } from './pet.ts';
 
 const visible = fc.string({
@@ -30,6 +30,38 @@ test('every header gives a key of 1 to 255 visible ASCII characters or a Refusal
         assert.ok(error instanceof Refusal && error.code === 'invalid_idempotency_key');
       }
     }),
+  );
+});
+
+/** Headers near the border of what is accepted: of the special characters, short, and about 255 long. */
+const borderline = fc
+  .tuple(
+    fc.array(fc.constantFrom('"', '\\', '\\"', '\\\\', 'a', '~', ' ', '\n', 'é', '\x7f'), {
+      maxLength: 6,
+    }),
+    fc.constantFrom(0, 0, 0, 248, 250, 251, 252, 253, 254, 255, 256, 257),
+    fc.constantFrom('a', '"', '\\', '\\"', '\\\\'),
+    fc.boolean(),
+  )
+  .map(([parts, count, filler, isQuoted]) => {
+    const text = parts.join('') + filler.repeat(count);
+    return isQuoted ? `"${text}"` : text;
+  });
+
+test('the pattern of the OpenAPI document accepts exactly the headers that give a key', () => {
+  const pattern = new RegExp(IdempotencyKey.pattern);
+  const anything = fc.string({ unit: 'binary-ascii', maxLength: 300 });
+  fc.assert(
+    fc.property(fc.oneof(borderline, visible, anything), (header) => {
+      let isKey = true;
+      try {
+        parseIdempotencyKey(header);
+      } catch {
+        isKey = false;
+      }
+      assert.equal(pattern.test(header), isKey, JSON.stringify(header));
+    }),
+    { numRuns: 5_000 },
   );
 });
 

@@ -5,6 +5,13 @@ import type { NewPet } from './pet.ts';
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 const RETENTION_MS = 24 * 60 * 60 * 1000;
 
+/** The headers that parseIdempotencyKey accepts; a test compares the two. */
+export const IdempotencyKey = {
+  type: 'string',
+  pattern: String.raw`^(?:[!-~]|[!#-~][!-~]|"[!#-~]|[!-~]{3,255}|"(?:[!#-\[\]-~]|\\["\\]){1,255}")$`,
+  examples: ['"delivery-2026-11-15-line-3"'],
+} as const;
+
 /** Identifies a create, so that it happens once even if it is sent several times. */
 export interface IdempotencyClaim {
   apiKeyId: string;

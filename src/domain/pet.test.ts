@@ -27,6 +27,13 @@ test('every valid body gives exactly its animal', () => {
   );
 });
 
+test('a name with U+0000 or a lone surrogate is refused, and one with an emoji is not', () => {
+  for (const name of ['a\0', '\ud83d', 'a\udc36b', '\udc36\ud83d']) {
+    assert.throws(() => newPet({ name, categoryId: 1n }, lenient), { code: 'invalid_field' });
+  }
+  assert.equal(newPet({ name: 'Rex 🐶', categoryId: 1n }, lenient).name, 'Rex 🐶');
+});
+
 test('status is available if it is omitted', () => {
   assert.equal(newPet({ name: 'Rex', categoryId: 1n }, lenient).status, 'available');
 });

@@ -26,9 +26,9 @@ const fields = {
     type: 'string',
     minLength: 1,
     maxLength: NAME_CODE_POINTS_MAX,
-    // In a character class of a Unicode pattern, a surrogate matches only a lone surrogate.
-    pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
-    description: "The animal's name, returned exactly as it was sent.",
+    // Several generators and validators fail on \u0000 and on surrogates: newPet checks those.
+    pattern: String.raw`^[^\x00]*$`,
+    description: "The animal's name, returned as it was sent. No U+0000 and no lone surrogates.",
     examples: ['Rex'],
   },
   categoryId: {
@@ -119,8 +119,10 @@ export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewP
   const invalid: Field[] = [];
   for (const { field, isRequired, validator } of FIELDS) {
     const isGiven = Object.hasOwn(given, field);
+    const value = given[field];
+    const isValid = validator.Check(value) && (typeof value !== 'string' || value.isWellFormed());
     if (!isGiven && isRequired) missing.push(field);
-    if (isGiven && !validator.Check(given[field])) invalid.push(field);
+    if (isGiven && !isValid) invalid.push(field);
   }
   const unknown = options.refuseUnknown
     ? Object.keys(given).filter((field) => !Object.hasOwn(RULES, field))

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ERRORS, type ErrorCode } from '../domain/errors.ts';
+import { ERROR_CODES, ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { openApiDocument } from './openapi.ts';
 
 interface Response {
+  $ref?: string;
   headers: object;
   content?: Record<string, { schema: object; examples?: object }>;
 }
@@ -41,11 +42,23 @@ test('the interface has three operations on two paths, and only getPet is deprec
   assert.match(document.openapi, /^3\.1\./);
 });
 
-test('the servers are those that exist: the file has both as variables, a service only itself', () => {
+/** A response of an operation, and the component that it refers to. */
+function resolve(response: Response): Response {
+  const name = response.$ref?.replace('#/components/responses/', '');
+  return name === undefined ? response : (document.components['responses']?.[name] as Response);
+}
+
+/** Every response of every operation, with the key of its status. */
+const listedResponses = Object.values(document.paths)
+  .flatMap((methods) => Object.values(methods))
+  .flatMap(({ responses }) => Object.entries(responses));
+
+test('the servers are those that exist: the file has the URLs of the default settings, a service only itself', () => {
   assert.deepEqual(
     document.servers.map(({ url }) => url),
-    ['{base_url}', '{staging_base_url}'],
+    ['http://127.0.0.1:8080/v1', 'http://127.0.0.1:8090/v1'],
   );
+  assert.doesNotMatch(text, /"variables"/);
   const { servers } = openApiDocument('https://pets.example/v1') as typeof document;
   assert.deepEqual(servers, [{ url: 'https://pets.example/v1', description: 'This service' }]);
 });
@@ -66,7 +79,7 @@ test('every operation has the responses of the specification and one shared defa
     );
     assert.deepEqual(responses['default'], { $ref: '#/components/responses/GeneralError' });
   }
-  const general = document.components['responses']?.['GeneralError'] as Response;
+  const general = resolve({ $ref: '#/components/responses/GeneralError', headers: {} });
   const codes = Object.keys(general.content?.['application/json']?.examples ?? {}) as ErrorCode[];
   assert.deepEqual(
     codes.map((code) => ERRORS[code].status),
@@ -146,16 +159,12 @@ test('int64 values are integers of format int64, and the document does not menti
 
 test('every error response has the Error body with an example of each of its codes', () => {
   const shown = new Set<string>();
-  const listed = Object.values(document.paths)
-    .flatMap((methods) => Object.values(methods))
-    .flatMap(({ responses }) => Object.entries(responses));
-  const general = Object.entries(document.components['responses'] as Record<string, Response>);
-  for (const [status, { content }] of [...listed, ...general]) {
-    if (Number(status) < 400 || status === 'default') continue;
-    const json = content?.['application/json'];
+  for (const [status, response] of listedResponses) {
+    if (Number(status) < 400) continue;
+    const json = resolve(response).content?.['application/json'];
     assert.deepEqual(json?.schema, { $ref: '#/components/schemas/Error' });
     for (const code of Object.keys(json?.examples ?? {})) {
-      const isListed = status !== 'GeneralError';
+      const isListed = status !== 'default';
       if (isListed) assert.equal(String(ERRORS[code as ErrorCode].status), status);
       shown.add(code);
     }
@@ -165,4 +174,67 @@ test('every error response has the Error body with an example of each of its cod
     (code) => code !== 'route_not_found' && code !== 'method_not_allowed',
   );
   assert.deepEqual([...shown].toSorted(), expected.toSorted());
+});
+
+test('every engine understands the patterns: none has \\u, and a name may have an emoji but not U+0000', () => {
+  const patterns = [...text.matchAll(/"pattern": (".*")/g)].map(
+    ([, pattern = '']) => JSON.parse(pattern) as string,
+  );
+  assert.ok(patterns.length >= 4);
+  for (const pattern of patterns) assert.doesNotMatch(pattern, /\\u/);
+  const { NewPet } = document.components['schemas'] as Record<
+    string,
+    { properties: Record<string, { pattern: string }> }
+  >;
+  const { pattern = '' } = NewPet?.properties['name'] ?? {};
+  for (const flags of ['', 'u', 'v']) {
+    assert.match('Rex 🐶\n', new RegExp(pattern, flags));
+    assert.doesNotMatch('Rex\0', new RegExp(pattern, flags));
+  }
+});
+
+test('a code is an open string: the known codes are examples, and the description says that more may follow', () => {
+  const { ErrorCode, Error: body } = document.components['schemas'] as Record<
+    string,
+    { properties?: Record<string, object>; examples: string[]; description: string; type: string }
+  >;
+  assert.deepEqual(body?.properties?.['code'], { $ref: '#/components/schemas/ErrorCode' });
+  assert.equal(ErrorCode?.type, 'string');
+  assert.ok(!Object.hasOwn(ErrorCode ?? {}, 'enum'));
+  assert.deepEqual(ErrorCode?.examples, ERROR_CODES);
+  assert.match(ErrorCode?.description ?? '', /more may follow/);
+});
+
+test('a response describes only the headers that are sent with its status', () => {
+  for (const [status, response] of listedResponses) {
+    const names = Object.keys(resolve(response).headers);
+    assert.equal(names.includes('RateLimit'), !['401', 'default'].includes(status), status);
+    assert.equal(names.includes('RateLimit-Policy'), names.includes('RateLimit'), status);
+    const isBefore = ['401', '403', '410', '429', 'default'].includes(status);
+    assert.equal(names.includes('Preference-Applied'), !isBefore, status);
+  }
+});
+
+test('401, 403, 429 and 503 are described once, and once more for the deprecated operation', () => {
+  const names = ['Unauthorized', 'Forbidden', 'TooManyRequests', 'ServiceUnavailable'];
+  const deprecated = names.map((name) => `Deprecated${name}`);
+  assert.deepEqual(Object.keys(document.components['responses'] ?? {}), [
+    'GeneralError',
+    ...names,
+    ...deprecated,
+  ]);
+  for (const [path, method] of [
+    ['/pets', 'get'],
+    ['/pets', 'post'],
+    ['/pets/{petId}', 'get'],
+  ] as const) {
+    const { responses, deprecated: isDeprecated } = document.paths[path]?.[method] ?? {};
+    const expected = isDeprecated === true ? deprecated : names;
+    for (const [index, status] of ['401', '403', '429', '503'].entries()) {
+      const response = responses?.[status];
+      assert.deepEqual(response, { $ref: `#/components/responses/${expected[index]}` });
+      if (response === undefined) continue;
+      assert.equal('Sunset' in resolve(response).headers, isDeprecated === true);
+    }
+  }
 });

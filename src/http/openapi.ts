@@ -1,9 +1,10 @@
-import { ERRORS, ErrorBody, type ErrorCode } from '../domain/errors.ts';
+import { ERRORS, ErrorBody, ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
+import { STATUS_CODES } from './message.ts';
 import type { Operation, OperationResponse } from './operation.ts';
 import { COMMON_ERRORS, operations } from './operations.ts';
 
-const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody };
+const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody, ErrorCode };
 
 /** Errors that any HTTP request can get. They are one shared `default` response. */
 const GENERAL_ERRORS: readonly ErrorCode[] = [
@@ -16,8 +17,8 @@ const GENERAL_ERRORS: readonly ErrorCode[] = [
   'http_version_not_supported',
 ];
 
-const HEADERS_OF_ALL = ['Preference-Applied', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
-const HEADERS_OF_DEPRECATED = ['Deprecation', 'Sunset', 'Link'];
+/** Errors that are the same for every operation. They are components, so that a generator names them once. */
+const SHARED_STATUSES = [401, 403, 429, 503];
 
 const HEADERS_OF_ERROR: Partial<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
@@ -29,16 +30,8 @@ const HEADERS_OF_ERROR: Partial<Record<number, readonly string[]>> = {
 
 /** The two environments of the specification, with the base URLs of the default settings. */
 const ENVIRONMENTS = [
-  {
-    url: '{base_url}',
-    description: 'Production',
-    variables: { base_url: { default: 'http://127.0.0.1:8080/v1' } },
-  },
-  {
-    url: '{staging_base_url}',
-    description: 'Staging',
-    variables: { staging_base_url: { default: 'http://127.0.0.1:8090/v1' } },
-  },
+  { url: 'http://127.0.0.1:8080/v1', description: 'Production' },
+  { url: 'http://127.0.0.1:8090/v1', description: 'Staging' },
 ];
 
 /**
@@ -65,7 +58,7 @@ export function openApiDocument(baseUrl?: string): object {
       schemas: Object.fromEntries(
         Object.entries(COMPONENTS).map(([name, schema]) => [name, jsonSchema(schema, true)]),
       ),
-      responses: { GeneralError: failure(GENERAL_ERRORS, ['X-Request-Id']) },
+      responses: { GeneralError: failure(GENERAL_ERRORS, ['X-Request-Id']), ...sharedResponses() },
       headers: HEADERS,
       securitySchemes: {
         bearerAuth: {
@@ -89,8 +82,7 @@ function paths(): object {
 
 function describe(operation: Operation): object {
   const { id, summary, description, parameters, body, responses, errors, deprecation } = operation;
-  const shared =
-    deprecation === undefined ? HEADERS_OF_ALL : [...HEADERS_OF_ALL, ...HEADERS_OF_DEPRECATED];
+  const shared = headersOf(200, operation);
   const codes = Map.groupBy([...errors, ...COMMON_ERRORS], (code) => ERRORS[code].status);
   return {
     operationId: id,
@@ -107,27 +99,49 @@ function describe(operation: Operation): object {
       example: exampleOf(parameter.schema),
     })),
     ...(body && {
-      requestBody: {
-        description: 'The animal to add.',
-        required: true,
-        content: jsonContent(body),
-      },
+      requestBody: { description: 'An animal to add.', required: true, content: jsonContent(body) },
     }),
     responses: Object.fromEntries([
       ...Object.entries(responses).map(([status, each]) => [status, success(each, shared)]),
       ...[...codes].map(([status, those]) => [
         String(status),
-        failure(those, [...(HEADERS_OF_ERROR[status] ?? []), ...shared]),
+        SHARED_STATUSES.includes(status)
+          ? { $ref: `#/components/responses/${sharedName(status, operation)}` }
+          : failure(those, headersOf(status, operation)),
       ]),
       ['default', { $ref: '#/components/responses/GeneralError' }],
     ]),
   };
 }
 
-function success(
-  { description, schema, headers }: OperationResponse,
-  shared: readonly string[],
-): object {
+/** The headers that any response with this status can have, in the order of the checks. */
+function headersOf(status: number, { deprecation }: Operation): string[] {
+  return [
+    ...(HEADERS_OF_ERROR[status] ?? []),
+    'X-Request-Id',
+    ...(deprecation === undefined ? [] : ['Deprecation', 'Sunset', 'Link']),
+    ...(status === 401 ? [] : ['RateLimit', 'RateLimit-Policy']),
+    ...([401, 403, 410, 429].includes(status) ? [] : ['Preference-Applied']),
+  ];
+}
+
+/** A reference cannot add headers, so a deprecated operation has its own responses. */
+function sharedName(status: number, { deprecation }: Operation): string {
+  const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? '';
+  return deprecation === undefined ? name : `Deprecated${name}`;
+}
+
+function sharedResponses(): object {
+  const named = operations.flatMap((operation) =>
+    SHARED_STATUSES.map((status) => {
+      const codes = COMMON_ERRORS.filter((code) => ERRORS[code].status === status);
+      return [sharedName(status, operation), failure(codes, headersOf(status, operation))];
+    }),
+  );
+  return Object.fromEntries(named) as object;
+}
+
+function success({ description, schema, headers }: OperationResponse, shared: string[]): object {
   return {
     description,
     headers: headerReferences([...headers, ...shared]),

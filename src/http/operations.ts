@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../domain/idempotency.ts';
+import { IdempotencyKey } from '../domain/idempotency.ts';
 import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
@@ -25,9 +25,9 @@ const ifNoneMatch: Parameter = {
 const requestId: Parameter = {
   name: 'X-Request-Id',
   in: 'header',
-  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$', examples: ['Hk2p0b7Yc1nq'] },
+  schema: { type: 'string', examples: ['Hk2p0b7Yc1nq'] },
   description:
-    'Identifies the request in the log of the service. The service generates an id if none is sent.',
+    'Identifies the request in the log of the service: 1 to 128 letters, digits, dots, underscores and hyphens. The service generates an id if none or another value is sent.',
 };
 
 export const operations: readonly Operation[] = [
@@ -89,14 +89,9 @@ export const operations: readonly Operation[] = [
       {
         name: 'Idempotency-Key',
         in: 'header',
-        schema: {
-          type: 'string',
-          minLength: 1,
-          maxLength: IDEMPOTENCY_KEY_LENGTH_MAX + 2,
-          examples: ['"delivery-2026-11-15-line-3"'],
-        },
+        schema: IdempotencyKey,
         description:
-          'Makes the create safe to retry: 1 to 255 visible ASCII characters, with or without double quotes. A create with the same key and the same animal within 24 hours stores nothing and gets the first response again.',
+          'Makes the create safe to retry: 1 to 255 visible ASCII characters, with or without double quotes. Within quotes, a backslash precedes each quote and backslash of the key. A create with the same key and the same animal within 24 hours stores nothing and gets the first response again.',
       },
       prefer,
       requestId,
