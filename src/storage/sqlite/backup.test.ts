@@ -63,7 +63,7 @@ const nextId = () =>
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
 
-type FileFunction = 'openSync' | 'fsyncSync' | 'linkSync';
+type FileFunction = 'openSync' | 'fsyncSync' | 'linkSync' | 'renameSync';
 
 /** Calls `replacement` in place of a function of node:fs, for all modules, until the test ends. */
 function intercept<Name extends FileFunction>(
@@ -445,6 +445,18 @@ describe('restore', () => {
     const { setAside } = await restore();
     assert.equal(verifySqlite(file).animals, 5);
     assert.equal(verifySqlite(setAside ?? '').animals, 7);
+  });
+
+  test('at no moment is there no file at the path, where a service would create an empty one', async (t) => {
+    await createPets(2);
+    await backUp();
+    const isThere: boolean[] = [];
+    intercept(t, 'renameSync', (rename, from, to) => {
+      rename(from, to);
+      isThere.push(existsSync(file));
+    });
+    await restore();
+    assert.ok(isThere.length > 0 && !isThere.includes(false));
   });
 
   test('while a service has the store open, nothing is changed', async () => {
