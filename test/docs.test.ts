@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../src/cli/commands.ts';
@@ -131,6 +131,13 @@ function anchorsOf(document: string): string[] {
       .replaceAll(' ', '-'),
   );
 }
+
+test('docs/operations/README.md names every page of its folder', () => {
+  const pages = globSync('docs/operations/*.md', { cwd: root }).map((page) => basename(page));
+  const rows = read('docs/operations/README.md').matchAll(/^\| .+ \| \[(\w+\.md)\]\(\1\) \|$/gm);
+  const named = new Set([...rows].map(([, page = '']) => page));
+  assert.deepEqual([...named, 'README.md'].toSorted(), pages.toSorted());
+});
 
 test('every link to a section of a document has a target, in alert rules too', () => {
   for (const file of [...documents, ...globSync('contrib/**/*.yml', { cwd: root })]) {

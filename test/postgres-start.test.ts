@@ -146,7 +146,7 @@ test('other commands do not wait for a database that is away: one line and exit 
 });
 
 test('the documented command for the permission model of Node.js serves requests', async (t) => {
-  const page = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../docs/operations/security.md', import.meta.url), 'utf8');
   const [, flags = ''] = /^node (--permission .*) bin\/petstore\.js serve$/m.exec(page) ?? [];
   const cwd = dirname(dirname(MAIN));
   const options = flags.replaceAll('"$PWD"', cwd).split(' ');

@@ -197,7 +197,9 @@ describe('Setup', options, () => {
     assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('scripts/single-file.ts').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('Containerfile').includes(`NODE_OPTIONS="${flags}"`));
-    assert.ok(read('docs/operations.md').includes(`\`node ${flags} bin/petstore.js serve\``));
+    assert.ok(
+      read('docs/operations/running.md').includes(`\`node ${flags} bin/petstore.js serve\``),
+    );
   });
 
   test("if the installed Node.js does not run, the machine's own is used if it is new enough", (t) => {

@@ -1,5 +1,5 @@
-// Traces that OpenTelemetry makes without code of the service, as docs/operations.md describes. `npm run
-// test:traces` runs this file. The packages have their own lock file, because the service does not need them.
+// Traces that OpenTelemetry makes without code of the service, as docs/operations/monitoring.md describes.
+// `npm run test:traces` runs this file. The packages have their own lock file, because the service does not need them.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { send } from '../test-service.ts';
 import { installTools, toolsFolder } from '../tools.ts';
 import { startCollector, type Collector, type Span } from './collector.ts';
 
-/** The file that docs/operations.md tells to write beside the packages. */
+/** The file that docs/operations/monitoring.md tells to write beside the packages. */
 const LOADER = join(toolsFolder(import.meta.dirname), 'traces.mjs');
 const SETTINGS = parseEnv(readFileSync(join(REPOSITORY, 'contrib', 'traces.env'), 'utf8'));
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
