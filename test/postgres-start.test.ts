@@ -2,12 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, PostgresServer } from './postgres-server.ts';
+import { newApiKey } from '../src/domain/api-key.ts';
+import { newIdempotencyClaim } from '../src/domain/idempotency.ts';
+import { openPostgresStore } from '../src/storage/postgres/store.ts';
+import { verifyPostgres } from '../src/storage/postgres/verify.ts';
+import { freePort, PostgresServer, TEST_PASSWORD } from './postgres-server.ts';
 import { MAIN, refusalIn, run, serve, temporaryFolder } from './test-process.ts';
 import { send } from './test-service.ts';
 
@@ -145,8 +150,43 @@ test('other commands do not wait for a database that is away: one line and exit 
   assert.equal(code, 1);
 });
 
+const readPage = (name: string) =>
+  readFileSync(new URL(`../docs/operations/${name}`, import.meta.url), 'utf8');
+
+test('a role with only the documented GRANTs can do all that the service and the commands do', async (t) => {
+  const [, grants = ''] = /^```sql\n([^`]+)^```$/m.exec(readPage('postgresql.md')) ?? [];
+  const database = await server.createDatabase();
+  await (await openPostgresStore(server.url(database))).close();
+  await server.query(grants, database);
+  const url = server.url(database).replace(`petstore:${TEST_PASSWORD}`, 'petstore_rows:secret');
+  const store = await openPostgresStore(url);
+  t.after(() => store.close());
+
+  const now = new Date();
+  const keyOf = (secret: string) => newApiKey({ secret, name: secret, now, randomBytes });
+  const [first, second, third] = [keyOf('first'), keyOf('second'), keyOf('third')];
+  assert.ok(await store.createFirstApiKey(first));
+  await store.createApiKey(second);
+  assert.ok(await store.rotateApiKey(second.id, new Date(now.getTime() + 1_000), third));
+  assert.ok(await store.revokeApiKey(third.id, now));
+  await store.recordKeyUse(new Map([[first.id, { usedAt: now, deprecatedCallAt: now }]]));
+
+  const pet = { name: 'Rex', categoryId: 1n, status: 'available' } as const;
+  const claim = newIdempotencyClaim('a', pet, { apiKeyId: first.id, now });
+  assert.equal((await store.createPet(pet)).kind, 'created');
+  assert.equal((await store.createPet(pet, claim)).kind, 'created');
+  const progress = { source: 'file', position: 10, lines: 1, imported: 1, skipped: 0 };
+  assert.ok(await store.importPets([pet], { from: 0, to: progress }));
+  assert.deepEqual(await store.findImport('file'), progress);
+  assert.deepEqual(await store.setPetStatus([1n], 'sold'), []);
+  assert.deepEqual(await store.removePets([1n]), []);
+  const portion = await store.portions?.({ requests: 100, windowSeconds: 60 })(first.id);
+  assert.equal(portion?.requests, 5);
+  assert.deepEqual((await verifyPostgres(url)).problems, []);
+});
+
 test('the documented command for the permission model of Node.js serves requests', async (t) => {
-  const page = readFileSync(new URL('../docs/operations/security.md', import.meta.url), 'utf8');
+  const page = readPage('security.md');
   const [, flags = ''] = /^node (--permission .*) bin\/petstore\.js serve$/m.exec(page) ?? [];
   const cwd = dirname(dirname(MAIN));
   const options = flags.replaceAll('"$PWD"', cwd).split(' ');
