@@ -27,6 +27,13 @@ async function fillAnimal(page: Page, name: string, categoryId: string): Promise
   await page.getByLabel('Category id').fill(categoryId);
 }
 
+async function lookUp(page: Page, id: string): Promise<void> {
+  const field = page.getByLabel('Id', { exact: true });
+  if (!(await field.isVisible())) await page.getByText('Look up by id').click();
+  await field.fill(id);
+  await page.getByRole('button', { name: 'Look up' }).click();
+}
+
 async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
 }
@@ -119,6 +126,37 @@ test('console › the key survives a reload, is in no URL, and is deleted by "Fo
   await another.getByLabel('API key').waitFor();
 });
 
+test('console › "Keep on this computer" is off at first; with it, the key opens a new tab until "Forget key"', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(1) });
+  const { page, context } = await visit(t, stage);
+  const keep = page.getByLabel('Keep on this computer');
+  assert.equal(await keep.isChecked(), false);
+  await page.getByText('everyone who uses this browser can open the catalogue').waitFor();
+  const field = page.getByLabel('API key');
+  assert.equal(await field.getAttribute('autocomplete'), 'current-password');
+  await keep.check();
+  await signIn(page, `${stage.key.slice(0, -1)}?`);
+  await page.getByText('This key does not open the catalogue.').waitFor();
+  assert.equal(await page.evaluate('localStorage.length'), 0, 'a refused key is not kept');
+  await signIn(page, stage.key);
+  await place(page, 'Animal 1 of 1');
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  const another = await context.newPage();
+  await another.goto(stage.site);
+  await place(another, 'Animal 1 of 1');
+  await another.getByRole('button', { name: 'Forget key' }).click();
+  await another.getByLabel('API key').waitFor();
+  assert.equal(await another.evaluate('sessionStorage.length + localStorage.length'), 0);
+  await page.reload();
+  await page.getByLabel('API key').waitFor();
+});
+
+test('console › a key of another environment is refused before it is sent, in words that name both', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: 'pet_test_0' });
+  await page.getByText('This is a staging key. This console is for production.').waitFor();
+});
+
 test('console › Next and Previous move through three pages, with any page size', async (t) => {
   const stage = await Stage.open(t, { pets: animals(23) });
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
@@ -185,7 +223,35 @@ test('console › an added animal is reported with its id and marked in the list
   await addButton(page).click();
   await page.getByText('Rex was added with the id 1.').waitFor();
   await page.locator('#rows tr.new', { hasText: 'Pending' }).waitFor();
+});
+
+test('console › after an add, category and status stay, the name is empty and has the focus, and "Just added" survives a reload', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add label', { hasText: 'Pending' }).click();
+  for (const [name, category] of [
+    ['Rex', '9223372036854775807'],
+    ['Mimi', '9223372036854775807'],
+  ] as const) {
+    await fillAnimal(page, name, category);
+    await addButton(page).click();
+    await page.getByText(`${name} was added with the id`).waitFor();
+  }
   assert.equal(await page.getByLabel('Name').inputValue(), '');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'name');
+  assert.equal(await page.getByLabel('Category id').inputValue(), '9223372036854775807');
+  assert.equal(await page.locator('#add input[value=pending]').isChecked(), true);
+  await page.reload();
+  await place(page, 'Animals 1–2 of 2');
+  const added = page.locator('#just-added li');
+  assert.deepEqual(await added.allTextContents(), ['MimiId 2Pending', 'RexId 1Pending']);
+  await added.getByRole('button', { name: 'Rex' }).click();
+  await page.getByRole('dialog').getByText('9223372036854775807', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
 });
 
 test('console › an error of a field is beside that field in plain words, with the message of the service one click away', async (t) => {
@@ -270,6 +336,22 @@ test('console › if the response to a create is lost, trying again stores no se
   await place(page, 'Animal 1 of 1');
 });
 
+test('console › the cells of a row with a long name align at the top', async (t) => {
+  const stage = await Stage.open(t, { pets: [{ name: 'long name '.repeat(25), categoryId: 7 }] });
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await place(page, 'Animal 1 of 1');
+  const tops = await page.evaluate<number[]>(`(() => {
+    const top = (node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return range.getClientRects()[0].top;
+    };
+    return Array.from(document.querySelectorAll('#rows td :is(bdi, .chip), #rows td.id'), top);
+  })()`);
+  assert.equal(tops.length, 3);
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 6, tops.join(', '));
+});
+
 test('console › names are shown as text, also if they look like markup or code', async (t) => {
   const hostile = [
     '<img src=x onerror=alert(1)>',
@@ -292,8 +374,7 @@ test('console › names are shown as text, also if they look like markup or code
   await fillAnimal(page, '<img src=x onerror=alert(5)>', '1');
   await addButton(page).click();
   await page.getByText('<img src=x onerror=alert(5)> was added').waitFor();
-  await page.getByLabel('Id', { exact: true }).fill('2');
-  await page.getByRole('button', { name: 'Look up' }).click();
+  await lookUp(page, '2');
   await page.locator('.found', { hasText: '<script>alert(2)</script>' }).waitFor();
   await keepPicture(page, 'hostile-360');
 });
@@ -307,16 +388,16 @@ test('console › int64 values are shown with all digits', async (t) => {
     await addButton(page).click();
     await page.locator('#rows .category', { hasText: new RegExp(`^${extreme}$`) }).waitFor();
   }
-  await page.getByLabel('Id', { exact: true }).fill('1');
-  await page.getByRole('button', { name: 'Look up' }).click();
+  await lookUp(page, '1');
   await page.getByText('category 9223372036854775807').waitFor();
 });
 
-test('console › the lookup shows its removal date, 5 December 2030, and says if no animal has the id', async (t) => {
+test('console › the lookup is closed at first, shows its removal date, 5 December 2030, and says if no animal has the id', async (t) => {
   const stage = await Stage.open(t, { pets: animals(1) });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Animal 1 of 1');
   const card = page.locator('section', { hasText: 'Look up by id' });
+  assert.equal(await page.getByLabel('Id', { exact: true }).isVisible(), false);
   assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
   for (const [id, shown] of [
     ['1', 'Animal 1'],
@@ -324,8 +405,7 @@ test('console › the lookup shows its removal date, 5 December 2030, and says i
     ['9223372036854775807', 'Check the number and try again.'],
     ['one', 'An id is a whole number'],
   ] as const) {
-    await page.getByLabel('Id', { exact: true }).fill(id);
-    await page.getByRole('button', { name: 'Look up' }).click();
+    await lookUp(page, id);
     await card.getByText(shown).waitFor();
   }
 });
@@ -343,6 +423,7 @@ test('console › every view can be copied as a curl command that does not conta
     return page.evaluate<string>('navigator.clipboard.readText()');
   };
   assert.equal(await copied('#list-curl'), `curl ${header} '${stage.site}/v1/pets?status=sold'`);
+  await page.getByText('Look up by id').click();
   await page.getByLabel('Id', { exact: true }).fill('12');
   assert.equal(await copied('#lookup-curl'), `curl ${header} '${stage.site}/v1/pets/12'`);
   await fillAnimal(page, "O'Malley", '7');
@@ -362,7 +443,7 @@ test('console › everything can be done with the keyboard, and the focus is alw
       const at = document.activeElement;
       const ring = getComputedStyle(at.type === 'radio' ? at.parentElement : at);
       if (ring.outlineStyle === 'none') throw new Error('no focus ring on ' + at.outerHTML);
-      return at.id || at.value || at.textContent;
+      return at.id || at.value || at.textContent.replaceAll(/\\s+/g, ' ').trim();
     })()`);
   const tabTo = async (wanted: string): Promise<void> => {
     for (let presses = 0; presses < 40; presses += 1) {
@@ -394,6 +475,8 @@ test('console › everything can be done with the keyboard, and the focus is alw
   await keyboard.press('Space');
   await page.getByText('Rex was added with the id 26.').waitFor();
   assert.equal(await focus(), 'name');
+  await tabTo('Look up by id Deprecated');
+  await keyboard.press('Enter');
   await tabTo('petId');
   await keyboard.insertText('26');
   await keyboard.press('Enter');

@@ -174,15 +174,15 @@ test('console › a dropped list can be paused, resumed and stopped, and one tha
     return route.continue();
   });
   await press(page, 'Add 40 animals');
-  await page.getByText('5 of 40 added').waitFor();
+  await page.getByText('5 of 40 added', { exact: true }).waitFor();
   await press(page, 'Pause');
   gate.open = 1;
   await page.getByText('Paused. Nothing is added until you resume.').waitFor();
-  await page.getByText('6 of 40 added').waitFor();
+  await page.getByText('6 of 40 added', { exact: true }).waitFor();
   await page.locator('#place', { hasText: 'Animals 1–6 of 6' }).waitFor();
   gate.open = 4;
   await press(page, 'Resume');
-  await page.getByText('10 of 40 added').waitFor();
+  await page.getByText('10 of 40 added', { exact: true }).waitFor();
   await press(page, 'Stop here');
   gate.open = 1;
   await page.getByText('Stopped. Not sent: 29. The report has every line.').waitFor();
@@ -194,4 +194,36 @@ test('console › a dropped list can be paused, resumed and stopped, and one tha
   assert.equal(await list(page).inputValue(), '');
   await press(page, 'Close');
   assert.equal(await page.locator('#many').isVisible(), false);
+});
+
+test('console › during a bulk add the catalogue shows the animals so far, says how many, and is complete at the end', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  await openMany(page);
+  await list(page).fill(csvOf(30));
+  const gate = { open: 1 };
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    while (gate.open === 0) await setTimeout(20);
+    gate.open -= 1;
+    return route.continue();
+  });
+  await press(page, 'Add 30 animals');
+  const catalogue = page.locator('#catalogue');
+  await catalogue.getByText('1 of 30 added so far.').waitFor();
+  await page.locator('#place', { hasText: 'Animal 1 of 1' }).waitFor();
+  assert.equal(await page.getByText('No animals yet').count(), 0);
+  gate.open = 4;
+  await catalogue.getByText('5 of 30 added so far.').waitFor();
+  // The list follows without an action of the user, a few seconds after the refresh before.
+  while ((await page.locator('#rows tr').count()) < 5) {
+    gate.open = 1;
+    await setTimeout(250);
+  }
+  assert.equal(await catalogue.getAttribute('aria-busy'), 'false');
+  gate.open = 30;
+  await page.getByText('Finished. The report has every line.').waitFor();
+  await page.locator('#place', { hasText: 'Animals 1–20, more follow' }).waitFor();
+  assert.equal(await catalogue.getByText('so far').count(), 0);
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { signIn, Stage, until, visit } from './stage.ts';
@@ -62,6 +63,103 @@ test('console › the URL has the status, the page size and the cursor: back, fo
   await other.getByText('This link leads to no page').waitFor();
   await other.getByRole('button', { name: 'First page' }).click();
   await place(other, 'Animals 1–20, more follow');
+});
+
+test('console › "Newest" shows the last 100 animals of the filter, newest first, and the address has it', async (t) => {
+  const many = Array.from({ length: 350 }, (_, index) => PETS[index % 3]).map((pet, index) => ({
+    categoryId: 7,
+    ...pet,
+    name: `Animal ${index + 1}`,
+  }));
+  const stage = await Stage.open(t, { pets: many });
+  const { page, context } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  await page.getByLabel('Page size').selectOption('10');
+  const newest = page.getByRole('button', { name: 'Newest' });
+  await newest.click();
+  await place(page, 'The last 100 animals, newest first');
+  const shown = await names(page);
+  assert.deepEqual([shown.length, shown[0], shown[99]], [100, 'Animal 350', 'Animal 251']);
+  assert.equal(await newest.getAttribute('aria-pressed'), 'true');
+  assert.equal(await next(page).getAttribute('aria-disabled'), 'true');
+  assert.equal(await page.getByLabel('Page size').isVisible(), false);
+  assert.equal(page.url(), `${stage.site}/?limit=10&cursor=last`);
+  await page.locator('#list-curl button').click();
+  await page.getByText(`'${stage.site}/v1/pets?limit=100&cursor=last'`).waitFor();
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Category id').fill('7');
+  await page.getByRole('button', { name: 'Add animal' }).click();
+  await page.locator('#rows tr.new:first-child', { hasText: 'Rex' }).waitFor();
+
+  await filter(page, 'Sold').click();
+  await until(page, `document.querySelector('#rows .name')?.textContent === 'Animal 348'`);
+  const sold = new Set(await page.locator('#rows .chip').allTextContents());
+  assert.deepEqual(sold, new Set(['Sold']));
+  const link = page.url();
+  await newest.click();
+  await place(page, 'Animals 1–10, more follow');
+  await page.goBack();
+  await place(page, 'The last 100 animals, newest first');
+  const other = await context.newPage();
+  await other.goto(link);
+  await signIn(other, stage.key);
+  await place(other, 'The last 100 animals, newest first');
+  await other.getByRole('button', { name: 'First page' }).click();
+  await place(other, 'Animals 1–10, more follow');
+  assert.equal(await other.getByRole('button', { name: 'Newest', pressed: false }).count(), 1);
+});
+
+test('console › /?id=7 opens one animal after the key was accepted, and an open animal has that link', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page, context } = await visit(t, stage, { path: '/?id=7' });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await signIn(page, stage.key);
+  const dialog = page.getByRole('dialog', { name: 'Animal 7' });
+  await dialog.waitFor();
+  await page.reload();
+  await dialog.waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  assert.equal(page.url(), `${stage.site}/`);
+  await filter(page, 'Sold').click();
+  await place(page, 'Animals 1–15 of 15');
+  await page.getByRole('button', { name: 'Animal 9' }).click();
+  await page.getByRole('dialog', { name: 'Animal 9' }).waitFor();
+  assert.equal(page.url(), `${stage.site}/?status=sold&id=9`);
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('Copied.').waitFor();
+  assert.equal(
+    await page.evaluate<string>('navigator.clipboard.readText()'),
+    `${stage.site}/?id=9`,
+  );
+  await page.goto(`${stage.site}/?id=99`);
+  await page.getByText('No animal has this id', { exact: true }).waitFor();
+  await page.goto(`${stage.site}/?id=seven`);
+  await page.getByText('This link leads to no animal: an id is a whole number').waitFor();
+  await place(page, 'Animals 1–20, more follow');
+});
+
+test('console › the animals of the filter, from all pages, are saved as CSV that can be pasted again', async (t) => {
+  const pets = Array.from({ length: 120 }, () => PETS.slice(0, 2)).flat();
+  const odd = { name: 'Łukasz, "the cat"\n', categoryId: 9223372036854775807n };
+  const stage = await Stage.open(t, { pets: [...pets, { ...odd, status: 'sold' }] });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  const saved = async (): Promise<[name: string, text: string]> => {
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    const file = await download;
+    return [file.suggestedFilename(), await readFile(await file.path(), 'utf8')];
+  };
+  const [name, all] = await saved();
+  assert.equal(name, 'all-animals.csv');
+  assert.equal(all.split('\r\n').length, 1 + 241 + 1);
+  await page.getByText('241 animals in the file.').waitFor();
+  await filter(page, 'Sold').click();
+  await place(page, 'Animal 1 of 1');
+  assert.deepEqual(await saved(), [
+    'sold-animals.csv',
+    '\uFEFFid,name,categoryId,status\r\n241,"Łukasz, ""the cat""\n",9223372036854775807,sold\r\n',
+  ]);
 });
 
 test('console › the rows, the focus and the scroll position stay while the next page loads or fails', async (t) => {

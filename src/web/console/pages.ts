@@ -41,6 +41,7 @@ export const LATER_MODULES = [
   ...[
     'animal',
     'bulk',
+    'download',
     'lookup',
     'many',
     'many-input',
@@ -48,6 +49,7 @@ export const LATER_MODULES = [
     'many-rows',
     'parts',
     'pet-rules',
+    'save',
   ].map(inPageFolder),
   ...['csv', 'layout', 'pet-reader', 'read-pet', 'records'].map(
     (name) => `src/pet-file/${name}.ts`,
@@ -105,6 +107,7 @@ function nameEnvironment(html: string, environment: Environment): string {
     .replace('<title>', '<title>Staging · ')
     .replace('</a>', `</a>${band}`)
     .replace('>Production<', '>Staging<')
+    .replace('Pet Store production', 'Pet Store staging')
     .replace('pet_live_…', 'pet_test_…')
     .replace('--name NAME', '--name NAME --env staging');
 }

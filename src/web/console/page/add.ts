@@ -96,8 +96,9 @@ export class AddForm {
     this.#submit.textContent = isBusy ? 'Adding …' : 'Add animal';
   }
 
+  /** The next animal often has the same category and status, so these stay. */
   #clear(): void {
-    this.#form.reset();
+    this.#name.value = '';
     this.#idempotencyKey = newIdempotencyKey();
     this.#showFieldFaults({});
     this.#name.focus();

@@ -3,6 +3,7 @@ import { curlCommand, KEY_VARIABLE } from './curl.ts';
 import { writeClipboard } from './copy.ts';
 import { button, element } from './dom.ts';
 import { petName, statusChip } from './pet.ts';
+import { linkTo, showLinkedId } from './place.ts';
 import { BASE_URL } from './session.ts';
 
 const TITLE_ID = 'animal-title';
@@ -32,6 +33,7 @@ export function openPet(pet: Pet): void {
     element(
       'div',
       { class: 'actions' },
+      copy('Copy link', linkTo(pet.id)),
       copy('Copy id', String(pet.id)),
       copy('Copy JSON', petText(pet)),
       copy('Copy as curl', command),
@@ -47,8 +49,12 @@ export function openPet(pet: Pet): void {
       ' first. This request goes away on 5 December 2030.',
     ),
   );
-  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    showLinkedId(undefined);
+  });
   document.body.append(dialog);
+  showLinkedId(pet.id);
   dialog.showModal();
 }
 

@@ -10,6 +10,9 @@ import {
   enterPlace,
   firstPage,
   followHistory,
+  isNewest,
+  limitOf,
+  newestPage,
   placeInAddress,
   queryOf,
   restoreScroll,
@@ -17,6 +20,9 @@ import {
   type Step,
 } from './place.ts';
 import { BASE_URL, type Session } from './session.ts';
+
+/** While many animals are being added, the list is loaded again so often. */
+const FOLLOW_INTERVAL_MS = 3_000;
 
 export interface CatalogueEvents {
   keyNeeded: (fault?: Fault) => void;
@@ -31,6 +37,8 @@ interface Loading {
   isReturn?: boolean;
   /** The page itself tries again. It does so once. */
   isAutomatic?: boolean;
+  /** Nobody waits for it: the page shows only its outcome, and no fault. */
+  isQuiet?: boolean;
 }
 
 /** The list of animals: one page at a time, with a filter. The address has its place. */
@@ -47,17 +55,22 @@ export class Catalogue {
   readonly #limit = byId('limit', HTMLSelectElement);
   readonly #filter = byId('filter', HTMLFormElement);
   readonly #curl = offerCurl(byId('list-curl', HTMLElement), () =>
-    curlCommand(`${BASE_URL}/pets${queryOf(this.#place)}`),
+    curlCommand(`${BASE_URL}/pets${queryOf(this.#place, limitOf(this.#place))}`),
   );
   #place = placeInAddress();
   #nextStep: Step | undefined;
   #loading = new AbortController();
   #newId: bigint | undefined;
+  #followedMs = Number.NEGATIVE_INFINITY;
 
   constructor(session: Session, on: CatalogueEvents) {
     this.#session = session;
     this.#on = on;
-    this.#filter.addEventListener('change', () => this.#goTo(firstPage(this.#wanted)));
+    this.#filter.addEventListener('change', () => this.#goTo(this.#start(this.#wanted)));
+    byId('newest', HTMLButtonElement).addEventListener('click', () => {
+      const to = isNewest(this.#place) ? firstPage : newestPage;
+      this.#goTo(to(this.#wanted));
+    });
     this.#filter.addEventListener('submit', (event) => event.preventDefault());
     this.#previous.addEventListener('click', () => {
       if (isUsable(this.#previous)) this.#goTo(this.#placeBefore);
@@ -84,13 +97,41 @@ export class Catalogue {
   /** Loads the current page again and highlights a newly added animal if it is on the page. */
   async refresh(newId?: bigint): Promise<void> {
     this.#newId = newId;
+    byId('list-progress', HTMLElement).textContent = '';
     await this.#load();
+  }
+
+  /** Many animals are being added: the list says how many so far, and shows them after a few seconds. */
+  follow(words: string): void {
+    const seconds = FOLLOW_INTERVAL_MS / 1000;
+    byId('list-progress', HTMLElement).textContent =
+      `${words} so far. This list follows every ${seconds} seconds.`;
+    const empty = this.#message.querySelector('.empty');
+    if (empty !== null && this.status === undefined) {
+      empty.remove();
+      this.#count.textContent = 'Loading …';
+    }
+    const isDue = performance.now() - this.#followedMs >= FOLLOW_INTERVAL_MS;
+    // What the user has asked for comes first.
+    if (!isDue || this.#panel.getAttribute('aria-busy') === 'true') return;
+    this.#followedMs = performance.now();
+    void this.#load({ isQuiet: true });
+  }
+
+  /** The filter. */
+  get status(): Place['status'] {
+    return this.#place.status;
   }
 
   get #wanted(): Omit<Place, 'trail'> {
     const wanted = new FormData(this.#filter).get('status');
     const status = PET_STATUSES.find((each) => each === wanted);
     return { status, limit: Number(this.#limit.value) };
+  }
+
+  /** Another filter starts at the first page, or shows the newest if these are shown. */
+  #start(filter: Omit<Place, 'trail'>): Place {
+    return isNewest(this.#place) ? newestPage(filter) : firstPage(filter);
   }
 
   /** The page before, or the first one where the pages between are not known. */
@@ -108,23 +149,26 @@ export class Catalogue {
   #showControls(place: Place): void {
     this.#place = place;
     this.#limit.value = String(place.limit);
+    byId('page-size', HTMLElement).hidden = isNewest(place);
+    byId('newest', HTMLElement).setAttribute('aria-pressed', String(isNewest(place)));
     for (const radio of this.#filter.querySelectorAll('input')) {
       radio.checked = radio.value === (place.status ?? '');
     }
   }
 
-  async #load({ isReturn = false, isAutomatic = false }: Loading = {}): Promise<void> {
+  async #load({ isReturn, isAutomatic = false, isQuiet = false }: Loading = {}): Promise<void> {
     this.#loading.abort();
     const { signal } = (this.#loading = new AbortController());
-    const { status, limit, trail } = this.#place;
-    this.#setBusy(true);
+    const { status, trail } = this.#place;
+    const limit = limitOf(this.#place);
+    if (!isQuiet) this.#setBusy(true);
     try {
       const list = this.#session.pets.list({ status, limit, signal });
       this.#render(await list.page(trail.at(-1)?.cursor));
       if (isReturn) restoreScroll();
     } catch (error) {
-      // A later request has replaced this one.
-      if (signal.aborted) return;
+      // A later request has replaced this one, or will follow.
+      if (signal.aborted || isQuiet) return;
       this.#renderFault(explain(error), isAutomatic);
     }
     this.#setBusy(false);
@@ -144,9 +188,10 @@ export class Catalogue {
     const before = this.#place.trail.at(-1)?.before;
     const after = before === undefined ? undefined : before + pets.length;
     this.#nextStep = nextCursor === undefined ? undefined : { cursor: nextCursor, before: after };
-    this.#replaceRows(pets);
+    const areNewest = isNewest(this.#place);
+    this.#replaceRows(areNewest ? pets.toReversed() : pets);
     const isFirst = this.#showPrevious();
-    const isEmpty = pets.length === 0 && isFirst;
+    const isEmpty = pets.length === 0 && (isFirst || areNewest);
     this.#message.replaceChildren(
       ...(isEmpty
         ? [
@@ -157,7 +202,9 @@ export class Catalogue {
           ]
         : []),
     );
-    this.#count.textContent = countWords(pets.length, before, nextCursor !== undefined);
+    this.#count.textContent = areNewest
+      ? newestWords(pets.length, limitOf(this.#place))
+      : countWords(pets.length, before, nextCursor !== undefined);
     setUsable(this.#next, nextCursor !== undefined);
   }
 
@@ -186,7 +233,7 @@ export class Catalogue {
 
   #showAll(): void {
     byId('all', HTMLInputElement).focus();
-    this.#goTo(firstPage({ ...this.#place, status: undefined }));
+    this.#goTo(this.#start({ ...this.#place, status: undefined }));
   }
 
   /** The rows of the page before stay, so that the user loses nothing. */
@@ -218,4 +265,11 @@ function countWords(count: number, before: number | undefined, hasMore: boolean)
   const [first, last] = [before + 1, before + count];
   const animals = count === 1 ? `Animal ${first}` : `Animals ${first}–${last}`;
   return hasMore ? `${animals}, more follow` : `${animals} of ${last}`;
+}
+
+/** Fewer than were requested are all that there are. */
+function newestWords(count: number, limit: number): string {
+  if (count === 0) return 'No animals';
+  if (count === 1) return 'The only animal';
+  return `${count < limit ? 'All' : 'The last'} ${count} animals, newest first`;
 }

@@ -2,13 +2,14 @@
 
 import { button, byId, isUsable, setUsable } from './dom.ts';
 import { ENVIRONMENT, otherEnvironment } from './environment.ts';
-import { keyHint, storedKey, storeKey } from './stored-key.ts';
+import { forgetAll, keepKey, keyHint, storedKey } from './stored-key.ts';
 import type { KeyRefusal, Workspace } from './workspace.ts';
 
 const signIn = byId('sign-in', HTMLElement);
 const form = byId('key-form', HTMLFormElement);
 const input = byId('key', HTMLInputElement);
 const submit = byId('key-submit', HTMLButtonElement);
+const isKept = byId('keep', HTMLInputElement);
 const fault = byId('key-fault', HTMLElement);
 const kept = byId('kept', HTMLElement);
 const panels = byId('workspace', HTMLElement);
@@ -74,7 +75,7 @@ async function submitKey(): Promise<void> {
   const key = input.value.trim();
   const other = otherEnvironment(key);
   if (key === '' || other !== undefined) {
-    const words = `This is a key of ${other}, and this is the console of ${ENVIRONMENT}.`;
+    const words = `This is a ${other} key. This console is for ${ENVIRONMENT}.`;
     showKeyFault(other === undefined ? 'Paste a key first.' : words);
     input.focus();
     return;
@@ -84,6 +85,7 @@ async function submitKey(): Promise<void> {
   try {
     const workspace = await loadWorkspace();
     if (await workspace.enter(key)) {
+      if (isKept.checked) keepKey(key);
       showWorkspace(key);
       workspace.focus();
     }
@@ -122,11 +124,12 @@ for (const type of ['dragover', 'drop'] as const) {
 // A reload removes everything that this user has typed or loaded.
 who.append(
   button('Forget key', () => {
-    storeKey(undefined);
+    forgetAll();
     location.reload();
   }),
 );
 
 const key = storedKey();
-if (key === undefined) askForKey();
+// Behind a proxy, another environment can have the same origin and thus the same storage.
+if (key === undefined || otherEnvironment(key) !== undefined) askForKey();
 else void reopen(key);

@@ -6,13 +6,15 @@ import { newInput, type ManyInput } from './many-input.ts';
 import { previewView } from './many-preview.ts';
 import { reportText, type Preview } from './many-rows.ts';
 import { countdown, serviceWords } from './notice.ts';
+import { saveCsv } from './save.ts';
 import type { Session } from './session.ts';
 
 export interface ManyEvents {
   keyNeeded: (fault?: Fault) => void;
   /** The key may not add animals. */
   forbidden: (fault: Fault) => void;
-  added: (pet: Pet) => void;
+  /** `words` say how many of the list have been added so far. */
+  added: (pet: Pet, words: string) => void;
   /** No further animal follows for now. */
   ended: () => void;
 }
@@ -88,8 +90,8 @@ export class ManyCard {
     this.#bulk = new BulkAdd(list.rows, (...pet) => this.#session.pets.create(...pet), {
       phase: (phase) => this.#showPhase(phase),
       added: (pet) => {
-        this.#on.added(pet);
         this.#showCount();
+        this.#on.added(pet, this.#count.textContent);
       },
     });
     this.#preview.replaceChildren();
@@ -159,7 +161,9 @@ export class ManyCard {
 
   #afterwards({ name }: Phase): HTMLElement[] {
     if (name === 'running' || name === 'waiting') return [];
-    const download = button('Download the report', () => save(reportText(this.#list)));
+    const download = button('Download the report', () =>
+      saveCsv('petstore-report.csv', reportText(this.#list)),
+    );
     return name === 'done'
       ? [download, button('Add another list', () => this.#reset())]
       : [download];
@@ -179,11 +183,4 @@ export class ManyCard {
     this.#card.hidden = true;
     byId('add-many', HTMLElement).focus();
   }
-}
-
-/** Offers the text as a file. */
-function save(text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  element('a', { href: url, download: 'petstore-report.csv' }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 0);
 }

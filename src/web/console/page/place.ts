@@ -2,6 +2,9 @@ import { PET_STATUSES, type PetStatus } from '../../../../sdk/src/index.ts';
 
 const PAGE_SIZES = [10, 20, 50, 100];
 export const PAGE_SIZE_DEFAULT = 20;
+/** The cursor with which the service reads from the end of the list. */
+const LAST = 'last';
+const NEWEST_MAX = 100;
 /** Beyond this, the oldest pages cannot be reached with "Previous", only with "First page". */
 const TRAIL_LENGTH_MAX = 1_000;
 
@@ -32,6 +35,20 @@ export function firstPage(place: Omit<Place, 'trail'>): Place {
   return { ...place, trail: [{ cursor: undefined, before: 0 }] };
 }
 
+/** The animals that were added last. */
+export function newestPage(place: Omit<Place, 'trail'>): Place {
+  return { ...place, trail: [{ cursor: LAST, before: undefined }] };
+}
+
+export function isNewest({ trail }: Place): boolean {
+  return trail.at(-1)?.cursor === LAST;
+}
+
+/** How many animals are requested. The newest are not divided into pages. */
+export function limitOf(place: Place): number {
+  return isNewest(place) ? NEWEST_MAX : place.limit;
+}
+
 /** The place in the address. Values that a link cannot have are ignored. */
 export function placeInAddress(): Place {
   const query = new URLSearchParams(location.search);
@@ -44,14 +61,32 @@ export function placeInAddress(): Place {
   return { status, limit, trail: isOfAddress ? trail : [{ cursor, before: undefined }] };
 }
 
-/** The query of this place, for the address of the page and for that of the service. */
-export function queryOf({ status, limit, trail }: Place): string {
+/** The query of this place, for the address of the page and, with its own limit, for that of the service. */
+export function queryOf({ status, trail, ...place }: Place, limit = place.limit): string {
   const query = new URLSearchParams();
   if (status !== undefined) query.set('status', status);
   if (limit !== PAGE_SIZE_DEFAULT) query.set('limit', String(limit));
   const cursor = trail.at(-1)?.cursor;
   if (cursor !== undefined) query.set('cursor', cursor);
   return query.size > 0 ? `?${query.toString()}` : '';
+}
+
+/** The id of one animal that the address links to, as it is written there. */
+export function linkedId(): string | undefined {
+  return new URLSearchParams(location.search).get('id') ?? undefined;
+}
+
+export function linkTo(id: bigint): string {
+  return `${location.origin}${location.pathname}?id=${id}`;
+}
+
+/** While an animal is open, the address has its id. The entry of the history stays the same. */
+export function showLinkedId(id: bigint | undefined): void {
+  const query = new URLSearchParams(location.search);
+  if (id === undefined) query.delete('id');
+  else query.set('id', String(id));
+  const search = query.size > 0 ? `?${query.toString()}` : '';
+  history.replaceState(history.state, '', location.pathname + search);
 }
 
 /** Makes the place a new entry of the history. */

@@ -1,20 +1,50 @@
-const STORAGE_NAME = 'petstore.key';
+/** What these pages store begins with this. */
+const PREFIX = 'petstore.';
+const STORAGE_NAME = `${PREFIX}key`;
 
-/** The key that this tab has stored, or undefined if it has stored no key or the browser forbids storage. */
+/** The key of this tab or of this browser, or undefined if there is none or the browser forbids storage. */
 export function storedKey(): string | undefined {
   try {
-    return sessionStorage.getItem(STORAGE_NAME) ?? undefined;
+    const key = sessionStorage.getItem(STORAGE_NAME) ?? localStorage.getItem(STORAGE_NAME);
+    return key ?? undefined;
   } catch {
     return undefined;
   }
 }
 
+/** Stores the key in this tab, unless this browser keeps it. Without a key, removes it from both. */
 export function storeKey(key: string | undefined): void {
   try {
-    if (key === undefined) sessionStorage.removeItem(STORAGE_NAME);
-    else sessionStorage.setItem(STORAGE_NAME, key);
+    if (key === undefined) {
+      sessionStorage.removeItem(STORAGE_NAME);
+      localStorage.removeItem(STORAGE_NAME);
+    } else if (localStorage.getItem(STORAGE_NAME) !== key) {
+      sessionStorage.setItem(STORAGE_NAME, key);
+    }
   } catch {
     // Without storage, the key is kept until the page is reloaded.
+  }
+}
+
+/** Stores the key in this browser instead of this tab: it stays when the tab is closed. */
+export function keepKey(key: string): void {
+  try {
+    localStorage.setItem(STORAGE_NAME, key);
+    sessionStorage.removeItem(STORAGE_NAME);
+  } catch {
+    // The key stays in the tab.
+  }
+}
+
+/** Removes everything that these pages have stored. */
+export function forgetAll(): void {
+  try {
+    for (const storage of [sessionStorage, localStorage]) {
+      const names = Object.keys(storage).filter((name) => name.startsWith(PREFIX));
+      for (const name of names) storage.removeItem(name);
+    }
+  } catch {
+    // Nothing is stored.
   }
 }
 

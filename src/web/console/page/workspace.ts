@@ -6,6 +6,7 @@ import type { Fault } from './fault.ts';
 import { JustAdded } from './just-added.ts';
 import { serviceWords } from './notice.ts';
 import type { Parts } from './parts.ts';
+import { linkedId } from './place.ts';
 import { Session } from './session.ts';
 
 /** Why another key is needed, for the key form. */
@@ -54,6 +55,9 @@ export class Workspace {
       event.preventDefault();
       this.#withParts(({ lookup }) => lookup.send());
     });
+    byId('download', HTMLButtonElement).addEventListener('click', () => {
+      this.#withParts(({ download }) => download.press(this.#catalogue.status));
+    });
     byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
     addEventListener('drop', (event) => {
       const file = event.dataTransfer?.files[0];
@@ -67,6 +71,9 @@ export class Workspace {
     delete this.#panels.dataset['access'];
     this.#note.replaceChildren();
     await this.#catalogue.open();
+    const id = linkedId();
+    if (id !== undefined && this.#session.isOpen)
+      this.#withParts((parts) => void parts.openLinked(id));
     // A failure is shown when a part is used.
     this.#loadParts().catch(() => undefined);
     return this.#session.isOpen;
@@ -84,8 +91,12 @@ export class Workspace {
     );
   }
 
+  get #mayRead(): boolean {
+    return this.#panels.dataset['access'] !== 'write';
+  }
+
   #refresh(newId?: bigint): void {
-    if (this.#panels.dataset['access'] !== 'write') void this.#catalogue.refresh(newId);
+    if (this.#mayRead) void this.#catalogue.refresh(newId);
   }
 
   #open(pet: Pet): void {
@@ -102,7 +113,10 @@ export class Workspace {
       newParts(this.#session, {
         keyNeeded: (fault) => this.#changeKey(fault),
         forbidden: (fault) => this.#restrict('read', fault),
-        added: (pet) => this.#justAdded.add(pet),
+        added: (pet, words) => {
+          this.#justAdded.add(pet);
+          if (this.#mayRead) this.#catalogue.follow(words);
+        },
         ended: () => this.#refresh(),
       }),
     );

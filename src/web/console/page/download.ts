@@ -1,0 +1,76 @@
+import type { PetStatus } from '../../../../sdk/src/index.ts';
+import { csvLine } from '../../../pet-file/csv.ts';
+import { byId } from './dom.ts';
+import { explain, type Fault } from './fault.ts';
+import { saveCsv } from './save.ts';
+import type { Session } from './session.ts';
+
+const ANIMALS_MAX = 100_000;
+const PAGE_SIZE = 100;
+/** The count is shown so often. */
+const SHOWN_EVERY = 1_000;
+/** With it, spreadsheets read the file as UTF-8. `petstore import` and this page accept it. */
+const BYTE_ORDER_MARK = '\uFEFF';
+const TOO_MANY = `More than ${count(ANIMALS_MAX)} are too many for a page. On the machine of the service, petstore export --format csv writes all.`;
+
+/** The button that saves the animals of the filter, from all pages, in the format of `petstore export`. */
+export class Download {
+  readonly #session: Session;
+  readonly #askForKey: (fault?: Fault) => void;
+  readonly #button = byId('download', HTMLButtonElement);
+  readonly #told = byId('download-told', HTMLElement);
+  #running: AbortController | undefined;
+
+  constructor(session: Session, on: { keyNeeded: (fault?: Fault) => void }) {
+    this.#session = session;
+    this.#askForKey = on.keyNeeded;
+  }
+
+  /** Starts the download, or stops the one that runs. */
+  press(status: PetStatus | undefined): void {
+    if (this.#running === undefined) void this.#run(status);
+    else this.#running.abort();
+  }
+
+  async #run(status: PetStatus | undefined): Promise<void> {
+    const { signal } = (this.#running = new AbortController());
+    this.#button.textContent = 'Stop the download';
+    this.#say('Reading the catalogue …');
+    try {
+      const lines = await this.#read(status, signal);
+      if (lines !== undefined) {
+        const heading = csvLine(['id', 'name', 'categoryId', 'status']);
+        saveCsv(`${status ?? 'all'}-animals.csv`, BYTE_ORDER_MARK + heading + lines.join(''));
+      }
+      this.#say(lines === undefined ? TOO_MANY : `${count(lines.length)} in the file.`);
+    } catch (error) {
+      this.#showFault(explain(error), signal.aborted);
+    }
+    this.#running = undefined;
+    this.#button.textContent = 'Download CSV';
+  }
+
+  /** Returns undefined if there are too many. */
+  async #read(status: PetStatus | undefined, signal: AbortSignal): Promise<string[] | undefined> {
+    const lines: string[] = [];
+    for await (const pet of this.#session.pets.list({ status, limit: PAGE_SIZE, signal })) {
+      if (lines.length === ANIMALS_MAX) return undefined;
+      lines.push(csvLine([String(pet.id), pet.name, String(pet.categoryId), pet.status]));
+      if (lines.length % SHOWN_EVERY === 0) this.#say(`${count(lines.length)} so far …`);
+    }
+    return lines;
+  }
+
+  #showFault(fault: Fault, wasStopped: boolean): void {
+    this.#say(wasStopped ? 'Stopped. No file was saved.' : `${fault.title}. No file was saved.`);
+    if (fault.isKeyRefused) this.#askForKey(fault);
+  }
+
+  #say(words: string): void {
+    this.#told.textContent = words;
+  }
+}
+
+function count(animals: number): string {
+  return `${animals.toLocaleString('en')} animal${animals === 1 ? '' : 's'}`;
+}
