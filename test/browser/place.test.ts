@@ -153,7 +153,7 @@ test('console › the animals of the filter, from all pages, are saved as CSV th
   const [name, all] = await saved();
   assert.equal(name, 'all-animals.csv');
   assert.equal(all.split('\r\n').length, 1 + 241 + 1);
-  await page.getByText('241 animals in the file.').waitFor();
+  await page.getByText('Saved 241 animals.').waitFor();
   await filter(page, 'Sold').click();
   await place(page, 'Animal 1 of 1');
   assert.deepEqual(await saved(), [

@@ -101,7 +101,7 @@ export async function catalogueStates(t: TestContext, check: Check): Promise<voi
   await check(page, 'animal');
   await press(page, 'Close');
   await page.locator('#download').click();
-  await page.getByText('23 animals in the file.').waitFor();
+  await page.getByText('Saved 23 animals.').waitFor();
   await addRex(page);
   await page.getByText('Rex was added with the id 24.').waitFor();
   await page.locator('#list-curl button').click();

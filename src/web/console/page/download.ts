@@ -42,7 +42,7 @@ export class Download {
         const heading = csvLine(['id', 'name', 'categoryId', 'status']);
         saveCsv(`${status ?? 'all'}-animals.csv`, BYTE_ORDER_MARK + heading + lines.join(''));
       }
-      this.#say(lines === undefined ? TOO_MANY : `${count(lines.length)} in the file.`);
+      this.#say(lines === undefined ? TOO_MANY : `Saved ${count(lines.length)}.`);
     } catch (error) {
       this.#showFault(explain(error), signal.aborted);
     }
