@@ -46,12 +46,12 @@ export function readSettings<Of extends Settings>(
   variables: Variables,
 ): Values<Of> {
   const values = Object.entries<Setting>(settings).map(([name, setting]) => {
-    const { variable = '', default: byDefault, isRequired, mustBe, parse } = setting;
+    const { variable = '', default: byDefault, isRequired, description, parse } = setting;
     const flag = flags[name];
     if (flag !== undefined) return [name, parseValue(`--${name}`, setting, flag)];
     const text = variables[variable];
     if (text) return [name, parseValue(variable, setting, text)];
-    if (isRequired) throw new UsageError(`--${name} is missing: it must be ${mustBe}.`);
+    if (isRequired) throw new UsageError(`--${name} is missing: ${description}.`);
     return [name, byDefault === undefined ? undefined : parse(byDefault)];
   });
   return Object.fromEntries(values) as Values<Of>;

@@ -211,12 +211,15 @@ test('petstore catalogue › wrong use is one line that says what would be right
   const wrong: [args: string[], message: RegExp][] = [
     [[], /^catalogue needs a command before "--data": the commands are set-status, remove;/],
     [['sell', '1'], /^there is no command "sell": the commands are set-status, remove;/],
-    [['set-status', '1'], /^--to is missing: it must be one of available, pending, sold\.$/],
+    [['set-status', '1'], /^--to is missing: the new status \(available, pending or sold\)\.$/],
     [['set-status', '1', '--to', 'gone'], /^--to is "gone": it must be one of available, pending/],
     [['set-status', '1', '--to', 'Sold'], /it must be one of/],
     [['set-status', '--to', 'sold'], /^the ids of the animals are missing/],
     [['set-status', '1', '--to', 'sold', '--yes'], /--yes/],
     [['remove', '1', '--to', 'sold'], /--to/],
+    // What is missing first is named first.
+    [['remove'], /^the ids of the animals are missing/],
+    [['remove', 'x'], /^"x" is not the id of an animal/],
     [['remove', '-1', '--yes'], /-1/],
     ...['x', '1.0', '1e3', '', '9223372036854775808', '１'].map((id): [string[], RegExp] => [
       ['remove', id, '--yes'],

@@ -37,7 +37,11 @@ const setStatus = defineCommand({
   purpose: 'Give animals a status',
   arguments: [IDS],
   options: {
-    to: { ...oneOf(PET_STATUSES), isRequired: true, description: 'the new status' },
+    to: {
+      ...oneOf(PET_STATUSES),
+      isRequired: true,
+      description: 'the new status (available, pending or sold)',
+    },
     ...OPTIONS,
   },
   switches: SWITCHES,
@@ -79,6 +83,7 @@ const remove = defineCommand({
 
 export const catalogue: CommandGroup = {
   purpose: 'Change and remove animals, whether or not the service runs',
+  worksOn: 'store',
   commands: { 'set-status': setStatus, remove },
 };
 
@@ -105,10 +110,10 @@ async function change(call: ChangeCall, work: Change): Promise<number> {
   const { 'dry-run': isDryRun, json: isJson } = call.switches;
   const fromFile = call.options['from-file'];
   const mustAsk = work.needsConfirmation && !isDryRun;
+  const ids = await readIds(call.arguments, fromFile, io);
   if (mustAsk && (fromFile === '-' || !isTerminal(io))) {
     throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
   }
-  const ids = await readIds(call.arguments, fromFile, io);
   const { store, name } = await openStoreByFlags(flags, io.env);
   try {
     const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'} in ${name}`;
@@ -155,7 +160,10 @@ function showPets(pets: Pet[], io: Io): void {
   const rows = pets.slice(0, SHOWN_MAX);
   const more = pets.length - rows.length;
   io.stderr.write(
-    renderTable(rows.map(({ id, name, status }) => [`  ${id}`, status, printable(name)])),
+    renderTable(
+      rows.map(({ id, name, status }) => [`  ${id}`, status, printable(name)]),
+      io.stderr.columns,
+    ),
   );
   if (more > 0) io.stderr.write(`  … and ${more.toLocaleString('en-US')} more\n`);
 }

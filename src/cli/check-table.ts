@@ -4,7 +4,8 @@ import {
   type ReportedClause,
   type ReportedResult,
 } from '../../check/report.ts';
-import type { Paint } from './terminal.ts';
+import type { Io } from './command.ts';
+import { newPaint, wrapText, type Paint } from './terminal.ts';
 
 const MARKS: Record<
   ReportedResult['verdict'],
@@ -15,8 +16,11 @@ const MARKS: Record<
   'not-checkable': { mark: '–', colour: 'yellow' },
 };
 
+const CONTINUED_INDENT = 2;
+
 /** The outcome of a check for people: one line per clause, by sections of the specification. */
-export function checkTable(report: Report, paint: Paint): string {
+export function checkTable(report: Report, io: Pick<Io, 'stdout' | 'env'>): string {
+  const paint = newPaint(io);
   const lines = [`${report.addresses.join(' and ')} against the ${report.specification}`];
   for (const [section, clauses] of Map.groupBy(report.clauses, (clause) => clause.section)) {
     lines.push('', paint('bold', section));
@@ -25,7 +29,19 @@ export function checkTable(report: Report, paint: Paint): string {
   if (report.differences.length > 0) lines.push('', paint('bold', 'Differences'));
   for (const difference of report.differences) lines.push(`  ${difference}`);
   lines.push('', paint('bold', summaryOf(report)), ...remediesOf(report));
-  return `${lines.join('\n')}\n`;
+  const { isTTY, columns } = io.stdout;
+  const fitted = isTTY === true && columns !== undefined ? lines.flatMap(wrapAt(columns)) : lines;
+  return `${fitted.join('\n')}\n`;
+}
+
+/** What does not fit on the terminal continues below the start of the text. */
+function wrapAt(width: number): (line: string) => string[] {
+  return (line) => {
+    const [indent = ''] = /^ */.exec(line) ?? [];
+    const rest = ' '.repeat(indent.length && indent.length + CONTINUED_INDENT);
+    const [first = '', ...others] = wrapText(line.slice(indent.length), width - rest.length);
+    return [`${indent}${first}`, ...others.map((part) => `${rest}${part}`)];
+  };
 }
 
 /** How to check what this run could not. */

@@ -2,10 +2,10 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { newReport } from '../../check/report.ts';
 import { checkAddresses, Unreachable } from '../../check/run.ts';
 import type { Subject } from '../../check/service-under-check.ts';
-import { UsageError, type Values } from '../setting.ts';
+import { UsageError, type Values, type Variables } from '../setting.ts';
 import { checkTable } from './check-table.ts';
 import { defineCommand } from './command.ts';
-import { newPaint } from './terminal.ts';
+import { missingKeyText } from './program-name.ts';
 
 const KEY = {
   value: 'KEY',
@@ -24,6 +24,7 @@ const OPTIONS = {
 
 export const check = defineCommand({
   purpose: 'Check any service against the specification, from outside',
+  worksOn: 'service',
   arguments: [
     {
       name: 'BASE_URL',
@@ -40,8 +41,8 @@ export const check = defineCommand({
     write: 'also check the clauses that add animals; without it, the check only reads',
     json: 'write one JSON document',
   },
-  notes: `The exit code is 1 when a clause is broken, and 2 when an address cannot be reached. A key in a
-variable does not appear in the list of processes.`,
+  notes: `PETSTORE_API_KEY and PETSTORE_API_KEY_2 hold the keys, so that no key appears in the list of
+processes. The exit code is 1 when a clause is broken, and 2 when an address cannot be reached.`,
   examples: [
     'check http://127.0.0.1:8080/v1 --write',
     'check http://127.0.0.1:8080/v1 http://127.0.0.1:8090/v1 --json',
@@ -50,11 +51,11 @@ variable does not appear in the list of processes.`,
     if (addresses.length === 1 && flags['key2'] !== undefined) {
       throw new UsageError('--key2 is the key of a second base address, and there is only one.');
     }
-    const subjects = subjectsOf(addresses, options, switches.write);
+    const subjects = subjectsOf(addresses, options, { mayWrite: switches.write, env: io.env });
     try {
       const report = newReport(subjects, await checkAddresses(subjects));
       io.stdout.write(
-        switches.json ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, newPaint(io)),
+        switches.json ? `${JSON.stringify(report, null, 2)}\n` : checkTable(report, io),
       );
       return report.totals.broken > 0 ? 1 : 0;
     } catch (error) {
@@ -69,13 +70,13 @@ variable does not appear in the list of processes.`,
 function subjectsOf(
   addresses: readonly string[],
   { key, key2 }: Values<typeof OPTIONS>,
-  mayWrite: boolean,
+  { mayWrite, env }: { mayWrite: boolean; env: Variables },
 ): Subject[] {
   const run = randomBytes(4).toString('hex');
   const now = new Date();
   return addresses.map((address, index) => ({
     base: parseBase(address),
-    key: index === 0 ? requireKey('key', key) : requireKey('key2', key2),
+    key: index === 0 ? requireKey('key', key, env) : requireKey('key2', key2, env),
     mayWrite,
     now,
     run,
@@ -83,9 +84,13 @@ function subjectsOf(
   }));
 }
 
-function requireKey(name: keyof typeof OPTIONS, key: string | undefined): string {
+function requireKey(
+  name: keyof typeof OPTIONS,
+  key: string | undefined,
+  variables: Variables,
+): string {
   if (key !== undefined) return key;
-  throw new UsageError(`a key is missing: give --${name} or ${OPTIONS[name].variable}.`);
+  throw new UsageError(missingKeyText(OPTIONS[name].variable, variables));
 }
 
 function parseBase(text: string): string {

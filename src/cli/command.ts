@@ -53,6 +53,8 @@ interface Definition<Options extends Settings, Flag extends string> {
   arguments?: readonly ArgumentDefinition[];
   options?: Options;
   switches?: Readonly<Record<Flag, string>>;
+  /** What the command works on, for the help of the program. */
+  worksOn?: 'service' | 'store';
   /** Paragraphs of the help, below the options. */
   notes?: string;
   /** Each is a whole command without its first word, `petstore`. A test runs them. */
@@ -79,6 +81,9 @@ export interface Command extends Omit<Definition<Settings, string>, 'action'> {
 /** Commands that share their first word. */
 export interface CommandGroup {
   purpose: string;
+  worksOn?: 'service' | 'store';
+  /** Words that people try here, and the command that does what they want. */
+  instead?: Readonly<Record<string, string>>;
   commands: Readonly<Record<string, Command | CommandGroup>>;
 }
 

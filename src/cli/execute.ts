@@ -1,6 +1,7 @@
 import type { Command, CommandGroup, Io, Parsed, Registry } from './command.ts';
 
 const HELP_FLAGS = ['--help', '-h'];
+const VERSION_WORDS = ['--version', '-v', '-V', 'version'];
 
 /**
  * Runs the command that the arguments name and returns its exit code. The parser is loaded only for
@@ -17,11 +18,11 @@ export async function execute(
   if (words.length === 0 || HELP_FLAGS.includes(name)) {
     return showHelp([], await loadAll(registry), io);
   }
-  if (name === '--version') return showVersion(io);
+  if (VERSION_WORDS.includes(name)) return showVersion(io);
   const load = Object.hasOwn(registry, name) ? registry[name] : undefined;
   if (load !== undefined) return executeFound([name], await load(), rest, io);
   const { unknownCommand } = await import('./parser.ts');
-  throw unknownCommand([], Object.keys(registry), name, io);
+  throw unknownCommand([], { commands: registry }, name, io);
 }
 
 async function executeFound(
@@ -40,7 +41,7 @@ async function executeFound(
   const member = Object.hasOwn(found.commands, verb) ? found.commands[verb] : undefined;
   if (member !== undefined) return executeFound([...path, verb], member, rest, io);
   const { unknownCommand } = await import('./parser.ts');
-  throw unknownCommand(path, Object.keys(found.commands), verb, io);
+  throw unknownCommand(path, found, verb, io);
 }
 
 /** Reads arguments that are only `--name value`, as most starts of the service have them. */

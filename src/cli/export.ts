@@ -9,6 +9,7 @@ import { Progress } from './terminal.ts';
 
 export const exportPets = defineCommand({
   purpose: 'Write all animals to standard output',
+  worksOn: 'store',
   options: {
     format: {
       ...oneOf(EXPORT_FORMATS),

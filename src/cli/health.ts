@@ -14,6 +14,7 @@ const port = { ...SETTINGS.port, ...integerFrom(1, 65_535), description: 'the po
 
 export const health = defineCommand({
   purpose: 'Ask the service whether it can serve requests',
+  worksOn: 'service',
   options: { host, port, env },
   switches: { live: 'ask whether the process runs (/livez), even if it cannot serve requests yet' },
   notes: `The exit code is 0 if /readyz (with --live, /livez) returns 200, and 1 otherwise: for containers

@@ -29,6 +29,7 @@ interface Import {
 
 export const importPets = defineCommand({
   purpose: 'Add the animals of a file',
+  worksOn: 'store',
   arguments: [{ name: 'FILE', description: 'a file with animals, or - for standard input' }],
   options: {
     format: {

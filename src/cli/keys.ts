@@ -14,7 +14,7 @@ import type { KeyAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { programName } from './program-name.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { listPrinter, printable, timeText } from './terminal.ts';
+import { listPrinter, printable, relativeTime, timeText } from './terminal.ts';
 
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
@@ -26,6 +26,18 @@ const DURATION = {
 };
 const JSON_SWITCH = { json: 'write the key and its properties as JSON' };
 const ID = { name: 'ID', description: 'the id of a key, as keys list shows it' };
+
+/** What identifies a key is always whole. A narrow terminal has no room for all times. */
+const LIST_COLUMNS = [
+  { title: 'ID' },
+  { title: 'NAME', fit: 'wrap' },
+  { title: 'STATE' },
+  { title: 'SCOPES' },
+  { title: 'CREATED', leaveOut: 2 },
+  { title: 'EXPIRES', leaveOut: 3 },
+  { title: 'LAST USED', leaveOut: 4 },
+  { title: 'DEPRECATED CALL', leaveOut: 1 },
+] as const;
 
 const create = defineCommand({
   purpose: 'Create a key and write it to standard output, once',
@@ -78,8 +90,8 @@ const list = defineCommand({
   options: STORE_OPTIONS,
   switches: { json: 'write one key per line as JSON' },
   notes: `Every process of the service stores when a key was last used, and when it last called the
-deprecated GET /v1/pets/{petId}, after at most 30 seconds. In a pipe, each key is a line of values
-separated by tabs, without a heading.`,
+deprecated GET /v1/pets/{petId}, after at most 30 seconds. A narrow terminal shows fewer columns. In
+a pipe, each key is a line of all values separated by tabs, with exact times and without a heading.`,
   examples: ['keys list', 'keys list --json'],
   action: ({ switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { place }) => {
@@ -90,26 +102,21 @@ separated by tabs, without a heading.`,
         for (const key of found) io.stdout.write(`${keyJson(key, now)}\n`);
         return result;
       }
-      const print = listPrinter(io, [
-        { title: 'ID' },
-        { title: 'NAME', isCut: true },
-        { title: 'STATE' },
-        { title: 'SCOPES' },
-        { title: 'CREATED' },
-        { title: 'EXPIRES' },
-        { title: 'LAST USED' },
-        { title: 'DEPRECATED CALL' },
-      ]);
-      print(
+      const isTable = io.stdout.isTTY === true;
+      const time = (date: Date | undefined) => (isTable ? relativeTime(date, now) : timeText(date));
+      listPrinter(
+        io,
+        LIST_COLUMNS,
+      )(
         found.map((key) => [
           key.id,
           printable(key.name),
           stateOfKey(key, now),
-          key.scopes.join(','),
-          timeText(key.createdAt),
-          timeText(key.expiresAt),
-          timeText(key.lastUsedAt),
-          timeText(key.lastDeprecatedCallAt),
+          key.scopes.map((scope) => (isTable ? scope.replace('pets:', '') : scope)).join(','),
+          time(key.createdAt),
+          time(key.expiresAt),
+          time(key.lastUsedAt),
+          time(key.lastDeprecatedCallAt),
         ]),
       );
       return result;
@@ -174,6 +181,7 @@ const rotate = defineCommand({
 
 export const keys: CommandGroup = {
   purpose: 'Create, list, revoke and rotate API keys, whether or not the service runs',
+  worksOn: 'store',
   commands: { create, list, revoke, rotate },
 };
 

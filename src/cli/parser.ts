@@ -3,11 +3,20 @@
 import { Argument, Command as Parser, CommanderError, Option } from 'commander';
 import { UsageError, type Setting } from '../setting.ts';
 import type { Command, CommandGroup, Io, Parsed } from './command.ts';
-import { programName } from './program-name.ts';
-import { newPaint } from './terminal.ts';
+import { programName, shellQuoted } from './program-name.ts';
+import { newPaint, wrapText } from './terminal.ts';
 
 const HELP_WIDTH_MAX = 100;
+/** Descriptions are wrapped down to this width. */
+const DESCRIPTION_WIDTH_MIN = 16;
+const VERSION_FLAGS = ['-v', '-V', '--version'];
+const HELP_GROUPS = {
+  service: 'Commands that call a running service:',
+  store: 'Commands that open the store itself:',
+};
 const GROUP_EXAMPLES_MAX = 4;
+const EXAMPLE_INDENT = '  ';
+const LINE_CONTINUES = ' \\';
 const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use or settings.';
 
 /** Keeps the name of an option as it is written; commander would return `--base-url` as `baseUrl`. */
@@ -30,7 +39,7 @@ export function parse(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.helpDisplayed') return undefined;
-    throw usageError(error, path, io);
+    throw usageError(error, { path, command, parser, io });
   }
   const values = Object.entries(parser.opts<Record<string, string | true>>());
   return {
@@ -54,11 +63,18 @@ export function helpOf(path: readonly string[], command: Command | CommandGroup,
 /** Why the word does not name a command of the group, with the name that is most like it. */
 export function unknownCommand(
   path: readonly string[],
-  names: readonly string[],
+  { commands, instead = {} }: Pick<CommandGroup, 'instead'> & { commands: object },
   word: string,
   io: Io,
 ): UsageError {
-  const known = `the commands are ${names.join(', ')}; see ${[programName(io.env), ...path].join(' ')} --help.`;
+  const names = Object.keys(commands);
+  const program = programName(io.env);
+  const known = `the commands are ${names.join(', ')}; see ${[program, ...path].join(' ')} --help.`;
+  if (Object.hasOwn(instead, word)) {
+    return new UsageError(
+      `${path.join(' ')} cannot ${word}: use ${program} ${instead[word]}, on the store itself.`,
+    );
+  }
   if (word === '' || word.startsWith('-')) {
     const before = word === '' ? '' : ` before "${word}"`;
     return new UsageError(`${path.join(' ') || 'petstore'} needs a command${before}: ${known}`);
@@ -76,25 +92,50 @@ export function unknownCommand(
   }
 }
 
-function usageError({ message }: CommanderError, path: readonly string[], io: Io): UsageError {
+function usageError(
+  { message, code }: CommanderError,
+  {
+    path,
+    command,
+    parser,
+    io,
+  }: { path: readonly string[]; command: Command; parser: Parser; io: Io },
+): UsageError {
+  const program = programName(io.env);
+  const help = `${[program, ...path].join(' ')} --help`;
+  const [, option, meant] =
+    /^error: unknown option '(.+?)'(?:\n\(Did you mean (.*)\?\))?/.exec(message) ?? [];
+  if (option !== undefined && VERSION_FLAGS.includes(option)) {
+    return new UsageError(`unknown option ${option}; did you mean ${program} --version?`);
+  }
+  if (option !== undefined) {
+    const end = meant === undefined ? `see ${help}.` : `did you mean ${meant}? See ${help}.`;
+    return new UsageError(`unknown option ${option}; ${end}`);
+  }
+  const isName = 'name' in command.options && parser.opts()['name'] === undefined;
+  if (code === 'commander.excessArguments' && command.arguments.length === 0 && isName) {
+    const name = shellQuoted(parser.args.join(' '));
+    return new UsageError(`give the name with --name ${name}; see ${help}.`);
+  }
   const sentence = message
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
-    .replace('(Did', '(did')
     .replace(/^option '(--[\w-]+) .*' argument missing/, '$1 needs a value')
     .replace('. Expected', ': expected')
     .replace(/\.$/, '');
-  return new UsageError(`${sentence}; see ${[programName(io.env), ...path].join(' ')} --help.`);
+  return new UsageError(`${sentence}; see ${help}.`);
 }
 
 function newParser(path: readonly string[], command: Command | CommandGroup, io: Io): Parser {
   const parser = newGroupParser(path, io).description(`${command.purpose}.`);
   if ('commands' in command) {
     for (const [name, member] of Object.entries(command.commands)) {
-      parser.addCommand(newParser([...path, name], member, io).name(name));
+      const added = newParser([...path, name], member, io).name(name);
+      if (member.worksOn !== undefined) added.helpGroup(HELP_GROUPS[member.worksOn]);
+      parser.addCommand(added);
     }
     if (path.length === 0)
-      parser.option('--version', 'show the versions of the program and its parts');
+      parser.option('-v, --version', 'show the versions of the program and its parts');
     const more = `${parser.name()} COMMAND --help explains a command.`;
     return parser.addHelpText('after', afterOptions(more, examplesOf(command), io));
   }
@@ -120,7 +161,8 @@ function newGroupParser(path: readonly string[], io: Io): Parser {
     .helpCommand(false)
     .exitOverride()
     .configureHelp({
-      helpWidth: Math.min(io.stdout.columns ?? HELP_WIDTH_MAX, HELP_WIDTH_MAX),
+      helpWidth: helpWidthOf(io),
+      minWidthToWrap: DESCRIPTION_WIDTH_MIN,
       subcommandTerm: (command) => command.name(),
       styleTitle: (text) => paint('bold', text),
     })
@@ -145,8 +187,35 @@ function examplesOf(found: Command | CommandGroup): readonly string[] {
   return members.flatMap((member) => examplesOf(member).slice(0, 1));
 }
 
+function helpWidthOf({ stdout }: Io): number {
+  return Math.min(stdout.columns ?? HELP_WIDTH_MAX, HELP_WIDTH_MAX);
+}
+
 function afterOptions(notes: string | undefined, examples: readonly string[], io: Io): string {
-  const lines = examples.map((example) => `  ${programName(io.env)} ${example}`);
-  const paragraphs = notes === undefined ? [] : [notes, ''];
-  return ['', ...paragraphs, 'Examples:', ...lines, '', EXIT_CODES].join('\n');
+  const width = helpWidthOf(io);
+  const lines = examples.flatMap((example) =>
+    commandLines(`${programName(io.env)} ${example}`, width),
+  );
+  const paragraphs = (notes?.split('\n\n') ?? []).flatMap((each) => [...reflowed(each, width), '']);
+  const codes = wrapText(EXIT_CODES, width);
+  return ['', ...paragraphs, 'Examples:', ...lines, '', ...codes].join('\n');
+}
+
+/** The lines of a paragraph as they are written, if the terminal is wide enough. Lines with columns stay apart. */
+function reflowed(paragraph: string, width: number): string[] {
+  const lines = paragraph.split('\n');
+  if (lines.every(({ length }) => length <= width)) return lines;
+  const parts = paragraph.includes('  ') ? lines : [lines.join(' ')];
+  return parts.flatMap((part) => wrapText(part, width));
+}
+
+/** A command that does not fit continues on the next line, as a shell accepts it. */
+function commandLines(command: string, width: number): string[] {
+  const whole = `${EXAMPLE_INDENT}${command}`;
+  if (whole.length <= width) return [whole];
+  const lines = wrapText(command, width - 2 * EXAMPLE_INDENT.length - LINE_CONTINUES.length);
+  return lines.map((line, index) => {
+    const indent = EXAMPLE_INDENT.repeat(index === 0 ? 1 : 2);
+    return `${indent}${line}${index === lines.length - 1 ? '' : LINE_CONTINUES}`;
+  });
 }

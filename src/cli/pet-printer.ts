@@ -25,7 +25,7 @@ export function newTablePrinter(io: Pick<Io, 'stdout' | 'env'>): PetPrinter {
     { title: 'ID', alignRight: true, widthMin: ID_WIDTH_MIN },
     { title: 'STATUS', widthMin: STATUS_WIDTH },
     { title: 'CATEGORY', alignRight: true },
-    { title: 'NAME', isCut: true },
+    { title: 'NAME', fit: 'cut' },
   ]);
   return (found) =>
     print(

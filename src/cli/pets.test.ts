@@ -158,7 +158,7 @@ describe('petstore pets', () => {
     const { stderr } = await run(['get', String(await add('Rex'))]);
     assert.match(
       stderr,
-      /^petstore: GET \/pets\/\{petId\} is deprecated [^\n]* 05 Dec 2030 [^\n]* Use petstore pets list --status STATUS instead\.\n$/,
+      /^petstore: GET \/pets\/\{petId\} is deprecated and ends on 5 December 2030 \(see http:\S+\/docs\S*\)\. Use petstore pets list --status STATUS instead\.\n$/,
     );
   });
 
@@ -190,7 +190,12 @@ describe('petstore pets', () => {
 
   const misuses: [args: string[], message: RegExp][] = [
     [[], /^pets needs a command: the commands are list, add, get; see petstore pets --help\.$/],
-    [['remove'], /^there is no command "remove": the commands are list, add, get; see/],
+    [['fly'], /^there is no command "fly": the commands are list, add, get; see/],
+    [
+      ['delete', '1'],
+      /^pets cannot delete: use petstore catalogue remove ID, on the store itself\.$/,
+    ],
+    [['update', '1'], /^pets cannot update: use petstore catalogue set-status ID --to STATUS, on/],
     [['toString'], /^there is no command "toString": the commands are/],
     [['lsit'], /^there is no command "lsit" \(did you mean list\?\): /],
     [['list', '--limit', '0'], /^--limit is "0": it must be an integer from 1 to 100\.$/],
@@ -200,16 +205,22 @@ describe('petstore pets', () => {
       ['list', '--status', 'gone'],
       /^--status is "gone": it must be one of available, pending, sold\.$/,
     ],
-    [['list', '--name', 'Rex'], /^unknown option '--name'[^.]*; see petstore pets list --help\.$/],
+    [['list', '--name', 'Rex'], /^unknown option --name; [^.]*see petstore pets list --help\.$/i],
     [['list', '5'], /^too many arguments: expected 0 arguments but got 1; see/],
-    [['list', '--colour'], /^unknown option '--colour'; see/],
-    [['list', '--limt', '5'], /^unknown option '--limt' \(did you mean --limit\?\); see/],
+    [['list', '--colour'], /^unknown option --colour; see/],
+    [
+      ['list', '--limt', '5'],
+      /^unknown option --limt; did you mean --limit\? See petstore pets list --help\.$/,
+    ],
     [
       ['list', '--base-url', 'pets.example'],
       /^--base-url is "pets.example": it must be an http or https address that ends in \/v1\.$/,
     ],
-    [['add', '--name', 'Rex'], /^--category-id is missing: it must be an integer from /],
-    [['add', '--category-id', '5'], /^--name is missing: it must be /],
+    [['add', '--name', 'Rex'], /^--category-id is missing: the category of the animal\.$/],
+    [['add', '--category-id', '5'], /^--name is missing: the name of the animal\.$/],
+    [['add', 'Rex'], /^give the name with --name Rex; see petstore pets add --help\.$/],
+    [['add', "O'Malley", 'the', 'cat'], /^give the name with --name 'O'\\''Malley the cat'; see/],
+    [['list', '-v'], /^unknown option -v; did you mean petstore --version\?$/],
     [['add', '--name'], /^--name needs a value; see petstore pets add --help\.$/],
     [
       ['add', '--name', 'Rex', '--category-id', '1.5'],
@@ -234,11 +245,15 @@ describe('petstore pets', () => {
   }
 
   test('a key that is missing or no key is named, and never shown', async () => {
-    for (const key of ['', 'two words', 'line\nbreak']) {
+    await assert.rejects(run(['list'], { env: { PETSTORE_API_KEY: '' } }), {
+      name: 'UsageError',
+      message:
+        'PETSTORE_API_KEY is not set. Create a key with petstore keys create --name NAME, then run export PETSTORE_API_KEY=KEY.',
+    });
+    for (const key of ['two words', 'line\nbreak']) {
       await assert.rejects(run(['list'], { env: { PETSTORE_API_KEY: key } }), {
         name: 'UsageError',
-        message:
-          'PETSTORE_API_KEY is not set to a key: it must be a key that petstore keys create printed.',
+        message: 'PETSTORE_API_KEY is not a key: it must be one that petstore keys create printed.',
       });
     }
   });

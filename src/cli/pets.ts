@@ -6,7 +6,7 @@ import { LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES } from '../domain/pet.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { newJsonPrinter, newTablePrinter, type PetPrinter } from './pet-printer.ts';
-import { programName } from './program-name.ts';
+import { missingKeyText, programName } from './program-name.ts';
 import { printable } from './terminal.ts';
 
 const SERVICE_OPTIONS = {
@@ -104,6 +104,14 @@ const get = defineCommand({
 
 export const pets: CommandGroup = {
   purpose: 'List, add and get animals of a running service',
+  worksOn: 'service',
+  instead: {
+    delete: 'catalogue remove ID',
+    remove: 'catalogue remove ID',
+    update: 'catalogue set-status ID --to STATUS',
+    set: 'catalogue set-status ID --to STATUS',
+    'set-status': 'catalogue set-status ID --to STATUS',
+  },
   commands: { list, add, get },
 };
 
@@ -114,18 +122,10 @@ async function withService(
   io: Io,
   work: (store: PetStore, print: PetPrinter) => Promise<void>,
 ): Promise<number> {
-  const apiKey = io.env['PETSTORE_API_KEY'] ?? '';
-  const program = programName(io.env);
-  // The value is a secret, so the message does not repeat it.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new UsageError(
-      `PETSTORE_API_KEY is not set to a key: it must be a key that ${program} keys create printed.`,
-    );
-  }
+  const apiKey = requireApiKey(io);
   const warn = (message: string): void => {
-    const notice = message.replace('petstore-client: ', '');
-    const remedy = `Use ${program} pets list --status STATUS instead.`;
-    io.stderr.write(`petstore: ${printable(notice)} ${remedy}\n`);
+    const remedy = `Use ${programName(io.env)} pets list --status STATUS instead.`;
+    io.stderr.write(`petstore: ${printable(deprecationText(message))} ${remedy}\n`);
   };
   try {
     const print = asJson ? newJsonPrinter(io.stdout) : newTablePrinter(io);
@@ -137,4 +137,24 @@ async function withService(
     io.stderr.write(`petstore: ${printable(`${error.message} (${error.code}${request})`)}\n`);
     return 1;
   }
+}
+
+/** The value is a secret, so no message repeats it. */
+function requireApiKey({ env }: Io): string {
+  const apiKey = env['PETSTORE_API_KEY'] ?? '';
+  if (apiKey === '') throw new UsageError(missingKeyText('PETSTORE_API_KEY', env));
+  if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey;
+  throw new UsageError(
+    `PETSTORE_API_KEY is not a key: it must be one that ${programName(env)} keys create printed.`,
+  );
+}
+
+/** The date in the notice of the client library is that of the header. People write it in another way. */
+function deprecationText(message: string): string {
+  const [, start, end = '', page = ''] =
+    /^petstore-client: (.+ ends on) (.+?)\. ?(\S*)$/.exec(message) ?? [];
+  const date = new Date(end);
+  if (start === undefined || Number.isNaN(date.getTime())) return message;
+  const day = date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+  return `${start} ${day}${page === '' ? '' : ` (see ${page})`}.`;
 }

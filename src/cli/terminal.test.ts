@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPaint, newTable, Progress, renderTable } from './terminal.ts';
+import { newPaint, newTable, Progress, relativeTime, renderTable, wrapText } from './terminal.ts';
 
 function newOutput(options: { isTTY: boolean; columns?: number }) {
   const written: string[] = [];
@@ -23,6 +23,52 @@ test('a table keeps its columns from page to page, and colours take no room', ()
   const render = newTable([{ alignRight: true }, { widthMin: 7 }]);
   assert.equal(render([['100', green, 'a']]), `100  ${green}     a\n`);
   assert.equal(render([['1', 'pending', 'b']]), '  1  pending  b\n');
+});
+
+test('colours are only for a terminal that knows them', () => {
+  const { output } = newOutput({ isTTY: true });
+  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+    assert.equal(newPaint({ stdout: output, env })('green', 'sold'), 'sold');
+  }
+  assert.notEqual(newPaint({ stdout: output, env: { TERM: 'xterm' } })('green', 'sold'), 'sold');
+});
+
+test('a narrow table continues long cells on the next line and leaves columns out, the lowest number first', () => {
+  const columns = [{}, { fit: 'wrap' }, { leaveOut: 2 }, { leaveOut: 1 }] as const;
+  const row = ['key_1', 'the shop in the old town', 'yesterday', 'tomorrow'];
+  assert.equal(
+    newTable(columns, 60)([row]),
+    'key_1  the shop in the old town  yesterday  tomorrow\n',
+  );
+  assert.equal(newTable(columns, 45)([row]), 'key_1  the shop in the old town  yesterday\n');
+  assert.equal(
+    newTable(columns, 40)([row]),
+    'key_1  the shop in the old     yesterday\n       town\n',
+  );
+  assert.equal(newTable(columns, 30)([row]), 'key_1  the shop in the old\n       town\n');
+  const last = renderTable([['crash', 'Kills the process and looks.']], 20);
+  assert.equal(last, 'crash  Kills the\n       process and\n       looks.\n');
+});
+
+test('text is wrapped between words, and a word that is too long is broken', () => {
+  assert.deepEqual(wrapText('one two three', 7), ['one two', 'three']);
+  assert.deepEqual(wrapText('unbreakable 猫猫猫', 5), ['unbre', 'akabl', 'e', '猫猫', '猫']);
+  assert.deepEqual(wrapText('', 5), ['']);
+});
+
+test('times are told as people say them', () => {
+  const now = new Date('2026-06-01T12:00:00Z');
+  const after = (seconds: number) => relativeTime(new Date(now.getTime() + seconds * 1000), now);
+  assert.deepEqual([0, -20, -150, -7_200, -200_000, 90 * 86_400, 59].map(after), [
+    'now',
+    '20 s ago',
+    '2 min ago',
+    '2 h ago',
+    '2 d ago',
+    'in 90 d',
+    'in 59 s',
+  ]);
+  assert.equal(relativeTime(undefined, now), 'never');
 });
 
 const CLEAR_LINE = '\r\u001b[K';

@@ -7,7 +7,11 @@ const COLUMN_GAP = '  ';
 const BAR_WIDTH = 24;
 const LINE_WIDTH_DEFAULT = 80;
 const REDRAW_INTERVAL_MS = 100;
-const CUT_WIDTH_MIN = 8;
+/** Columns are left out before a fitted column gets narrower than this, */
+const FITTED_WIDTH = 20;
+/** and its cells are wider than the terminal before they get narrower than this. */
+const FITTED_WIDTH_MIN = 8;
+const WRAPPED = { fit: 'wrap' } as const;
 const CLEAR_LINE = '\r\u001b[K';
 
 type Cell = string | number;
@@ -15,27 +19,92 @@ type Cell = string | number;
 interface Column {
   alignRight?: boolean;
   widthMin?: number;
+  /** How a line is made to fit on the terminal. At most one column is fitted. */
+  fit?: 'cut' | 'wrap';
+  /** On a narrow terminal the table is shown without this column: the one with the lowest number goes first. */
+  leaveOut?: number;
+}
+
+interface Layout {
+  /** The indexes of the columns that are shown. */
+  shown: readonly number[];
+  widths: readonly number[];
 }
 
 /**
- * Returns a function that renders rows in aligned columns. A list can be rendered page by page: the first
- * page decides the widths, and a wider cell of a later page moves only the rest of its own line. Cells may
- * be coloured.
+ * Returns a function that renders rows in aligned columns, in lines of at most `lineWidth`. A list can be
+ * rendered page by page: the first page decides the widths, and a wider cell of a later page moves only the
+ * rest of its own line. Cells may be coloured, but not those of a fitted column.
  */
 export function newTable(
   columns: readonly Column[] = [],
+  lineWidth = Number.POSITIVE_INFINITY,
 ): (rows: readonly (readonly Cell[])[]) => string {
-  let widths: number[] | undefined;
+  let fixed: Layout | undefined;
+  const fitted = columns.findIndex(({ fit }) => fit !== undefined);
+
+  const linesOf = (row: readonly Cell[], { shown, widths }: Layout): string => {
+    const cells = shown.filter((at) => at < row.length);
+    const pad = (cell: Cell, at: number, isLast: boolean): string => {
+      const padding = ' '.repeat(Math.max(0, (widths[at] ?? 0) - visibleWidth(cell)));
+      if (columns[at]?.alignRight === true) return `${padding}${cell}`;
+      return isLast ? String(cell) : `${cell}${padding}`;
+    };
+    const line = (valueAt: (at: number) => Cell) =>
+      cells.map((at, index) => pad(valueAt(at), at, index === cells.length - 1)).join(COLUMN_GAP);
+    const others = cells
+      .filter((at) => at !== fitted)
+      .map((at) => Math.max(widths[at] ?? 0, visibleWidth(row[at] ?? '')));
+    const room = roomBeside(others, lineWidth);
+    const [first = '', ...rest] = fitText(String(row[fitted] ?? ''), columns[fitted]?.fit, room);
+    return [
+      line((at) => (at === fitted ? first : (row[at] ?? ''))),
+      ...rest.map((part) => line((at) => (at === fitted ? part : '')).trimEnd()),
+    ].join('\n');
+  };
 
   return (rows) => {
-    const fixed = (widths ??= columnWidths(rows, columns));
-    const pad = (cell: Cell, column: number, { length }: readonly Cell[]): string => {
-      const padding = ' '.repeat(Math.max(0, (fixed[column] ?? 0) - visibleWidth(cell)));
-      if (columns[column]?.alignRight === true) return `${padding}${cell}`;
-      return column === length - 1 ? String(cell) : `${cell}${padding}`;
-    };
-    return rows.map((row) => `${row.map(pad).join(COLUMN_GAP)}\n`).join('');
+    const layout = (fixed ??= layOut(rows, columns, lineWidth));
+    return rows.map((row) => `${linesOf(row, layout)}\n`).join('');
   };
+}
+
+function layOut(
+  rows: readonly (readonly Cell[])[],
+  columns: readonly Column[],
+  lineWidth: number,
+): Layout {
+  const widths = columnWidths(rows, columns);
+  const fitted = columns.findIndex(({ fit }) => fit !== undefined);
+  let shown = [...widths.keys()];
+  const least = (at: number) => Math.min(widths[at] ?? 0, at === fitted ? FITTED_WIDTH : Infinity);
+  const spare = shown
+    .filter((at) => columns[at]?.leaveOut !== undefined)
+    .toSorted((a, b) => (columns[a]?.leaveOut ?? 0) - (columns[b]?.leaveOut ?? 0));
+  while (spare.length > 0 && lineLength(shown.map(least)) > lineWidth) {
+    const without = spare.shift();
+    shown = shown.filter((at) => at !== without);
+  }
+  const others = shown.filter((at) => at !== fitted).map((at) => widths[at] ?? 0);
+  const room = roomBeside(others, lineWidth);
+  return {
+    shown,
+    widths: widths.map((width, at) => (at === fitted ? Math.min(width, room) : width)),
+  };
+}
+
+function lineLength(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, (widths.length - 1) * COLUMN_GAP.length);
+}
+
+/** The room for a fitted column beside the others. */
+function roomBeside(others: readonly number[], lineWidth: number): number {
+  return Math.max(FITTED_WIDTH_MIN, lineWidth - lineLength([...others, 0]));
+}
+
+function fitText(text: string, fit: Column['fit'], room: number): string[] {
+  if (fit === 'wrap') return wrapText(text, room);
+  return [fit === 'cut' ? cutText(text, room) : text];
 }
 
 function columnWidths(rows: readonly (readonly Cell[])[], columns: readonly Column[]): number[] {
@@ -46,15 +115,15 @@ function columnWidths(rows: readonly (readonly Cell[])[], columns: readonly Colu
   return widths;
 }
 
-/** The rows in aligned columns, one line per row. */
-export function renderTable(rows: readonly (readonly Cell[])[]): string {
-  return newTable()(rows);
+/** The rows in aligned columns, one line per row; a long last cell continues on the next line. */
+export function renderTable(rows: readonly (readonly Cell[])[], lineWidth?: number): string {
+  const last = Math.max(0, ...rows.map(({ length }) => length - 1));
+  const columns = Array.from({ length: last + 1 }, (_, at) => (at === last ? WRAPPED : {}));
+  return newTable(lineWidth === undefined ? [] : columns, lineWidth)(rows);
 }
 
 interface ListColumn extends Column {
   title: string;
-  /** Cut so that a line fits on the terminal. At most one column is; its cells have no colours. */
-  isCut?: boolean;
 }
 
 /**
@@ -68,25 +137,12 @@ export function listPrinter(
   if (stdout.isTTY !== true) {
     return (rows) => stdout.write(rows.map((row) => `${row.join('\t')}\n`).join(''));
   }
-  const render = newTable(columns);
+  const render = newTable(columns, stdout.columns ?? LINE_WIDTH_DEFAULT);
   const paint = newPaint({ stdout, env });
-  const cutAt = columns.findIndex(({ isCut }) => isCut === true);
   let heading = [columns.map(({ title }) => paint('bold', title))];
-  let widths: readonly number[] | undefined;
-
-  const cutRow = (row: readonly string[], fixed: readonly number[]): string[] => {
-    const others = row.reduce(
-      (sum, cell, at) => (at === cutAt ? sum : sum + Math.max(fixed[at] ?? 0, visibleWidth(cell))),
-      (row.length - 1) * COLUMN_GAP.length,
-    );
-    const room = Math.max(CUT_WIDTH_MIN, (stdout.columns ?? LINE_WIDTH_DEFAULT) - others);
-    return row.map((cell, at) => (at === cutAt ? cutText(cell, room) : cell));
-  };
-
   return (rows) => {
     if (rows.length === 0) return;
-    const fixed = (widths ??= columnWidths([...heading, ...rows], columns));
-    stdout.write(render([...heading, ...rows.map((row) => cutRow(row, fixed))]));
+    stdout.write(render([...heading, ...rows]));
     heading = [];
   };
 }
@@ -113,21 +169,46 @@ function visibleWidth(cell: Cell): number {
 }
 
 function cutText(text: string, width: number): string {
-  if (visibleWidth(text) <= width) return text;
+  return visibleWidth(text) <= width ? text : `${startOf(text, width - 1)}…`;
+}
+
+/** As many characters as fit. */
+function startOf(text: string, width: number): string {
   let [shown, used] = ['', 0];
   for (const character of charactersOf(text)) {
     used += characterWidth(character);
-    if (used >= width) break;
+    if (used > width) break;
     shown += character;
   }
-  return `${shown}…`;
+  return shown;
+}
+
+/** Breaks a text between words into lines of at most `width`; a longer word is broken too. */
+export function wrapText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (visibleWidth(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line !== '') lines.push(line);
+    line = word;
+    while (visibleWidth(line) > width) {
+      const start = startOf(line, width);
+      lines.push(start);
+      line = line.slice(start.length);
+    }
+  }
+  return [...lines, line];
 }
 
 export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
-/** Colours text on a terminal; leaves it as it is elsewhere, or when NO_COLOR is set. */
+/** Colours text on a terminal; leaves it as it is elsewhere, when NO_COLOR is set, or when TERM is dumb. */
 export function newPaint({ stdout, env }: Pick<Io, 'stdout' | 'env'>): Paint {
-  const isColoured = stdout.isTTY === true && !env['NO_COLOR'];
+  const isColoured = stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text);
 }
 
@@ -214,4 +295,21 @@ function barLine(
 /** A time to the second; a dash without one. */
 export function timeText(date: Date | undefined): string {
   return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** A time as people say it: "2 min ago", "in 90 d", "now" or "never". */
+export function relativeTime(date: Date | undefined, now: Date): string {
+  if (date === undefined) return 'never';
+  const seconds = Math.round((now.getTime() - date.getTime()) / 1000);
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? ['s', 1];
+  const count = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
+  if (seconds === 0) return 'now';
+  return seconds > 0 ? `${count} ago` : `in ${count}`;
 }

@@ -5,6 +5,7 @@ import { embeddedStoreFile, STORE_OPTIONS, nameOfStore } from './store-flags.ts'
 
 export const verify = defineCommand({
   purpose: 'Check the database and the rules of the catalogue',
+  worksOn: 'store',
   arguments: [
     { name: 'FILE', description: 'a backup to check instead of the store', isOptional: true },
   ],
