@@ -1,4 +1,4 @@
-// Runs drills, on this machine. `npm run drill -- --help` lists them.
+// Runs drills, on this machine. `npm run drill` lists them.
 
 import { DRILLS } from './drills.ts';
 import { runProgram } from './program.ts';

@@ -11,19 +11,23 @@ const REDRAW_INTERVAL_MS = 200;
 /** Most drills wait most of the time, and quick ones do not judge how long something took. */
 const QUICK_AT_ONCE = 3;
 
-const USAGE = `npm run drill                                    all drills, except those that must be named
-npm run drill -- NAME… [--rounds N] [--seed S]   only these
-npm run drill -- [NAME…] --quick                 few rounds, three drills at a time
-npm run drill -- --list                          what there is
+const USAGE = `npm run drill                                   what there is
+npm run drill -- NAME… [--rounds N] [--seed S]  these drills
+npm run drill -- all                            all drills, except those that must be named
+npm run drill -- NAME… --quick                  few rounds, three drills at a time
 
 Each drill also runs on a variant that is broken on purpose, its control, which must report violations.
 The exit code is 0 if no drill failed, 1 if one did, and 2 if the command line is wrong.
 `;
 
+const ALL = 'all';
+
 export type DrillList = Readonly<Record<string, () => Promise<{ drill: Drill }>>>;
 
 interface Selection {
   names: readonly string[];
+  /** All drills but those that must be named. */
+  isAll: boolean;
   rounds: number | undefined;
   seed: number;
   isQuick: boolean;
@@ -49,15 +53,19 @@ export async function runProgram(
     const { values, positionals } = parse(args);
     const program = new Program(drills, stdout, stderr);
     if (values.help) stdout.write(USAGE);
-    if (values.list) await program.list();
-    if (values.help || values.list) return 0;
-    const unknown = positionals.find((name) => !Object.hasOwn(drills, name));
+    else if (positionals.length === 0) await program.list();
+    if (values.help || positionals.length === 0) return 0;
+    const names = positionals.filter((name) => name !== ALL);
+    const unknown = names.find((name) => !Object.hasOwn(drills, name));
     if (unknown !== undefined) {
       const known = Object.keys(drills).join(', ');
-      throw new BadCommandLine(`"${unknown}" is not a drill: it must be one of ${known}.`);
+      throw new BadCommandLine(
+        `"${unknown}" is not a drill: it must be ${ALL}, or one of ${known}.`,
+      );
     }
     return await program.runAll({
-      names: positionals,
+      names,
+      isAll: positionals.includes(ALL),
       rounds: values.rounds === undefined ? undefined : parseCount('--rounds', values.rounds),
       seed: values.seed === undefined ? newSeed() : parseCount('--seed', values.seed),
       isQuick: values.quick,
@@ -90,7 +98,7 @@ class Program {
       const named = drill.isNamedOnly === true ? ', only if named' : '';
       rows.push([name, `${drill.rounds} ${drill.unit}${named}`, drill.purpose]);
     }
-    this.#stdout.write(renderTable(rows));
+    this.#stdout.write(`${renderTable(rows, this.#stdout.columns)}\n${USAGE}`);
   }
 
   async runAll(selection: Selection): Promise<number> {
@@ -101,8 +109,8 @@ class Program {
       const [name, load] = waiting.shift() ?? [];
       if (name === undefined || load === undefined) return;
       const { drill } = await load();
-      const isSelected =
-        selection.names.length === 0 ? drill.isNamedOnly !== true : selection.names.includes(name);
+      const isOfAll = selection.isAll && drill.isNamedOnly !== true;
+      const isSelected = isOfAll || selection.names.includes(name);
       if (isSelected) {
         const outcome = await this.#runOne(name, drill, selection);
         total.passed += outcome.passed;
@@ -204,7 +212,6 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string' },
         seed: { type: 'string' },
         quick: { type: 'boolean', default: false },
-        list: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });

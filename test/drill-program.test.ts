@@ -34,7 +34,7 @@ async function run(args: string[], drills: Record<string, Drill>) {
 }
 
 test('a drill that holds prints its figures, its control and one final line, and the exit code is 0', async () => {
-  const { code, stdout } = await run(['--seed', '7'], { crash: newDrill() });
+  const { code, stdout } = await run(['all', '--seed', '7'], { crash: newDrill() });
   assert.equal(code, 0);
   assert.match(stdout, /^crash: Loses no animal\.$/m);
   assert.match(stdout, /^rounds {3}20\nseed {5}7\nseconds {2}0\ncreates {2}3$/m);
@@ -56,7 +56,7 @@ test('a drill that fails prints its violations and the command that repeats it, 
 });
 
 test('a drill that throws has failed, and the next drill still runs', async () => {
-  const { code, stdout } = await run(['--seed', '7'], {
+  const { code, stdout } = await run(['all', '--seed', '7'], {
     first: newDrill({ run: () => Promise.reject(new Error('no port is free')) }),
     second: newDrill(),
   });
@@ -72,7 +72,7 @@ for (const [what, control] of [
 ] as const) {
   test(`a drill whose control ${what} has failed`, async () => {
     const drill = newDrill({ control: { brokenBy: 'nothing', run: control } });
-    const { code, stdout } = await run([], { crash: drill });
+    const { code, stdout } = await run(['all'], { crash: drill });
     assert.equal(code, 1);
     assert.match(stdout, /^VIOLATION the control must report violations$/m);
     assert.match(stdout, /^crash: 3 passed, 1 failed$/m);
@@ -86,7 +86,9 @@ test('--quick runs few rounds, and the control gets the same seed', async () => 
     return report;
   };
   const control = { brokenBy: 'nothing', run: record(RED) };
-  await run(['--quick', '--seed', '7'], { crash: newDrill({ run: record(GREEN), control }) });
+  await run(['all', '--quick', '--seed', '7'], {
+    crash: newDrill({ run: record(GREEN), control }),
+  });
   assert.deepEqual(runs, [
     [2, 7],
     [2, 7],
@@ -98,7 +100,7 @@ test('a drill that must be named runs only if it is named, and a missing part sk
     long: newDrill({ isNamedOnly: true }),
     other: newDrill({ findMissing: () => 'nginx is not installed' }),
   };
-  const all = await run([], drills);
+  const all = await run(['all'], drills);
   assert.doesNotMatch(all.stdout, /^long:/m);
   assert.match(all.stdout, /^other: skipped, because nginx is not installed$/m);
   assert.match(all.stdout, /^all: 0 passed, 0 failed \(other was skipped\)$/m);
@@ -106,10 +108,10 @@ test('a drill that must be named runs only if it is named, and a missing part sk
 });
 
 for (const [args, message] of [
-  [['crsh'], '"crsh" is not a drill: it must be one of crash.'],
-  [['toString'], '"toString" is not a drill: it must be one of crash.'],
-  [['--rounds', '0'], '--rounds is "0": it must be an integer from 1 to 999999999.'],
-  [['--seed', '1e3'], '--seed is "1e3": it must be an integer from 1 to 999999999.'],
+  [['crsh'], '"crsh" is not a drill: it must be all, or one of crash.'],
+  [['toString'], '"toString" is not a drill: it must be all, or one of crash.'],
+  [['all', '--rounds', '0'], '--rounds is "0": it must be an integer from 1 to 999999999.'],
+  [['all', '--seed', '1e3'], '--seed is "1e3": it must be an integer from 1 to 999999999.'],
   [['--round', '1'], "Unknown option '--round'. See --help."],
 ] as const) {
   test(`\`npm run drill -- ${args.join(' ')}\` is refused with one line and exit code 2`, async () => {
@@ -118,10 +120,10 @@ for (const [args, message] of [
   });
 }
 
-test('every drill of the list says what it does, and --list shows it', async () => {
+test('without a name the program lists every drill with what it does, and runs none', async () => {
   let stdout = '';
   const write = (text: string) => (stdout += text);
-  const code = await runProgram(['--list'], DRILLS, { stdout: { write }, stderr: { write } });
+  const code = await runProgram([], DRILLS, { stdout: { write }, stderr: { write } });
   assert.equal(code, 0);
   for (const name of Object.keys(DRILLS)) {
     assert.match(stdout, new RegExp(`^${name} +\\d+ .+[.]$`, 'm'));
