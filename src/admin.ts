@@ -43,7 +43,7 @@ export async function openAdmin(
     const found = await expose();
     return { status: 200, headers: ['Content-Type', found.contentType], body: await found.text() };
   };
-  const monitor = openMonitor({ ...config, figures, clock });
+  const monitor = openMonitor({ ...config, figures, isReady, clock });
   const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady), ...monitor.pages]);
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
     if (request.fault !== undefined) throw request.fault;

@@ -1,9 +1,9 @@
 import { assetPage, HTML_HEADERS, tighten, tightenStyles, toJavaScript } from '../assets.ts';
-import type { Environment } from '../../domain/api-key.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Figure } from '../../ops/metrics.ts';
 import type { Page } from '../../http/message.ts';
 import { History } from './history.ts';
+import type { MonitoredService } from './verdict.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 
@@ -15,15 +15,17 @@ export interface Monitor {
   close(): void;
 }
 
-export interface MonitorParts {
-  environment: Environment;
+export interface MonitorParts extends MonitoredService {
+  isReady: () => Promise<boolean>;
   figures: () => Figure[] | Promise<Figure[]>;
   clock: Clock;
   intervalMs?: number;
 }
 
-export function openMonitor({ environment, figures, ...options }: MonitorParts): Monitor {
-  const history = new History(figures, options);
+export function openMonitor({ figures, isReady, ...service }: MonitorParts): Monitor {
+  const { clock } = service;
+  const history = new History(figures, service);
+  const startedMs = clock.elapsedMs();
   // A sample that cannot be taken is a gap in the charts.
   const take = () => void history.take().catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;
@@ -38,7 +40,10 @@ export function openMonitor({ environment, figures, ...options }: MonitorParts):
         'no-store',
         ...HTML_HEADERS,
       ],
-      body: await renderMonitor(environment, history),
+      body: await renderMonitor(service, history, {
+        isReady: await isReady().catch(() => false),
+        uptimeMs: clock.elapsedMs() - startedMs,
+      }),
     };
   };
   return {

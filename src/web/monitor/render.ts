@@ -1,17 +1,22 @@
-import type { Environment } from '../../domain/api-key.ts';
 import { escapeHtml } from '../html.ts';
 import { renderChart, timeOf } from './chart.ts';
 import type { FigureReader, History, Sample } from './history.ts';
 import { chartsOf, formatCount } from './series.ts';
+import { docsUrlOf, renderVerdict, type MonitoredService, type Verdict } from './verdict.ts';
 
 const MIB = 1024 * 1024;
 const ASSETS = 'assets/src/web/monitor/page';
 const CONSOLE_ASSETS = 'assets/src/web/console/page';
 
 /** The whole page. Its script replaces #figures with that of a newer page. */
-export async function renderMonitor(environment: Environment, history: History): Promise<string> {
+export async function renderMonitor(
+  service: MonitoredService,
+  history: History,
+  verdict: Omit<Verdict, 'version'>,
+): Promise<string> {
   const { samples, intervalMs } = history;
-  const isStaging = environment === 'staging';
+  const isStaging = service.environment === 'staging';
+  const latest = await history.figures();
   const band = `<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>`;
   const newest = samples.at(-1);
   const time = newest === undefined ? '' : timeOf(newest);
@@ -35,16 +40,18 @@ ${isStaging ? band : ''}<header class="bar">
 <div class="who"><span class="chip">${isStaging ? 'Staging' : 'Production'}</span><button id="pause" type="button" hidden>Pause</button></div>
 </header>
 <main id="main" tabindex="-1">
-<div class="head"><h1>Last five minutes</h1><p id="state" class="small" role="status"></p></div>
+<div class="head"><h1>Monitor</h1><p id="state" class="small" role="status"></p></div>
 <div id="figures" data-interval="${intervalMs}">
+${renderVerdict(service, { ...verdict, version: versionOf(latest) })}
+<h2>Last five minutes</h2>
 <p class="small">As of <time>${time} UTC</time>, sampled every ${intervalMs / 1000} seconds.</p>
-${facts(await history.figures(), samples)}
+${facts(latest, samples)}
 <div class="charts">
 ${chartsOf(samples)
   .map((chart) => renderChart(chart, samples))
   .join('\n')}
 </div>
-${errorTable(samples)}
+${errorTable(samples, docsUrlOf(service))}
 </div>
 </main>
 </body>
@@ -52,8 +59,12 @@ ${errorTable(samples)}
 `;
 }
 
-function facts(latest: FigureReader, samples: History['samples']): string {
+function versionOf(latest: FigureReader): string | undefined {
   const [build] = latest.values('petstore_build_info');
+  return build && `${build.labels['version']}, Node.js ${build.labels['node']}`;
+}
+
+function facts(latest: FigureReader, samples: History['samples']): string {
   const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
   const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
   const keys = latest.find('petstore_api_keys');
@@ -62,14 +73,10 @@ function facts(latest: FigureReader, samples: History['samples']): string {
   const max = latest.find('petstore_pool_connections_max');
   const wal = latest.find('petstore_wal_size_bytes');
   const all: [name: string, value: string | false][] = [
-    [
-      'Version',
-      build !== undefined && `${build.labels['version']}, Node.js ${build.labels['node']}`,
-    ],
     ['API keys', keys !== undefined && `${formatCount(keys)}, read ${keysAge.toFixed(1)} s ago`],
     ['Cache hits', reads > 0 && `${formatCount((100 * hits) / reads)} %`],
     ['Connections', used !== undefined && `${used} of ${max} in use`],
-    ['Log of SQLite', wal !== undefined && `${(wal / MIB).toFixed(1)} MiB`],
+    ['SQLite WAL', wal !== undefined && `${(wal / MIB).toFixed(1)} MiB`],
   ];
   const items = all.map(([name, value]) =>
     value === false ? '' : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
@@ -77,16 +84,19 @@ function facts(latest: FigureReader, samples: History['samples']): string {
   return `<dl class="figures">${items.join('')}</dl>`;
 }
 
-function errorTable(samples: History['samples']): string {
+/** Each code links to its explanation, on the port of the service. */
+function errorTable(samples: History['samples'], docsUrl: string | undefined): string {
   const codes = [...(samples.at(-1)?.errors.keys() ?? [])];
   const grown = codes
     .map((code) => [code, growthOf(samples, ({ errors }) => errors.get(code) ?? 0)] as const)
     .filter(([, count]) => count > 0)
     .toSorted(([, one], [, other]) => other - one);
-  const rows = grown.map(
-    ([code, count]) =>
-      `<tr><th scope="row"><code>${escapeHtml(code)}</code></th><td>${formatCount(count)}</td></tr>`,
-  );
+  const rows = grown.map(([code, count]) => {
+    const text = `<code>${escapeHtml(code)}</code>`;
+    const address = docsUrl && escapeHtml(`${docsUrl}/errors#${code}`);
+    const link = address ? `<a href="${address}">${text}</a>` : text;
+    return `<tr><th scope="row">${link}</th><td>${formatCount(count)}</td></tr>`;
+  });
   const table = `<table><thead><tr><th scope="col">Code</th><th scope="col">Responses</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
   const none = '<p class="small">No error responses in this time.</p>';
   return `<section class="card errors"><h2>Errors by code</h2>${rows.length > 0 ? table : none}</section>`;
