@@ -381,3 +381,18 @@ test('while another program locks the file, every write is refused in time and r
   assert.deepEqual(created, { kind: 'created', pet: { ...REX, id: 2n } });
   await store.close();
 });
+
+test('a store that was idle waits for a short lock of another program, as a busy one does', async () => {
+  const file = join(await mkdtemp(join(folder, 'idle-')), 'petstore.sqlite');
+  const store = openSqliteStore(file);
+  await store.createPet(REX);
+  // The log of an idle store is emptied after a second, for which it must not wait.
+  while ((await stat(`${file}-wal`)).size > 0) await sleep(50);
+  using other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const created = store.createPet(REX);
+  await sleep(300);
+  other.exec('ROLLBACK');
+  assert.equal((await created).kind, 'created');
+  await store.close();
+});

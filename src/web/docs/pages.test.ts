@@ -192,3 +192,10 @@ test('the search finds each page, heading, operation, header and error code', as
 test('a text that names an unknown value is refused', () => {
   assert.throws(() => new Markdown('', {}).render('{{nothing}}'), /unknown value: nothing/);
 });
+
+test('the reference marks exactly the fields and parameters that are required', async () => {
+  const article = await articleOf('/docs/reference');
+  const marked = [...article.matchAll(/<dt><code>(\w[\w-]*)<\/code>(?:(?!<\/dt>).)*<\/dt>/gs)];
+  const required = marked.flatMap(([term, name]) => (term.includes('required') ? [name] : []));
+  assert.deepEqual(required, ['name', 'categoryId', 'petId', 'Authorization']);
+});
