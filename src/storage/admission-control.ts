@@ -1,6 +1,8 @@
 import { Refusal } from '../domain/errors.ts';
 import { gauge, type Figure, type Measured } from '../ops/metrics.ts';
 
+/** At most this many items wait, in the queue or in flight. */
+const WAITING_ITEMS_MAX = 10_000;
 /** An item is refused if those before it, the batch in flight included, would take longer than this. */
 const WAITING_MS_MAX = 60;
 /** At least this many items may always wait. */
@@ -22,21 +24,16 @@ const SIZE_VARIANCE_MIN = 16;
  */
 export class AdmissionControl implements Measured {
   /** Made once: the stack trace of an error costs a tenth of a refused request. */
-  readonly overloaded: Refusal;
-  readonly #waitingMax: number;
+  readonly overloaded = new Refusal(
+    'overloaded',
+    'Too many writes are waiting; try again shortly.',
+  );
   #waiting = 0;
   /** How many may wait now. */
-  #limit: number;
+  #limit = WAITING_ITEMS_MAX;
   /** Moving averages of size, time, size × size and size × time of the batches. */
   #averages: readonly number[] = [];
   #itemMs = 0;
-
-  /** `what` names the items in the message of the refusal. */
-  constructor(what: string, waitingMax: number) {
-    this.overloaded = new Refusal('overloaded', `Too many ${what} are waiting; try again shortly.`);
-    this.#waitingMax = waitingMax;
-    this.#limit = waitingMax;
-  }
 
   figures(): Figure[] {
     const waiting = 'Writes that wait for their commit.';
@@ -69,6 +66,6 @@ export class AdmissionControl implements Measured {
     if (sizes < FEW_ITEMS) this.#itemMs = 0;
     else if (variance > SIZE_VARIANCE_MIN) this.#itemMs = (products - sizes * times) / variance;
     const affordable = this.#itemMs > 0 ? WAITING_MS_MAX / this.#itemMs : Infinity;
-    this.#limit = Math.min(this.#waitingMax, Math.max(WAITING_ITEMS_MIN, affordable));
+    this.#limit = Math.min(WAITING_ITEMS_MAX, Math.max(WAITING_ITEMS_MIN, affordable));
   }
 }

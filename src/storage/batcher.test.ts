@@ -1,32 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '../domain/errors.ts';
+import type { Refusal } from '../domain/errors.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
+import { CALL_TIMEOUT_MS } from './deadline.ts';
 
-const FAULTY = -1;
-
-class ItemError extends Error {}
+/** How many items may wait, in the queue or in flight. */
+const WAITING_MAX = 10_000;
 
 /** A batcher of numbers that resolves each to its double, and the batches that it has sent. */
 function newBatcher(options: Partial<BatcherOptions<number, number>> = {}) {
   const batches: number[][] = [];
   const batcher = new Batcher<number, number>({
-    what: 'numbers',
-    waitingMax: 100,
     batchMax: 10,
-    timeoutMs: 60_000,
-    sendTimeMinMs: 0,
     async send(batch) {
       const items = batch.map(({ item }) => item);
       batches.push(items);
-      if (items.includes(FAULTY)) throw new ItemError('a faulty number');
       for (const { item, resolve } of batch) resolve(item * 2);
-      return [];
     },
-    isItemError: (error) => error instanceof ItemError,
-    isRepeatable: () => false,
-    refusal: (cause) => new Refusal('unavailable', 'The store is not available.', { cause }),
     ...options,
   });
   return { batcher, batches };
@@ -50,7 +41,6 @@ function newHeldBatcher({
       beforeResolving?.();
       inFlight -= 1;
       for (const { item, resolve } of batch) resolve(item * 2);
-      return [];
     },
     ...options,
   });
@@ -81,6 +71,24 @@ function slowBatches(count: number, itemMs: number, batchMs: number): [number, n
     const items = 10 + (index % 5) * 10;
     return [items, items * itemMs + batchMs];
   });
+}
+
+/** How many of `WAITING_MAX` items are refused while the last of these batches is in flight. */
+async function refusedAfter(t: TestContext, ...batches: [items: number, tookMs: number][]) {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const { batcher, sent, release } = newHeldBatcher({
+    batchMax: WAITING_MAX,
+    beforeResolving: () => (nowMs += batches[sent.length - 1]?.[1] ?? 0),
+  });
+  release();
+  for (const [items] of batches) {
+    await Promise.all(numbers(items).map((item) => batcher.add(item)));
+    // The batcher measures the batch after its items are resolved.
+    await sleep(0);
+  }
+  const codes = await Promise.all(numbers(WAITING_MAX).map((item) => codeOf(batcher.add(item))));
+  return codes.filter((code) => code === 'overloaded').length;
 }
 
 describe('Batcher', () => {
@@ -126,50 +134,30 @@ describe('Batcher', () => {
   });
 
   test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
-    const { batcher, sent, release } = newHeldBatcher();
+    const { batcher, sent, release } = newHeldBatcher({ batchMax: 1_000 });
     const inFlight = numbers(10).map((item) => batcher.add(item));
     await until(() => sent.length === 1);
-    // Those in flight are among the 100 that may wait.
-    const waiting = numbers(90).map((item) => batcher.add(item));
+    // Those in flight are among those that may wait.
+    const waiting = numbers(WAITING_MAX - 10).map((item) => batcher.add(item));
     assert.equal(await codeOf(batcher.add(7)), 'overloaded');
-    await assert.rejects(batcher.add(7), /^Refusal: Too many numbers are waiting; try again/);
+    await assert.rejects(batcher.add(7), /^Refusal: Too many writes are waiting; try again/);
     release();
-    assert.equal((await Promise.all([...inFlight, ...waiting])).length, 100);
+    assert.equal((await Promise.all([...inFlight, ...waiting])).length, WAITING_MAX);
     assert.equal(await batcher.add(7), 14);
   });
 
   describe('with items that take time', () => {
-    const WAITING = 1_000;
-    /** How many of `WAITING` items are refused while the last of these batches is in flight. */
-    async function refusedAfter(t: TestContext, ...batches: [items: number, tookMs: number][]) {
-      let nowMs = 0;
-      t.mock.method(performance, 'now', () => nowMs);
-      const { batcher, sent, release } = newHeldBatcher({
-        waitingMax: WAITING,
-        batchMax: WAITING,
-        beforeResolving: () => (nowMs += batches[sent.length - 1]?.[1] ?? 0),
-      });
-      release();
-      for (const [items] of batches) {
-        await Promise.all(numbers(items).map((item) => batcher.add(item)));
-        // The batcher measures the batch after its items are resolved.
-        await sleep(0);
-      }
-      const codes = await Promise.all(numbers(WAITING).map((item) => codeOf(batcher.add(item))));
-      return codes.filter((code) => code === 'overloaded').length;
-    }
-
     test('items are refused as overloaded if those before them would take over 60 ms', async (t) => {
       const refused = await refusedAfter(t, ...slowBatches(10, 0.25, 2));
-      assert.ok(Math.abs(refused - (WAITING - 240)) <= 1, `${refused} refused`);
+      assert.ok(Math.abs(refused - (WAITING_MAX - 240)) <= 1, `${refused} refused`);
     });
 
     test('64 may wait, however slow they are', async (t) => {
-      assert.equal(await refusedAfter(t, ...slowBatches(10, 20, 2)), WAITING - 64);
+      assert.equal(await refusedAfter(t, ...slowBatches(10, 20, 2)), WAITING_MAX - 64);
     });
 
     test('none is refused where only the commit is slow', async (t) => {
-      assert.equal(await refusedAfter(t, ...slowBatches(10, 0.01, 500)), 0);
+      assert.equal(await refusedAfter(t, ...slowBatches(10, 0.001, 500)), 0);
       assert.equal(await refusedAfter(t, [1, 500]), 0);
     });
 
@@ -180,23 +168,11 @@ describe('Batcher', () => {
     });
 
     test('a commit that becomes slower is taken for congestion for a few batches only', async (t) => {
-      const before = slowBatches(10, 0.01, 2).map(([, tookMs]): [number, number] => [2, tookMs]);
+      const before = slowBatches(10, 0.001, 2).map(([, tookMs]): [number, number] => [2, tookMs]);
       assert.notEqual(await refusedAfter(t, ...before, [60, 100]), 0);
-      const after = slowBatches(60, 0.01, 100);
+      const after = slowBatches(60, 0.001, 100);
       assert.equal(await refusedAfter(t, ...before, [60, 100], ...after), 0);
     });
-  });
-
-  test('a faulty item fails alone, wherever it is in the batch', async () => {
-    for (const position of numbers(10)) {
-      const { batcher, batches } = newBatcher();
-      const items = numbers(10).with(position, FAULTY);
-      const settled = await Promise.allSettled(items.map((item) => batcher.add(item)));
-      for (const [index, { status }] of settled.entries()) {
-        assert.equal(status, index === position ? 'rejected' : 'fulfilled', `${index}`);
-      }
-      assert.ok(batches.length <= 9, `${batches.length} batches`);
-    }
   });
 
   test('an error of the whole batch rejects each of its items with its cause, and the next batch is sent', async () => {
@@ -205,7 +181,6 @@ describe('Batcher', () => {
       async send(batch) {
         if (isBroken) throw new Error('the disk is full');
         for (const { item, resolve } of batch) resolve(item * 2);
-        return [];
       },
     });
     const causes = await Promise.all([1, 2].map((item) => causeOf(batcher.add(item))));
@@ -214,55 +189,34 @@ describe('Batcher', () => {
     assert.equal(await batcher.add(3), 6);
   });
 
-  test('only items that may be sent again are, after an error and when send returns them', async () => {
-    const batches: number[][] = [];
-    const { batcher } = newBatcher({
-      async send(batch) {
-        batches.push(batch.map(({ item }) => item));
-        if (batches.length === 1) throw new Error('the connection is lost');
-        if (batches.length === 2) return batch.slice(1).concat(resolveAll(batch.slice(0, 1)));
-        return resolveAll(batch);
-      },
-      isRepeatable: (_, item) => item > 1,
-    });
-    const causes = await Promise.all([1, 2, 3].map((item) => causeOf(batcher.add(item))));
-    assert.deepEqual(causes, ['the connection is lost', 'resolved', 'resolved']);
-    assert.deepEqual(batches, [[1, 2, 3], [2, 3], [3]]);
-  });
-
-  test('an item is sent a bounded number of times, and is then rejected', async () => {
-    let attempts = 0;
-    const { batcher } = newBatcher({
-      async send() {
-        attempts += 1;
-        throw new Error('the connection is lost');
-      },
-      isRepeatable: () => true,
-    });
-    assert.equal(await causeOf(batcher.add(1)), 'the connection is lost');
-    assert.equal(attempts, 5);
-  });
-
   test('a batch has the deadline of its oldest item', async () => {
     const beganMs = performance.now();
     const deadlines: number[] = [];
     const { batcher } = newBatcher({
       async send(batch, deadline) {
         deadlines.push(deadline, ...batch.map((pending) => pending.deadline));
-        return resolveAll(batch);
+        for (const { item, resolve } of batch) resolve(item * 2);
       },
     });
     await Promise.all([batcher.add(1), batcher.add(2)]);
     const [ofBatch, ofFirst = 0, ofSecond = 0] = deadlines;
     assert.equal(ofBatch, ofFirst);
-    assert.ok(ofFirst >= beganMs + 60_000);
+    assert.ok(ofFirst >= beganMs + CALL_TIMEOUT_MS);
     assert.ok(ofSecond >= ofFirst);
   });
 
-  test('an item that has too little time left when its turn comes is refused and not sent', async () => {
-    const { batcher, batches } = newBatcher({ timeoutMs: 60_000, sendTimeMinMs: 60_000 });
-    assert.equal(await codeOf(batcher.add(1)), 'unavailable');
-    assert.deepEqual(batches, []);
+  test('an item that has too little time left when its turn comes is refused and not sent', async (t) => {
+    const { batcher, sent, release } = newHeldBatcher();
+    const first = batcher.add(1);
+    await until(() => sent.length === 1);
+    const late = batcher.add(2);
+    const nowMs = performance.now() + CALL_TIMEOUT_MS - 500;
+    t.mock.method(performance, 'now', () => nowMs);
+    const inTime = batcher.add(3);
+    release();
+    assert.equal(await causeOf(late), 'the items before it took too long');
+    assert.deepEqual(await Promise.all([first, inTime]), [2, 6]);
+    assert.deepEqual(sent, [1, 1]);
   });
 
   test('waiting items can be rejected; the batch in flight is not touched', async () => {
@@ -290,8 +244,3 @@ describe('Batcher', () => {
     await batcher.close();
   });
 });
-
-function resolveAll(batch: Parameters<BatcherOptions<number, number>['send']>[0]) {
-  for (const { item, resolve } of batch) resolve(item * 2);
-  return batch.slice(0, 0);
-}

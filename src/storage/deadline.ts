@@ -1,6 +1,9 @@
 /** The time by which something must be settled, on the clock of `performance.now()`. */
 export type Deadline = number;
 
+/** Every call of a store is settled within this time, plus the delay of the event loop. */
+export const CALL_TIMEOUT_MS = 4_000;
+
 export function deadlineIn(milliseconds: number): Deadline {
   return performance.now() + milliseconds;
 }

@@ -4,8 +4,9 @@ import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopyTarget, Row, Table } from '../copy.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
+import { unavailable } from '../unavailable.ts';
 import type { Connection } from './connection.ts';
-import { stateOf, unavailable } from './errors.ts';
+import { stateOf } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { LOCK_NOT_AVAILABLE, migrate, requireStore } from './migrate.ts';
 

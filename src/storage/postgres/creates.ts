@@ -3,16 +3,13 @@ import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import type { Deadline } from '../deadline.ts';
-import { faultOf, isRepeatable, unavailable } from './errors.ts';
+import type { Statement } from './connection.ts';
+import { withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
 import { STATEMENTS } from './statements.ts';
 
-/** The most creates that wait. Any further one is refused with `overloaded`. */
-const WAITING_MAX = 10_000;
 /** A batch is one round trip and one commit: large enough to share them, small enough to respond soon. */
 const BATCH_CREATES_MAX = 500;
-/** A create with less time left than this is refused: its outcome might stay unknown. */
-const SEND_TIME_MIN_MS = 1_000;
 
 interface Create {
   pet: NewPet;
@@ -25,42 +22,28 @@ type PendingCreate = Pending<Create, Creation>;
  * Batches the creates of this process. One batch in flight is enough: all creates of all processes update
  * the counter one after the other.
  */
-export function newCreateBatcher(pool: Pool, timeoutMs: number): Batcher<Create, Creation> {
+export function newCreateBatcher(pool: Pool): Batcher<Create, Creation> {
   return new Batcher<Create, Creation>({
-    what: 'creates',
-    waitingMax: WAITING_MAX,
     batchMax: BATCH_CREATES_MAX,
-    timeoutMs,
-    sendTimeMinMs: SEND_TIME_MIN_MS,
     send: (batch, deadline) => createBatch(pool, batch, deadline),
-    isItemError: (error) => faultOf(error) === 'faulty',
-    // After an unknown outcome only a claim makes it safe to send the create again: without one, the
-    // animal might be stored twice.
-    isRepeatable: (error, { claim }) => {
-      const fault = faultOf(error);
-      return isRepeatable(fault) || (fault === 'unknown' && claim !== undefined);
-    },
-    refusal: unavailable,
   });
 }
 
 /**
  * Stores a batch in one statement. Creates with the same claim are settled together: one of them is sent,
- * and what the database holds for the claim decides about each. Returns the creates whose claims another
- * process has stored meanwhile; sent again, they find those claims.
+ * and what the database holds for the claim decides about each. Creates whose claims another process has
+ * stored meanwhile are sent again, and find those claims.
  */
-async function createBatch(
-  pool: Pool,
-  batch: PendingCreate[],
-  deadline: Deadline,
-): Promise<PendingCreate[]> {
+async function createBatch(pool: Pool, batch: PendingCreate[], deadline: Deadline): Promise<void> {
+  const send = (statement: Statement, values: unknown[]) =>
+    withRetries(() => pool.query(statement, values, deadline));
   if (batch.every(({ item }) => item.claim === undefined)) {
-    const [row] = await pool.query(STATEMENTS.createPets, petColumns(batch.map(petOf)), deadline);
+    const [row] = await send(STATEMENTS.createPets, petColumns(batch.map(petOf)));
     const [before] = row as [bigint];
     batch.forEach(({ item, resolve }, index) => {
       resolve({ kind: 'created', pet: { id: before + BigInt(index + 1), ...item.pet } });
     });
-    return [];
+    return;
   }
   const duplicates = [...Map.groupBy(batch, claimName).values()];
   const sent = duplicates.flatMap(([first]) => first ?? []);
@@ -72,13 +55,14 @@ async function createBatch(
     sent.map(({ item }) => item.claim?.expiresAt.getTime()),
   ];
   const values = [...petColumns(sent.map(petOf)), ...claims];
-  const rows = await pool.query(STATEMENTS.createPetsWithClaims, values, deadline);
+  const rows = await send(STATEMENTS.createPetsWithClaims, values);
   for (const [ordinal, known, id] of rows as [bigint, string | null, bigint][]) {
     const index = Number(ordinal) - 1;
     settle(duplicates[index] ?? [], known, id);
     duplicates[index] = [];
   }
-  return duplicates.flat();
+  const left = duplicates.flat();
+  if (left.length > 0) await createBatch(pool, left, deadline);
 }
 
 const petOf = ({ item }: PendingCreate) => item.pet;

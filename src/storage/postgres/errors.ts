@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { Refusal } from '../../domain/errors.ts';
+import { unavailable } from '../unavailable.ts';
 import type { Address, Host } from './address.ts';
 
 const ATTEMPTS_MAX = 5;
@@ -21,10 +21,9 @@ export class NoResponse extends Error {
  * - `stale_session`: it may succeed in a new session. The server has become read-only, or the session has
  *   not prepared the statement, or has prepared it for an older schema.
  * - `unknown`: the connection ended; the statement may or may not have been committed.
- * - `faulty`: the values are invalid; it can never succeed.
  * - `refused`: it was not carried out for another reason, and an immediate retry would not help.
  */
-export type Fault = 'repeatable' | 'stale_session' | 'unknown' | 'faulty' | 'refused';
+export type Fault = 'repeatable' | 'stale_session' | 'unknown' | 'refused';
 
 const READ_ONLY = '25006';
 
@@ -40,17 +39,14 @@ const FAULT_OF_STATE: Record<string, Fault> = {
   '57P05': 'unknown', // idle for too long
 };
 
-const FAULT_OF_CLASS: Record<string, Fault> = {
-  '08': 'unknown', // connection exceptions
-  '22': 'faulty', // data exceptions
-  '23': 'faulty', // constraint violations
-};
+/** The class of all connection exceptions. */
+const CONNECTION_EXCEPTION = '08';
 
 export function faultOf(error: unknown): Fault {
   if (error instanceof NotSent) return 'refused';
   const state = stateOf(error);
-  if (state === undefined) return 'unknown';
-  return FAULT_OF_STATE[state] ?? FAULT_OF_CLASS[state.slice(0, 2)] ?? 'refused';
+  if (state === undefined || state.startsWith(CONNECTION_EXCEPTION)) return 'unknown';
+  return FAULT_OF_STATE[state] ?? 'refused';
 }
 
 /** Whether the statement changed nothing and may succeed on the next connection from the pool. */
@@ -58,10 +54,13 @@ export function isRepeatable(fault: Fault): boolean {
   return fault === 'repeatable' || fault === 'stale_session';
 }
 
-/** Calls `send` again, up to `ATTEMPTS_MAX` times in all, after a fault that `mayRetry` accepts. */
+/**
+ * Calls `send` again, up to `ATTEMPTS_MAX` times in all, after a fault that `mayRetry` accepts. By default that is
+ * one that has changed nothing: nothing may be stored or ended twice.
+ */
 export async function withRetries<Result>(
   send: () => Promise<Result>,
-  mayRetry: (fault: Fault) => boolean,
+  mayRetry = isRepeatable,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -75,12 +74,6 @@ export async function withRetries<Result>(
 /** The SQLSTATE of an error from PostgreSQL; undefined for any other error. */
 export function stateOf(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
-}
-
-export function unavailable(cause: unknown): Refusal {
-  return new Refusal('unavailable', 'The store cannot be reached right now; try again shortly.', {
-    cause,
-  });
 }
 
 /** The host was reached and cannot be used with these settings. The message follows the host's name. */

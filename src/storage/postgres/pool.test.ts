@@ -115,7 +115,7 @@ test('callers that wait for the same read share a query, and none joins a query 
   await server.query('CREATE TABLE animals (id int)', database);
   const sent: string[] = [];
   const pool = new Pool(() => openCounted(server.url(database), sent), 3);
-  const reads = new SharedReads(pool, 4_000);
+  const reads = new SharedReads(pool);
   const count = { name: 'count', text: 'SELECT count(*)::int FROM animals, pg_sleep(0.5)' };
 
   const first = Array.from({ length: 100 }, () => reads.query(count, []));
@@ -132,8 +132,8 @@ test('callers that wait for the same read share a query, and none joins a query 
 test('reads leave two connections to writes', async () => {
   const database = await server.createDatabase();
   const pool = new Pool(() => openTo(server.url(database)), 4);
-  const reads = new SharedReads(pool, 10_000);
-  const pause = { name: 'pause', text: 'SELECT $1::int FROM pg_sleep(0.5)' };
+  const reads = new SharedReads(pool);
+  const pause = { name: 'pause', text: 'SELECT $1::int FROM pg_sleep(0.2)' };
   const all = Promise.all([1, 2, 3, 4, 5].map((number) => reads.query(pause, [number])));
   const isOver = all.then(() => true);
   let most = 0;

@@ -1,7 +1,7 @@
 import { PORTIONS, type RateLimit, type TakePortion } from '../../domain/rate-limit.ts';
 import { deadlineIn } from '../deadline.ts';
 import type { Statement } from './connection.ts';
-import { isRepeatable, withRetries } from './errors.ts';
+import { withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
 
 /** Requests wait for a portion, so a database that does not respond is given up early. */
@@ -38,8 +38,7 @@ export function portionsInDatabase(
   return async (keyId) => {
     const deadline = deadlineIn(TIMEOUT_MS);
     const values = [keyId, requests, windowSeconds * 1000];
-    const take = () => pool.query(TAKE_PORTION, values, deadline);
-    const [row] = await withRetries(take, isRepeatable);
+    const [row] = await withRetries(() => pool.query(TAKE_PORTION, values, deadline));
     const [portion, left, endsInMs] = row as [bigint, bigint, bigint];
     return { requests: Number(portion), left: Number(left), endsInMs: Number(endsInMs) };
   };

@@ -129,7 +129,7 @@ test('a read succeeds after its session has lost its prepared statements', async
   const { database } = await openFresh(context);
   const pool = new Pool(() => openTo(database), 5);
   context.after(() => pool.close());
-  const reads = new SharedReads(pool, 4_000);
+  const reads = new SharedReads(pool);
   await Promise.all([1n, 2n, 3n].map((id) => reads.query(STATEMENTS.findPet, [id])));
   await Promise.all([1, 2, 3].map(() => pool.query(DEALLOCATE_ALL, [], deadlineIn(4_000))));
   assert.deepEqual(await reads.query(STATEMENTS.findPet, [1n]), []);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
 import { gauge, type Figure } from '../../ops/metrics.ts';
-import { deadlineIn, type Deadline } from '../deadline.ts';
+import { CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
 import { type Row, type Statement } from './connection.ts';
 import { isRepeatable, withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
@@ -27,15 +27,13 @@ interface WaitingRead extends PromiseWithResolvers<Row[]> {
  */
 export class SharedReads {
   readonly #pool: Pool;
-  readonly #callTimeoutMs: number;
   readonly #inFlightMax: number;
   readonly #waiting = new Map<string, WaitingRead>();
   #callersWaiting = 0;
   #inFlight = 0;
 
-  constructor(pool: Pool, callTimeoutMs: number) {
+  constructor(pool: Pool) {
     this.#pool = pool;
-    this.#callTimeoutMs = callTimeoutMs;
     this.#inFlightMax = Math.max(1, pool.connectionsMax - CONNECTIONS_FOR_WRITES);
   }
 
@@ -65,7 +63,7 @@ export class SharedReads {
     // Reads of the same turn of the event loop are sent together. Where others wait already, the turn of
     // the first has not ended, or the end of a query sends the next ones.
     if (this.#waiting.size === 0) setImmediate(() => this.#sendWaiting());
-    const deadline = deadlineIn(this.#callTimeoutMs);
+    const deadline = deadlineIn(CALL_TIMEOUT_MS);
     const read = { statement, values, deadline, callers: 0, ...Promise.withResolvers<Row[]>() };
     this.#waiting.set(name, read);
     return read;

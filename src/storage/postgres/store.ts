@@ -24,9 +24,9 @@ import {
   type PetRow,
 } from '../rows.ts';
 import { parseAddress } from './address.ts';
-import { deadlineIn } from '../deadline.ts';
+import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
-import { isRepeatable, withRetries } from './errors.ts';
+import { withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { portionsInDatabase } from './portions.ts';
@@ -36,14 +36,12 @@ import { migrate } from './migrate.ts';
 import { requireRights } from './rights.ts';
 import { STATEMENTS } from './statements.ts';
 
-/** Every call is settled within this time, plus the delay of the event loop. */
-const CALL_TIMEOUT_MS = 4_000;
 const CONNECTIONS_MAX = 10;
 
 /** Opens the store in a PostgreSQL database, `postgres://user:password@host:port/database`. */
 export async function openPostgresStore(
   url: string,
-  { connectionsMax = CONNECTIONS_MAX, ...access }: Access & { connectionsMax?: number } = {},
+  access: Access = {},
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
@@ -59,7 +57,7 @@ export async function openPostgresStore(
   }
   const pool = new Pool(
     () => hosts.open(),
-    connectionsMax,
+    CONNECTIONS_MAX,
     () => void hosts.ask(),
   );
   hosts.watch(() => pool.destroyAll());
@@ -75,8 +73,8 @@ class PostgresStore implements Store, Measured {
   constructor(pool: Pool, hosts: Hosts) {
     this.#pool = pool;
     this.#hosts = hosts;
-    this.#creates = newCreateBatcher(pool, CALL_TIMEOUT_MS);
-    this.#reads = new SharedReads(pool, CALL_TIMEOUT_MS);
+    this.#creates = newCreateBatcher(pool);
+    this.#reads = new SharedReads(pool);
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
@@ -181,10 +179,9 @@ class PostgresStore implements Store, Measured {
     await this.#pool.close();
   }
 
-  /** Retried only where the first attempt changed nothing: a key must not be stored or ended twice. */
   #write(statement: Statement, values: unknown[]): Promise<Row[]> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
-    return withRetries(() => this.#pool.query(statement, values, deadline), isRepeatable);
+    return withRetries(() => this.#pool.query(statement, values, deadline));
   }
 
   /** The lock is a statement of its own, so that the next one sees what was committed before the lock. */
@@ -199,7 +196,7 @@ class PostgresStore implements Store, Measured {
           return (await connection.query(statement, values, deadline)).length === 1;
         },
       );
-    return withRetries(() => this.#pool.run(deadline, write), isRepeatable);
+    return withRetries(() => this.#pool.run(deadline, write));
   }
 }
 

@@ -1,5 +1,3 @@
-import { Refusal } from '../../domain/errors.ts';
-
 /** The result codes of SQLite that need their own treatment. */
 const CODE = {
   busy: 5,
@@ -7,10 +5,6 @@ const CODE = {
   ioError: 10,
   corrupt: 11,
   full: 13,
-  tooBig: 18,
-  constraint: 19,
-  mismatch: 20,
-  range: 25,
   notADatabase: 26,
 } as const;
 
@@ -45,28 +39,8 @@ export function namedCause(error: unknown): unknown {
   return isFull ? new Error('the disk is full', { cause: error }) : error;
 }
 
-/** Whether any other write would have failed too, because the file is at fault and not the write. */
-export function isStoreError(error: unknown): boolean {
-  // A system call fails where the path cannot be checked.
-  if (error instanceof FileReplaced || 'syscall' in (error as object)) return true;
-  // An error without a result code was thrown before the write reached SQLite.
-  if (resultCode(error) === undefined) return false;
-  return !hasCode(error, CODE.tooBig, CODE.constraint, CODE.mismatch, CODE.range);
-}
-
 function hasCode(error: unknown, ...codes: number[]): boolean {
-  return codes.includes(resultCode(error) ?? 0);
-}
-
-function resultCode(error: unknown): number | undefined {
-  const { errcode } = error as { errcode?: number };
+  const { errcode = 0 } = error as { errcode?: number };
   // The lowest byte is the result code; the bytes above it give details.
-  return errcode === undefined ? undefined : errcode & 0xff;
-}
-
-export function unavailable(
-  what: 'is not available' | 'cannot be read' | 'cannot be written',
-  cause: unknown,
-): Refusal {
-  return new Refusal('unavailable', `The store ${what} right now; try again shortly.`, { cause });
+  return codes.includes(errcode & 0xff);
 }

@@ -22,12 +22,13 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
+import { unavailable } from '../unavailable.ts';
 import { openStoreFile } from './connection.ts';
 import { refuseDamaged } from './damage.ts';
 import { fileFigures } from './file-figures.ts';
-import { FileReplaced, isCorrupt, unavailable } from './errors.ts';
+import { FileReplaced, isCorrupt } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
-import { prepareReads, type Reads, type Writes } from './statements.ts';
+import { prepareReads, type Reads } from './statements.ts';
 import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 import { WriterClient } from './writer-client.ts';
 
@@ -83,7 +84,7 @@ class SqliteStore implements Store, Measured {
     this.#options = options;
     this.#reads = prepareReads(database);
     this.#writer = new WriterClient(opened, {
-      onStoreError: () => this.#checkPath(),
+      onError: () => this.#checkPath(),
       onWarning: (message) => options.onWarning?.(message),
       onFatal: (reason) => {
         // A thread that ends because the file is gone is not the reason.
@@ -95,11 +96,11 @@ class SqliteStore implements Store, Measured {
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
-    return this.#write('createPet', pet, claim);
+    return this.#writer.write('createPet', pet, claim);
   }
 
   importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
-    return this.#write('importPets', rowsAsJson(pets), step);
+    return this.#writer.write('importPets', rowsAsJson(pets), step);
   }
 
   async findImport(source: string): Promise<ImportProgress | undefined> {
@@ -127,11 +128,11 @@ class SqliteStore implements Store, Measured {
   }
 
   setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
-    return this.#write('setPetStatus', ids, status);
+    return this.#writer.write('setPetStatus', ids, status);
   }
 
   removePets(ids: readonly bigint[]): Promise<bigint[]> {
-    return this.#write('removePets', ids);
+    return this.#writer.write('removePets', ids);
   }
 
   /** SQLite counts the commits of all other connections, including those of the writer thread. */
@@ -141,11 +142,11 @@ class SqliteStore implements Store, Measured {
   }
 
   createApiKey(key: ApiKey): Promise<void> {
-    return this.#write('createApiKey', key);
+    return this.#writer.write('createApiKey', key);
   }
 
   createFirstApiKey(key: ApiKey): Promise<boolean> {
-    return this.#write('createFirstApiKey', key);
+    return this.#writer.write('createFirstApiKey', key);
   }
 
   async listApiKeys(): Promise<ApiKey[]> {
@@ -153,21 +154,21 @@ class SqliteStore implements Store, Measured {
   }
 
   revokeApiKey(id: string, revokedAt: Date): Promise<boolean> {
-    return this.#write('revokeApiKey', id, revokedAt);
+    return this.#writer.write('revokeApiKey', id, revokedAt);
   }
 
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean> {
-    return this.#write('rotateApiKey', id, endsAt, successor);
+    return this.#writer.write('rotateApiKey', id, endsAt, successor);
   }
 
   recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void> {
-    return this.#write('recordKeyUse', uses);
+    return this.#writer.write('recordKeyUse', uses);
   }
 
   async ping(): Promise<void> {
     this.#read('version');
     const { fault } = this.#writer;
-    if (fault !== undefined) throw unavailable('is not available', new Error(fault));
+    if (fault !== undefined) throw unavailable(new Error(fault));
   }
 
   figures(): Figure[] {
@@ -188,31 +189,14 @@ class SqliteStore implements Store, Measured {
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
-    this.#requireUsable();
+    if (this.#fault !== undefined) throw unavailable(new Error(this.#fault));
     if (performance.now() >= this.#nextCheckMs) this.#requireInPlace();
     try {
       return this.#reads[name].all(...values) as unknown as Row[];
     } catch (cause) {
       if (isCorrupt(cause)) this.#writer.check(String(cause));
-      throw unavailable('cannot be read', cause);
+      throw unavailable(cause);
     }
-  }
-
-  /** Not async: one more promise per create is measurable. The thread checks the path at every commit. */
-  #write<Name extends keyof Writes>(
-    name: Name,
-    ...values: Parameters<Writes[Name]>
-  ): Promise<ReturnType<Writes[Name]>> {
-    try {
-      this.#requireUsable();
-      return this.#writer.write(name, ...values);
-    } catch (refusal) {
-      return Promise.reject(refusal);
-    }
-  }
-
-  #requireUsable(): void {
-    if (this.#fault !== undefined) throw unavailable('is not available', new Error(this.#fault));
   }
 
   /** Finds out whether the file is lost, also while nobody reads. */
@@ -229,7 +213,7 @@ class SqliteStore implements Store, Measured {
       if (error instanceof FileReplaced) {
         this.#fail(`${error.message}: put the right file in place, and start the service again.`);
       }
-      throw unavailable('is not available', error);
+      throw unavailable(error);
     }
   }
 
@@ -237,7 +221,7 @@ class SqliteStore implements Store, Measured {
     if (this.#fault !== undefined) return;
     this.#fault = reason;
     clearInterval(this.#timer);
-    this.#writer.rejectWaiting(new Error(reason));
+    this.#writer.fail(new Error(reason));
     this.#options.onFatal?.(reason);
   }
 }

@@ -4,17 +4,13 @@ import type { Worker } from 'node:worker_threads';
 import type { Figure } from '../../ops/metrics.ts';
 import { startThread } from '../../installation.ts';
 import { Batcher, type Pending } from '../batcher.ts';
-import { atDeadline, deadlineIn } from '../deadline.ts';
-import { unavailable } from './errors.ts';
+import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
 import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
 import type { CheckResult, Reply, Write, WriterData } from './writer.ts';
 
-const WAITING_WRITES_MAX = 10_000;
 /** A batch is one commit: large enough to share an fsync among many, small enough to respond soon. */
 const BATCH_WRITES_MAX = 1_000;
-/** Every write is settled within this time, as on PostgreSQL. */
-const WRITE_TIMEOUT_MS = 4_000;
 /** The first batch of a thread also waits for the thread to start, which a busy machine delays. */
 const START_TIMEOUT_MS = 15_000;
 /** How long the thread may take to close the file once everything is settled. */
@@ -24,28 +20,18 @@ const EXIT_TIMEOUT_MS = 1_000;
 
 /** What the store must know beyond the refusals of single writes. */
 export interface WriterEvents {
-  /** A batch was refused because of the file, or of the path to it. */
-  onStoreError: () => void;
+  /** A batch has failed. */
+  onError: () => void;
   onWarning: (message: string) => void;
   onFatal: (reason: string) => void;
 }
-
-/** One write of the batch is at fault. */
-class WriteError extends Error {}
 
 /** Hands batches of writes to the writer thread. */
 export class WriterClient {
   readonly #events: WriterEvents;
   readonly #batcher = new Batcher<Write, unknown>({
-    what: 'writes',
-    waitingMax: WAITING_WRITES_MAX,
     batchMax: BATCH_WRITES_MAX,
-    timeoutMs: WRITE_TIMEOUT_MS,
-    sendTimeMinMs: 0,
     send: (batch, deadline) => this.#send(batch, deadline),
-    isItemError: (error) => error instanceof WriteError,
-    isRepeatable: () => false,
-    refusal: (cause) => unavailable('cannot be written', cause),
   });
   readonly #thread: Worker;
   readonly #ended = Promise.withResolvers<void>();
@@ -86,8 +72,9 @@ export class WriterClient {
     return this.#batcher.figures();
   }
 
-  /** Refuses the writes that wait. */
-  rejectWaiting(cause: unknown): void {
+  /** Refuses the writes that wait, and all later ones. */
+  fail(cause: Error): void {
+    void this.#batcher.close(cause);
     this.#batcher.rejectWaiting(cause);
   }
 
@@ -99,10 +86,7 @@ export class WriterClient {
     this.#thread.unref();
   }
 
-  async #send(
-    batch: Pending<Write, unknown>[],
-    deadline: number,
-  ): Promise<Pending<Write, unknown>[]> {
+  async #send(batch: Pending<Write, unknown>[], deadline: Deadline): Promise<void> {
     if (this.#isStuck) throw overdue();
     this.#reply = Promise.withResolvers();
     this.#thread.postMessage(batch.map(({ item }) => item));
@@ -111,7 +95,6 @@ export class WriterClient {
     try {
       const results = await this.#reply.promise;
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]);
-      return [];
     } finally {
       cancel();
     }
@@ -149,14 +132,13 @@ export class WriterClient {
     this.#isStuck = false;
     if ('results' in reply) {
       this.#reply?.resolve(reply.results);
-    } else if (reply.isStoreError) {
-      this.#reply?.reject(new Error(reply.error));
-      // The writes that wait would only meet the same error, after waiting as long again.
-      this.#batcher.rejectWaiting(new Error(reply.error));
-      if (reply.isCorrupt) this.check(reply.error);
-      this.#events.onStoreError();
     } else {
-      this.#reply?.reject(new WriteError(reply.error));
+      const error = new Error(reply.error);
+      this.#reply?.reject(error);
+      // The writes that wait would most likely meet the same error, after waiting as long again.
+      this.#batcher.rejectWaiting(error);
+      if (reply.isCorrupt) this.check(reply.error);
+      this.#events.onError();
     }
   }
 
@@ -187,5 +169,5 @@ export class WriterClient {
 }
 
 function overdue(): Error {
-  return new Error(`the disk has not confirmed a commit within ${WRITE_TIMEOUT_MS} ms`);
+  return new Error(`the disk has not confirmed a commit within ${CALL_TIMEOUT_MS} ms`);
 }

@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { findFault, markDamaged } from './damage.ts';
-import { isCorrupt, isStoreError, namedCause } from './errors.ts';
+import { isCorrupt, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 import { syncFile } from './sync.ts';
@@ -14,9 +14,8 @@ export type Write = {
   [Name in keyof Writes]: { name: Name; with: Parameters<Writes[Name]> };
 }[keyof Writes];
 
-/** The results of a batch in its order; or why it failed. Nothing is stored unless it is an error of the store. */
-export type Reply =
-  { results: unknown[] } | { error: string; isStoreError: boolean; isCorrupt: boolean };
+/** The results of a batch in its order; or why it failed. */
+export type Reply = { results: unknown[] } | { error: string; isCorrupt: boolean };
 
 /** What a check has found. A file with a fault is checked again, unless it is proven to be damaged. */
 export interface CheckResult {
@@ -116,24 +115,18 @@ function emptyLog(): void {
 }
 
 function applyBatch(batch: Write[]): Reply {
-  let mayBeStored = false;
   try {
     using transaction = beginTransaction(database);
     const results = batch.map(apply);
     requireInPlace(opened);
-    mayBeStored = true;
     transaction.commit();
     // Only what the next start will find may be acknowledged.
     requireInPlace(opened);
     return { results };
   } catch (error) {
     const cause = namedCause(error);
-    return {
-      error: cause instanceof Error ? cause.message : String(cause),
-      // Only a batch of which nothing is stored may be sent again in parts.
-      isStoreError: mayBeStored || isStoreError(error),
-      isCorrupt: isCorrupt(error),
-    };
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return { error: reason, isCorrupt: isCorrupt(error) };
   }
 }
 

@@ -1,0 +1,8 @@
+import { Refusal } from '../domain/errors.ts';
+
+/** The refusal of a call that the store cannot serve now. A cause that is a refusal already stays as it is. */
+export function unavailable(cause: unknown): Refusal {
+  if (cause instanceof Refusal) return cause;
+  const message = 'The store is not available right now; try again shortly.';
+  return new Refusal('unavailable', message, { cause });
+}
