@@ -8,12 +8,13 @@ import { unavailable } from '../unavailable.ts';
 import type { Connection } from './connection.ts';
 import { stateOf } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
-import { LOCK_NOT_AVAILABLE, migrate, requireStore } from './migrate.ts';
+import { migrate, requireStore } from './migrate.ts';
 
 /** No request waits for these statements, and one of them may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 /** Longer than the server needs to roll back a copy that was killed. */
 const LOCK_TIMEOUT_MS = 5_000;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The types of the columns of each table. */
 const TYPES: Record<Table['name'], string> = {

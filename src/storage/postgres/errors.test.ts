@@ -17,6 +17,9 @@ const AWAY: [code: string, message: string][] = [
   ['57P03', 'the database system is starting up'],
   ['57P01', 'terminating connection due to administrator command'],
   ['25006', 'cannot execute UPDATE in a read-only transaction'],
+  ['42P07', 'relation "petstore_schema" already exists'],
+  ['42710', 'type "petstore_schema" already exists'],
+  ['55P03', 'canceling statement due to lock timeout'],
   ['08P01', 'no more connections allowed (max_client_conn)'],
 ];
 

@@ -98,10 +98,11 @@ export class NoHost extends NotSent {
 
 /**
  * What will not end by waiting: the classes of SQLSTATE for a user, a password, a database, a right or a feature
- * that is not there, the codes of Node.js for a certificate that is not accepted, and two messages of the driver.
+ * that is not there (but not for a table or type that another start has just created), the codes of Node.js for a
+ * certificate that is not accepted, and two messages of the driver.
  */
 const WRONG_SETTING =
-  /^(?:0A|28|3D|42)\w{3} |^\w*CERT|^ERR_SSL|^UNABLE_TO_|client password must be|SSL connections/;
+  /^(?:0A|28|3D|42(?!P07|710))\w{3} |^\w*CERT|^ERR_SSL|^UNABLE_TO_|client password must be|SSL connections/;
 
 /** Otherwise the database, or the way to it, is away, and may be there later. */
 export function isWrongSetting(error: unknown): boolean {

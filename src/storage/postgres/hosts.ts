@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
 import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
-import { isWrongSetting, NoHost, NotSent, readOnlyHost, stateOf } from './errors.ts';
+import { isWrongSetting, NoHost, NotSent, readOnlyHost } from './errors.ts';
 
-const SESSION_ENDED = '57P01';
 /** Half of the two seconds within which a process must leave a replaced primary. */
 const WATCH_INTERVAL_MS = 1_000;
 
@@ -84,9 +82,9 @@ async function readState(connection: Connection): Promise<HostState> {
 export class Hosts {
   readonly #address: Address;
   readonly #probes: HostProbe[];
-  /** Whether connections to a host have sessions of their own: checked by the first one only. */
-  readonly #sessionChecks = new Map<Host, Promise<void>>();
-  readonly #closing = new AbortController();
+  /** The hosts whose connections have sessions of their own. */
+  readonly #checked = new Set<Host>();
+  #watch: NodeJS.Timeout | undefined;
   #current: Host | undefined;
   /** The highest timeline seen on a host that took writes. */
   #timeline = 0;
@@ -127,26 +125,19 @@ export class Hosts {
   /** Asks the hosts from now on. `onMoved` is called when every connection opened so far must be destroyed. */
   watch(onMoved: () => void): void {
     this.#onMoved = onMoved;
-    for (const probe of this.#probes) void this.#askRepeatedly(probe);
+    this.#watch = setInterval(() => {
+      // One that gives no response must not delay the others.
+      for (const probe of this.#probes) void probe.ask().then(() => this.#choose());
+    }, WATCH_INTERVAL_MS);
   }
 
   close(): void {
-    this.#closing.abort();
+    clearInterval(this.#watch);
     for (const probe of this.#probes) probe.close();
   }
 
-  /** Each host has its own loop: one that gives no response must not delay the others. */
-  async #askRepeatedly(probe: HostProbe): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      await sleep(WATCH_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-      await probe.ask();
-      this.#choose();
-    }
-  }
-
   #choose(): void {
-    if (this.#closing.signal.aborted || this.#probes.length === 0) return;
+    if (this.#probes.length === 0) return;
     const timelines = this.#probes.map(({ state }) => timelineOf(state));
     this.#timeline = Math.max(this.#timeline, ...timelines);
     const newest = this.#probes.filter(({ state }) => timelineOf(state) === this.#timeline);
@@ -167,7 +158,9 @@ export class Hosts {
   ): Promise<Connection | undefined> {
     if (host === undefined) return undefined;
     try {
-      const connection = await this.#openSession(host);
+      if (!this.#checked.has(host)) await requireOwnSession(this.#address, host);
+      this.#checked.add(host);
+      const connection = await openConnection(this.#address, host);
       if (host === this.#current) return connection;
       connection.destroy();
       faults.set(host, new NotSent('was replaced by another host'));
@@ -175,28 +168,6 @@ export class Hosts {
       faults.set(host, error);
     }
     return undefined;
-  }
-
-  /** An administrator may end a session while it is being opened; the server accepts the next one. */
-  async #openSession(host: Host): Promise<Connection> {
-    try {
-      return await this.#openOnce(host);
-    } catch (error) {
-      if (stateOf(error) !== SESSION_ENDED) throw error;
-      return await this.#openOnce(host);
-    }
-  }
-
-  async #openOnce(host: Host): Promise<Connection> {
-    const check = this.#sessionChecks.get(host) ?? requireOwnSession(this.#address, host);
-    this.#sessionChecks.set(host, check);
-    try {
-      await check;
-    } catch (error) {
-      this.#sessionChecks.delete(host);
-      throw error;
-    }
-    return openConnection(this.#address, host);
   }
 
   /** Why a host with this state cannot be used; undefined if it can. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
@@ -10,49 +9,42 @@ import {
   type Migration,
 } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
-import { ask, inTransaction, type Connection } from './connection.ts';
-import { isWrongSetting, stateOf } from './errors.ts';
+import { ask, inTransaction, type Connection, type Row } from './connection.ts';
+import { isWrongSetting } from './errors.ts';
 
-/** The checks at the start, which a busy server may delay. */
-export const CHECK_TIMEOUT_MS = 4_000;
+const CHECK_TIMEOUT_MS = 4_000;
 /** A migration may have to rewrite a large table. No request is served meanwhile. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 /**
  * While a migration waits for the lock of a table, the statements of every other program wait behind it. It
- * stops waiting before they time out, and tries again.
+ * stops waiting before they time out, and the service starts again.
  */
 const LOCK_TIMEOUT_MS = 1_000;
-const ATTEMPTS_MAX = 20;
-const ATTEMPT_DELAY_MS = 200;
 
-/** Another session, such as a backup, uses the table. */
-export const LOCK_NOT_AVAILABLE = '55P03';
-/** The SQLSTATEs that PostgreSQL may give all but one of several processes that create the same table. */
-const RACE_LOST = ['23505', '42P07', '42710', '40001', '40P01', 'XX000'];
-
-/** Brings the schema up to date. Of several processes that start at once, one does it and the others wait. */
+/**
+ * Brings the schema up to date. Of several processes that start at once, one does it and the others wait. Throws
+ * a Refusal if another session is in the way, such as one that creates the same tables: it will succeed later.
+ */
 export async function migrate(
   connection: Connection,
   shown: string,
   access: Access = {},
 ): Promise<void> {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const version = await readVersion(connection, shown);
-      if (pendingMigrations(migrations, version, shown, access).length > 0) {
-        await applyPending(connection, migrations, { shown, access });
-      }
-      await requireRightStore((text) => ask(connection, text, CHECK_TIMEOUT_MS), shown, access);
-      return;
-    } catch (error) {
-      if (error instanceof StoreUnusable) throw error;
-      const state = stateOf(error);
-      const isRepeatable = [...RACE_LOST, LOCK_NOT_AVAILABLE].includes(state ?? '');
-      if (!isRepeatable || attempt === ATTEMPTS_MAX) throw refused(error, shown);
-      await sleep(ATTEMPT_DELAY_MS);
+  try {
+    const version = await readVersion(connection, shown);
+    if (pendingMigrations(migrations, version, shown, access).length > 0) {
+      await applyPending(connection, migrations, { shown, access });
     }
+    await requireRightStore((text) => check(connection, text), shown, access);
+  } catch (error) {
+    throw error instanceof StoreUnusable ? error : refused(error, shown);
   }
+}
+
+/** Sends a query of the start, which a busy server may delay. */
+export function check(connection: Connection, text: string): Promise<Row[]> {
+  return ask(connection, text, CHECK_TIMEOUT_MS);
 }
 
 type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
@@ -72,13 +64,12 @@ export async function requireStore(connection: Connection, shown: string): Promi
 
 /** 0 in an empty database. */
 async function readVersion(connection: Connection, shown: string): Promise<number> {
-  const [row] = await ask(
+  const [row] = await check(
     connection,
     `SELECT current_setting('server_encoding'),
             to_regclass('petstore_schema') IS NOT NULL,
             to_regclass('pets') IS NOT NULL,
             to_regclass('unfinished_copy') IS NOT NULL`,
-    CHECK_TIMEOUT_MS,
   );
   const [encoding, isOurs, hasPets, isUnfinished] = row ?? [];
   if (encoding !== 'UTF8') {
@@ -87,15 +78,11 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
     );
   }
   if (isOurs === true && isUnfinished === true) {
-    const [source] = await ask(connection, 'SELECT source FROM unfinished_copy', CHECK_TIMEOUT_MS);
+    const [source] = await check(connection, 'SELECT source FROM unfinished_copy');
     throw unfinishedCopy(shown, source?.[0]);
   }
   if (isOurs === true) {
-    const [versionRow] = await ask(
-      connection,
-      'SELECT version FROM petstore_schema',
-      CHECK_TIMEOUT_MS,
-    );
+    const [versionRow] = await check(connection, 'SELECT version FROM petstore_schema');
     return Number(versionRow?.[0] ?? 0);
   }
   if (hasPets !== true) return 0;
@@ -130,12 +117,11 @@ async function applyPending(
 
 function refused(error: unknown, shown: string): Error {
   const reason = error instanceof Error ? error.message : String(error);
-  const remedy =
-    stateOf(error) === LOCK_NOT_AVAILABLE
-      ? 'end the session that uses its tables, such as a backup'
-      : 'the user in DATABASE_URL must be allowed to create tables there, and must own those that exist';
-  const line = `${shown} cannot be set up (${reason}): ${remedy}.`;
-  return isWrongSetting(error)
-    ? new StoreUnusable(line, { cause: error })
-    : new Refusal('unavailable', line);
+  const failed = `${shown} cannot be set up (${reason})`;
+  if (!isWrongSetting(error)) {
+    const remedy = 'end the session that uses its tables, such as a backup';
+    return new Refusal('unavailable', `${failed}: ${remedy}.`);
+  }
+  const right = 'be allowed to create tables there, and must own those that exist';
+  return new StoreUnusable(`${failed}: the user in DATABASE_URL must ${right}.`, { cause: error });
 }

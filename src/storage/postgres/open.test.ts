@@ -9,7 +9,7 @@ import { PostgresServer, TEST_PASSWORD } from '../../../test/postgres-server.ts'
 import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import { StoreFault, StoreUnusable } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable, type Store } from '../../domain/store.ts';
 import { newStoreIdentity, type Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { openPostgresStore } from './store.ts';
@@ -172,11 +172,22 @@ test('a catalogue in two schemas of the search_path is refused, and both are nam
   await (await openPostgresStore(server.url(database))).close();
 });
 
+/** Opens a store as the service does: a refusal is followed by another attempt. */
+async function openWhenReady(url: string): Promise<Store> {
+  try {
+    return await openPostgresStore(url);
+  } catch (error) {
+    assert.ok(error instanceof Refusal && error.code === 'unavailable', String(error));
+    await sleep(200);
+    return openWhenReady(url);
+  }
+}
+
 test('of ten processes that start at once on an empty database, one sets it up', async () => {
   for (let round = 0; round < 3; round += 1) {
     const database = await server.createDatabase();
     const stores = await Promise.all(
-      Array.from({ length: 10 }, () => openPostgresStore(server.url(database))),
+      Array.from({ length: 10 }, () => openWhenReady(server.url(database))),
     );
     await Promise.all(stores.map((store) => store.close()));
     const newest = readMigrations(new URL('./migrations/', import.meta.url)).length;
@@ -295,7 +306,7 @@ test('a migration that waits for a backup does not stop the programs that are se
   await backup.connect();
   await backup.query('BEGIN; SELECT FROM pets');
   let isOpen = false;
-  const opening = openPostgresStore(url).finally(() => {
+  const opening = openWhenReady(url).finally(() => {
     isOpen = true;
   });
   // The lock is asked for again and again; each reader waits for one attempt at most.

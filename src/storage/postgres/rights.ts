@@ -1,6 +1,6 @@
 import { StoreUnusable } from '../../domain/store.ts';
-import { ask, type Connection } from './connection.ts';
-import { CHECK_TIMEOUT_MS } from './migrate.ts';
+import type { Connection } from './connection.ts';
+import { check } from './migrate.ts';
 
 /** The rights that the statements of the store need. */
 const RIGHTS = {
@@ -18,12 +18,11 @@ export async function requireRights(connection: Connection, shown: string): Prom
   const needed = Object.entries(RIGHTS).flatMap(([table, rights]) =>
     rights.map((right) => `('${table}', '${right}')`),
   );
-  const [row] = await ask(
+  const [row] = await check(
     connection,
     `SELECT current_user, string_agg(privilege || ' on ' || name, ', ')
      FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)
      WHERE NOT has_table_privilege(name, privilege)`,
-    CHECK_TIMEOUT_MS,
   );
   const [user, missing] = row as [string, string | null];
   if (missing === null) return;
