@@ -1,6 +1,5 @@
-import type { Pet, Pets } from '../../../../sdk/src/index.ts';
+import type { NewPet, Pet, Pets } from '../../../../sdk/src/index.ts';
 import { explain, type Fault } from './fault.ts';
-import type { Row } from './many-rows.ts';
 
 const WAIT_MS_FIRST = 2_000;
 const WAIT_MS_MAX = 30_000;
@@ -9,6 +8,17 @@ const FAILURES_MAX = 20;
 
 /** Of these, the same animal may be accepted later. Every other 4xx is a refusal of the animal itself. */
 const STATUSES_NOT_ABOUT_THE_ANIMAL = [401, 403, 408, 429];
+
+/** One animal of the list, and what became of it. */
+export interface Row {
+  line: number;
+  pet: NewPet;
+  /** Kept for every attempt, so that the service stores the animal once. */
+  idempotencyKey: string;
+  id?: bigint;
+  /** Why the service did not accept the animal. */
+  refusal?: string;
+}
 
 export type Phase =
   | { name: 'ready' }

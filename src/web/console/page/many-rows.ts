@@ -1,23 +1,12 @@
-import type { NewPet } from '../../../../sdk/src/index.ts';
 import { csvLine } from '../../../pet-file/csv.ts';
 import { detectLayout, type Layout } from '../../../pet-file/layout.ts';
 import { newPetReader, type LineFault } from '../../../pet-file/pet-reader.ts';
+import type { Row } from './bulk.ts';
 import { PAGE_RULES } from './pet-rules.ts';
 import { newIdempotencyKey } from './session.ts';
 
 export const ROWS_MAX = 5_000;
 export const BYTES_MAX = 1024 * 1024;
-
-/** One animal of the list, and what became of it. */
-export interface Row {
-  line: number;
-  pet: NewPet;
-  /** Kept for every attempt, so that the service stores the animal once. */
-  idempotencyKey: string;
-  id?: bigint;
-  /** Why the service did not accept the animal. */
-  refusal?: string;
-}
 
 export interface Preview {
   layout: Layout;
