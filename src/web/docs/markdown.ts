@@ -25,7 +25,7 @@ const PLAIN_LABELS: Readonly<Record<string, string>> = {
 };
 
 /** Languages of what the reader is meant to copy. */
-const COPIED = ['sh', 'js', 'ts'];
+const COPIED = ['sh', 'js', 'ts', 'golang', 'py', 'java', 'php'];
 
 /** Converts Markdown to HTML. Links of the form /docs/page become relative to `root`. */
 export class Markdown {
