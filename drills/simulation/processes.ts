@@ -81,10 +81,11 @@ export class Processes {
   }
 
   command<Value>(work: (store: Store) => Promise<Value>): Promise<Outcome<Value>> {
-    const store = (this.#commandStore ??= openSqliteStore(this.#parts.file, {
-      onFatal: this.#parts.onFatal,
-    }));
-    return this.#outcomeOf(() => work(store));
+    const { file, onFatal } = this.#parts;
+    return this.#outcomeOf(async () => {
+      this.#commandStore ??= openSqliteStore(file, { onFatal });
+      return work(this.#commandStore);
+    });
   }
 
   /** What the file has, read without the store. */

@@ -163,8 +163,8 @@ test('a source of an earlier version or of 0 bytes is refused, and stays as it i
   const bytes = readFileSync(old);
   const sources: [file: string, message: string][] = [
     [old, `${old} is of schema 2, this program needs ${migrations.length}: `],
-    [empty, `there is no store at ${empty}: `],
-    [none, `there is no store at ${none}: `],
+    [empty, `${empty} is empty: it must be a file with a catalogue.`],
+    [none, `there is no file ${none}.`],
   ];
   for (const [file, message] of sources) {
     const copied = run('--from', `sqlite:${file}`, '--to', `sqlite:${newFile()}`);

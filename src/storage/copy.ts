@@ -115,7 +115,7 @@ async function tally(
     const hash = createHash('sha256');
     let count = 0;
     for await (const rows of pagesOf(side, TABLES[kind])) {
-      for (const row of rows) hash.update(`${JSON.stringify(row, exactly)}\n`);
+      for (const row of rows) hash.update(`${exactJson(row)}\n`);
       count += rows.length;
       await onPage(TABLES[kind], rows);
     }
@@ -135,7 +135,9 @@ export async function* pagesOf(side: CatalogueReader, table: Table): AsyncGenera
   }
 }
 
-/** JSON.stringify refuses a bigint; its digits are used instead, on both sides. */
-function exactly(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+/** JSON.stringify refuses a bigint; its digits are used instead, as a string. */
+export function exactJson(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'bigint' ? String(each) : each,
+  );
 }

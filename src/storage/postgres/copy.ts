@@ -1,7 +1,7 @@
 import { StoreFault } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
-import { selectPage } from '../copy.ts';
-import type { CatalogueReader, CopyTarget, Row, Table } from '../copy.ts';
+import { exactJson, selectPage } from '../copy.ts';
+import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { unavailable } from '../unavailable.ts';
@@ -15,15 +15,6 @@ const STATEMENT_TIMEOUT_MS = 600_000;
 /** Longer than the server needs to roll back a copy that was killed. */
 const LOCK_TIMEOUT_MS = 5_000;
 const LOCK_NOT_AVAILABLE = '55P03';
-
-/** The types of the columns of each table. */
-const TYPES: Record<Table['name'], string> = {
-  pets: 'bigint text bigint text',
-  api_keys: 'text text text text text bigint bigint bigint bigint bigint',
-  idempotency_keys: 'text text text bigint bigint',
-  imports: 'text bigint bigint bigint bigint',
-  store_identity: 'text text bigint',
-};
 
 /** Other programs may keep writing: the first read takes a snapshot, which does not change. */
 const BEGIN_SNAPSHOT =
@@ -66,13 +57,19 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   const { run } = opened;
   return {
     ...readerOf(opened),
-    /** Inserts many rows with one statement, which takes one array per column. */
+    /** Inserts many rows with one statement, which takes them as JSON and knows the types of the columns. */
     async write({ name, columns }, rows) {
       // The service may have given the empty target an identity of its own.
       if (name === 'store_identity') await run('DELETE FROM store_identity');
-      const arrays = TYPES[name].split(' ').map((type, index) => `$${index + 1}::${type}[]`);
-      const values = arrays.map((_, index) => rows.map((row) => row[index]));
-      await run(`INSERT INTO ${name} (${columns}) SELECT * FROM unnest(${arrays.join()})`, values);
+      const names = columns.split(', ');
+      const values = rows.map((row) =>
+        Object.fromEntries(row.map((value, index) => [names[index], value])),
+      );
+      await run(
+        `INSERT INTO ${name} (${columns})
+         SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1)`,
+        [exactJson(values)],
+      );
     },
     async setLastId(id) {
       await run('UPDATE pet_counter SET last_id = $1::bigint', [id]);

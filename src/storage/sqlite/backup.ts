@@ -2,15 +2,14 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
-import { Refusal } from '../../domain/errors.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
-import { isTemporary, namedCause } from './errors.ts';
+import { fileError } from './errors.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { findStoreIdentity } from './store-identity.ts';
-import { nameFile, openToRead, verify, type OpenStore } from './verify.ts';
+import { openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
 const STEP_PAGES = 100;
@@ -71,9 +70,7 @@ export async function copyStore<Changed>(
     }
     return { verification, changed };
   } catch (error) {
-    if (!isTemporary(error)) throw nameFile(file, error);
-    const failed = `${file} cannot be copied to ${target}.`;
-    throw new Refusal('unavailable', failed, { cause: namedCause(error) });
+    throw fileError(file, error, `cannot be copied to ${target}`);
   }
 }
 

@@ -71,7 +71,7 @@ export function openAsIs(file: string): DatabaseSync {
  */
 export function openStoreFile(
   file: string,
-  { open = openConnection, ...access }: Access & { open?: typeof openAsIs } = {},
+  access: Access = {},
 ): { database: DatabaseSync; identity: FileIdentity } {
   refuseLost(file);
   if (access.mayCreate === false && !hasStore(file)) throw noStore(file);
@@ -82,7 +82,7 @@ export function openStoreFile(
     refuseForeign(file);
     restrictToOwner(file);
     const before = findIdentity(file);
-    database = open(file);
+    database = openConnection(file);
     migrate(database, file, access);
     const identity = findIdentity(file);
     if (identity === undefined || !isSame(before?.database, identity.database)) {

@@ -6,6 +6,7 @@ import { StoreFault } from '../../domain/store.ts';
 import { openAsIs } from './connection.ts';
 import { isCorrupt } from './errors.ts';
 import { findIdentity, type FileIdentity } from './file-identity.ts';
+import { pragma } from './query.ts';
 import { syncFile, syncName } from './sync.ts';
 
 /** What is wrong with a file. Without `isReadable` it could not be checked at all, which proves nothing. */
@@ -18,7 +19,7 @@ export interface Fault {
 export function findFault(file: string): Fault | undefined {
   try {
     using database = openAsIs(file);
-    const [found] = database.prepare('PRAGMA quick_check(1)').get() as unknown as [string];
+    const found = String(pragma(database, 'quick_check(1)'));
     // The lines before the last one only name the database.
     return found === 'ok'
       ? undefined

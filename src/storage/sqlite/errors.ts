@@ -1,3 +1,5 @@
+import { Refusal } from '../../domain/errors.ts';
+
 /** The result codes of SQLite that need their own treatment. */
 const CODE = {
   busy: 5,
@@ -37,6 +39,13 @@ export function namedCause(error: unknown): unknown {
   const { code, errcode } = error as { code?: string; errcode?: number };
   const isFull = code === 'ENOSPC' || errcode === SHARED_MEMORY_SIZE || hasCode(error, CODE.full);
   return isFull ? new Error('the disk is full', { cause: error }) : error;
+}
+
+/** SQLite does not say which file has failed. An error of another kind stays as it is. */
+export function fileError(file: string, error: unknown, failed = 'cannot be read'): unknown {
+  if (!isTemporary(error) && !('errcode' in (error as object))) return error;
+  const what = isCorrupt(error) ? 'is damaged: restore another backup' : failed;
+  return new Refusal('unavailable', `${file} ${what}.`, { cause: namedCause(error) });
 }
 
 function hasCode(error: unknown, ...codes: number[]): boolean {

@@ -3,6 +3,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
+import { pragma } from './query.ts';
 
 /** "PETS": tells a store's file from the databases of other programs. */
 export const APPLICATION_ID = 0x50455453n;
@@ -38,18 +39,12 @@ export function foreign(file: string): StoreUnusable {
 
 /** The same check for an open database, whose newest header may still be in its log. */
 export function isForeign(database: DatabaseSync): boolean {
-  if (pragma(database, 'application_id') === APPLICATION_ID) return false;
+  if (hasCatalogue(database)) return false;
   const anyTable = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get();
   return pragma(database, 'user_version') !== 0n || anyTable !== undefined;
 }
 
-/** Refuses a database without a catalogue. SQLite opens an empty file as an empty database. */
-export function refuseEmpty(database: DatabaseSync, file: string): void {
-  if (pragma(database, 'application_id') === APPLICATION_ID) return;
-  throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
-}
-
-export function pragma(database: DatabaseSync, name: string): unknown {
-  const row = database.prepare(`PRAGMA ${name}`).get() as unknown as unknown[];
-  return row[0];
+/** SQLite opens an empty file as an empty database, which has none. */
+export function hasCatalogue(database: DatabaseSync): boolean {
+  return pragma(database, 'application_id') === APPLICATION_ID;
 }

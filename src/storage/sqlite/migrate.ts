@@ -3,7 +3,8 @@ import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
 import { insertIdentity } from '../rows.ts';
 import { pendingMigrations, readMigrations, unfinishedCopy } from '../migrations.ts';
-import { APPLICATION_ID, foreign, isForeign, pragma } from './file-kind.ts';
+import { APPLICATION_ID, foreign, isForeign } from './file-kind.ts';
+import { hasTable, pragma, rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
 import { findStoreIdentity } from './store-identity.ts';
 
@@ -40,10 +41,7 @@ function requireRightStore(database: DatabaseSync, file: string, { environment }
 }
 
 export function refuseUnfinishedCopy(database: DatabaseSync, file: string): void {
-  const isMarked = database
-    .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unfinished_copy'")
-    .get();
-  if (isMarked === undefined) return;
-  const row = database.prepare('SELECT source FROM unfinished_copy').get() as unknown as unknown[];
-  throw unfinishedCopy(file, row[0]);
+  if (!hasTable(database, 'unfinished_copy')) return;
+  const [row] = rowsOf<[string]>(database, 'SELECT source FROM unfinished_copy');
+  throw unfinishedCopy(file, row?.[0]);
 }

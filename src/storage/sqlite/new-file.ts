@@ -23,23 +23,18 @@ export function requireUnusedName(file: string): void {
   if (used !== undefined) throw exists(used);
 }
 
-export interface TemporaryFile extends Disposable {
-  name: string;
-  /** Gives the complete file its name. */
-  publish(file: string): void;
-}
-
 /**
  * A new file that only its owner can read. It is removed at the end, unless it was renamed. Its name is the
  * given one with a number, and no file has it yet.
  */
-export function temporaryFile(base: string): TemporaryFile {
+export function temporaryFile(base: string) {
   const name = freeName(base);
   requireUnusedName(name);
   createFile(name, 'ax');
   return {
     name,
-    publish(file) {
+    /** Gives the complete file its name. */
+    publish(file: string): void {
       syncFile(name);
       try {
         // A link, unlike a rename, never replaces a file that has appeared meanwhile.

@@ -2,8 +2,7 @@ import { existsSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
-import { Refusal } from '../../domain/errors.ts';
-import { StoreFault, StoreUnusable } from '../../domain/store.ts';
+import { StoreFault } from '../../domain/store.ts';
 import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
 import type { OnProgress } from '../copy.ts';
 import { lastIdAfterRestore, uniteKeys, whyPastUnknown, type Past } from '../restore.ts';
@@ -13,15 +12,16 @@ import { copyStore } from './backup.ts';
 import { giveOwnerOf, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { unmarkDamaged } from './damage.ts';
-import { isCorrupt, isLocked, namedCause } from './errors.ts';
+import { fileError, isCorrupt, isLocked } from './errors.ts';
 import { freeName } from './file-identity.ts';
-import { refuseEmpty } from './file-kind.ts';
+import { hasCatalogue } from './file-kind.ts';
 import { migrate } from './migrate.ts';
 import { linkOr, LOG_SUFFIXES, temporaryFile } from './new-file.ts';
+import { rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
 import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 import { syncFile, syncName } from './sync.ts';
-import { LAST_ID, openToRead, rowsOf, verify } from './verify.ts';
+import { LAST_ID, openToRead, verify } from './verify.ts';
 
 /** The backup and the former file must be of the environment. The identity is for a backup that has none. */
 export interface RestoreOptions extends Pick<Access, 'environment' | 'identity'> {
@@ -97,38 +97,28 @@ function readPast(database: DatabaseSync): Past {
   return { identity, lastId: row?.[0] ?? 0n, keys };
 }
 
-/**
- * Reads what must not be forgotten, empties the log, and keeps every other process out until it is disposed.
- * A file that is damaged proves nothing and has nothing to lock.
- */
+/** Reads what must not be forgotten, empties the log, and keeps every other process out until it is disposed. */
 function lockFormer(file: string): Disposable & { past: Past | undefined } {
   const nothing = { past: undefined, [Symbol.dispose]: () => undefined };
   if (!existsSync(file)) return nothing;
-  let database: DatabaseSync | undefined;
+  using opening = new DisposableStack();
   try {
-    database = openAsIs(file);
+    const database = opening.use(openAsIs(file));
     // This fails while any other connection is open, and removes the log otherwise.
     database.exec('PRAGMA journal_mode = DELETE');
     database.exec('BEGIN EXCLUSIVE');
-    refuseEmpty(database, file);
-    const { problems } = verify(database);
-    if (problems.length > 0) throw new StoreUnusable(problems.join('; '));
-    const open = database;
-    return { past: readPast(database), [Symbol.dispose]: () => open.close() };
+    const isSound = hasCatalogue(database) && verify(database).problems.length === 0;
+    const past = isSound ? readPast(database) : undefined;
+    const locked = opening.move();
+    return { past, [Symbol.dispose]: () => locked.dispose() };
   } catch (error) {
-    database?.close();
     if (isLocked(error)) {
-      throw new StoreFault(
-        `${file} is in use: stop every service and command that uses it, then restore.`,
-        { cause: error },
-      );
+      const remedy = 'stop every service and command that uses it, then restore';
+      throw new StoreFault(`${file} is in use: ${remedy}.`, { cause: error });
     }
-    // The check of a damaged file throws a refusal.
-    if (isCorrupt(error) || error instanceof StoreUnusable || error instanceof Refusal) {
-      return nothing;
-    }
-    const cause = namedCause(error);
-    throw new Refusal('unavailable', `${file} cannot be replaced.`, { cause });
+    // A file that is damaged proves nothing and has nothing to lock.
+    if (isCorrupt(error)) return nothing;
+    throw fileError(file, error, 'cannot be replaced');
   }
 }
 

@@ -3,14 +3,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { StoreFault } from '../../domain/store.ts';
 import type { StoreIdentity } from '../../domain/store-identity.ts';
 import { identityOfRow, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
+import { hasTable, rowsOf } from './query.ts';
 import { syncFile, syncName } from './sync.ts';
 
 /** The identity of a store of any version; undefined if no service has given it one yet. */
 export function findStoreIdentity(database: DatabaseSync): StoreIdentity | undefined {
-  const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'store_identity'";
-  if (database.prepare(table).get() === undefined) return undefined;
-  const row = database.prepare(SELECT_IDENTITY).get();
-  return row && identityOfRow(row as unknown as IdentityRow);
+  if (!hasTable(database, 'store_identity')) return undefined;
+  const [row] = rowsOf<IdentityRow>(database, SELECT_IDENTITY);
+  return row && identityOfRow(row);
 }
 
 /** Whether there is a store. A file of 0 bytes is none: it is left where a first start was interrupted. */

@@ -1,15 +1,15 @@
 import { realpathSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
-import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { unmarkDamaged } from './damage.ts';
-import { isCorrupt, isTemporary, namedCause } from './errors.ts';
-import { refuseEmpty, refuseForeign } from './file-kind.ts';
+import { fileError } from './errors.ts';
+import { hasCatalogue, refuseForeign } from './file-kind.ts';
 import { refuseUnfinishedCopy } from './migrate.ts';
+import { rowsOf } from './query.ts';
 import { findStoreIdentity } from './store-identity.ts';
 
 /** The highest id that was ever assigned. */
@@ -23,7 +23,7 @@ export function verifySqlite(file: string): Verification {
     if (verification.problems.length === 0) unmarkDamaged(realpathSync(file));
     return verification;
   } catch (error) {
-    throw nameFile(file, error);
+    throw fileError(file, error);
   }
 }
 
@@ -39,13 +39,15 @@ export function openToRead(file: string, environment?: Environment): Disposable 
   refuseForeign(file);
   const database = openAsIs(file);
   try {
-    refuseEmpty(database, file);
+    if (!hasCatalogue(database)) {
+      throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
+    }
     refuseUnfinishedCopy(database, file);
     const identity = findStoreIdentity(database);
     requireEnvironment(identity, environment, { store: file, other: 'name another one' });
   } catch (error) {
     database.close();
-    throw nameFile(file, error);
+    throw fileError(file, error);
   }
   return { file, database, [Symbol.dispose]: () => database.close() };
 }
@@ -53,26 +55,6 @@ export function openToRead(file: string, environment?: Environment): Disposable 
 export function verify(database: DatabaseSync): Verification {
   const integrity = rowsOf<[string]>(database, 'PRAGMA integrity_check').map(([line]) => line);
   const damage = integrity.filter((line) => line !== 'ok');
-  try {
-    const found = verificationOf(rowsOf<VerifyRow>(database, verifyStatement(LAST_ID)));
-    return { ...found, problems: [...damage, ...found.problems] };
-  } catch (error) {
-    if (damage.length === 0 || !isCorrupt(error)) throw error;
-    throw new Refusal('unavailable', `the database is damaged (${damage[0]}): restore a backup.`);
-  }
-}
-
-export function rowsOf<Row>(database: DatabaseSync, sql: string): Row[] {
-  return database.prepare(sql).all() as unknown as Row[];
-}
-
-/** SQLite does not say which file has failed. */
-export function nameFile(file: string, error: unknown): unknown {
-  const failed = isCorrupt(error)
-    ? `${file} is damaged: restore another backup.`
-    : isTemporary(error)
-      ? `${file} cannot be read.`
-      : undefined;
-  if (failed === undefined) return error;
-  return new Refusal('unavailable', failed, { cause: namedCause(error) });
+  const found = verificationOf(rowsOf<VerifyRow>(database, verifyStatement(LAST_ID)));
+  return { ...found, problems: [...damage, ...found.problems] };
 }
