@@ -99,7 +99,7 @@ export class Pool {
       caller.reject(new NotSent('no connection in time'));
     });
     this.#waiting.add(caller);
-    this.#openMore();
+    void this.#openMore();
     try {
       return await caller.promise;
     } finally {
@@ -112,7 +112,7 @@ export class Pool {
     if (!connection.isUsable() || this.#isClosed || isRetired) {
       connection.destroy();
       this.#connections.delete(connection);
-      this.#openMore();
+      void this.#openMore();
       return;
     }
     const [next] = this.#waiting;
@@ -148,29 +148,21 @@ export class Pool {
     return all.filter((connection) => this.#connections.get(connection) === 'idle');
   }
 
-  #openMore(): void {
+  async #openMore(): Promise<void> {
     const isFull = this.#connections.size + this.#opening >= this.connectionsMax;
     if (isFull || this.#opening >= this.#waiting.size || this.#isClosed) return;
     if (this.#connections.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
     this.#opening += 1;
-    this.#open().then(
-      (connection) => this.#opened(connection),
-      (error: unknown) => this.#notOpened(error),
-    );
-  }
-
-  #opened(connection: Connection): void {
-    this.#opening -= 1;
-    this.#connections.set(connection, 'used');
-    this.#release(connection);
-  }
-
-  /** Callers continue to wait while a connection is open or being opened. */
-  #notOpened(error: unknown): void {
-    this.#opening -= 1;
-    this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
-    if (this.#connections.size + this.#opening > 0) return;
-    this.#rejectWaiting(new NotSent('the database cannot be reached', { cause: error }));
+    try {
+      const connection = await this.#open().finally(() => (this.#opening -= 1));
+      this.#connections.set(connection, 'used');
+      this.#release(connection);
+    } catch (cause) {
+      this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
+      // Callers continue to wait while a connection is open or being opened.
+      if (this.#connections.size + this.#opening > 0) return;
+      this.#rejectWaiting(new NotSent('the database cannot be reached', { cause }));
+    }
   }
 
   #rejectWaiting(reason: Error): void {
