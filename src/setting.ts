@@ -5,7 +5,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A setting or an option of a command. The parser, the help, the README and the error text follow from it. */
+/** A setting or an option of a command. The parser, the help, docs/settings.md and the error text follow from it. */
 export interface Setting {
   /** The environment variable that sets it where the flag is not given. */
   variable?: string;

@@ -54,6 +54,7 @@ test('Containerfile, compose.yaml, README.md and the client library have the ver
     'Containerfile',
     'compose.yaml',
     'README.md',
+    'docs/installing.md',
     'sdk/README.md',
     quickStart,
     kustomization,

@@ -31,9 +31,9 @@ test('docs/errors.md lists exactly the error codes of the program, with status a
   assert.deepEqual(rows, known);
 });
 
-test('the README lists exactly the settings of the program', () => {
+test('docs/settings.md lists exactly the settings of the program', () => {
   const rows = [
-    ...read('README.md').matchAll(/^\| `--([\w-]+)` \| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm),
+    ...read('docs/settings.md').matchAll(/^\| `--([\w-]+)` \| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm),
   ];
   assert.deepEqual(
     rows.map(([, flag, variable, byDefault, description]) => ({
@@ -93,6 +93,15 @@ test('every drill that a document names exists', () => {
       }
     }
   }
+});
+
+test('the README shows the console and the reference, light and dark, in at most 300 KiB; npm run pictures takes them', () => {
+  const shown = [...read('README.md').matchAll(/(?:src|srcset)="(docs\/images\/[^"]+)"/g)];
+  const files = shown.map(([, file = '']) => file);
+  assert.deepEqual(files.toSorted(), globSync('docs/images/*', { cwd: root }).toSorted());
+  assert.equal(files.length, 4);
+  const sizes = files.map((file) => readFileSync(join(root, file)).length);
+  assert.ok(sizes.reduce((sum, bytes) => sum + bytes, 0) <= 300 * 1024, sizes.join(', '));
 });
 
 test('every link of a document to a file of the project has a target', () => {
