@@ -9,6 +9,7 @@ export const DRILLS: DrillList = {
   'disk-full': () => import('./disk-full/drill.ts'),
   endurance: () => import('./endurance/drill.ts'),
   fleet: () => import('./fleet/drill.ts'),
+  fuzz: () => import('./fuzz/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   keys: () => import('./keys/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
