@@ -1,4 +1,4 @@
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { alternate, withContenders, type Bench, type Row } from '../bench.ts';
 import { barePg, petstore } from '../recipes.ts';
 import { throughputRow, unmeasuredRow } from '../row.ts';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { MAIN } from '../../test/test-process.ts';
+import { MAIN } from '../../test/support/test-process.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { SteadyCreates } from './steady-creates.ts';
 

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { run } from '../../test/test-process.ts';
+import { run } from '../../test/support/test-process.ts';
 import { Client } from '../client.ts';
 import { newRandom, type Random } from '../random.ts';
 import { ServiceProcess } from '../service-process.ts';

@@ -1,5 +1,5 @@
 import type { Drill } from '../drill.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { drill as newer, runChanges } from './drill.ts';
 import { checkOut, isInHistory } from './older-version.ts';
 

@@ -5,7 +5,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
 import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
-import type { PostgresServer } from '../../test/postgres-server.ts';
+import type { PostgresServer } from '../../test/support/postgres-server.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { newRandom, type Random } from '../random.ts';
 import type { Timed } from '../stolen-time.ts';

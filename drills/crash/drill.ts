@@ -1,4 +1,4 @@
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { StolenTime } from '../stolen-time.ts';

@@ -1,4 +1,4 @@
-import { canMount } from '../../test/small-disk.ts';
+import { canMount } from '../../test/support/small-disk.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../random.ts';

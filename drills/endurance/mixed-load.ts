@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
-import { splitResponses } from '../../test/raw-socket.ts';
+import { splitResponses } from '../../test/support/raw-socket.ts';
 import type { Random } from '../random.ts';
 
 const CONNECTIONS = 8;

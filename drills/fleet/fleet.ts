@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Client, type WirePet } from '../client.ts';
 import { Reader } from './reader.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { loadConfig } from '../../src/config.ts';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { openConfiguredStore } from '../../src/service.ts';
-import { flagsOf } from '../../test/test-service.ts';
+import { flagsOf } from '../../test/support/test-service.ts';
 import type { DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { onBothStores, type StoreChoice } from '../stores.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { ERRORS } from '../../src/domain/errors.ts';
-import { splitResponses, type RawResponse } from '../../test/raw-socket.ts';
+import { splitResponses, type RawResponse } from '../../test/support/raw-socket.ts';
 import { Client, followList } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

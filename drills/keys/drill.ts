@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
-import { sqliteStorage, startTestService, type TestStorage } from '../../test/test-service.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
+import {
+  sqliteStorage,
+  startTestService,
+  type TestStorage,
+} from '../../test/support/test-service.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../random.ts';
 import { guessKeys, GUESSES, type KnownKeys } from './guesses.ts';

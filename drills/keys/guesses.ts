@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { KEY_PREFIX, newSecret } from '../../src/domain/api-key.ts';
-import type { TestService } from '../../test/test-service.ts';
+import type { TestService } from '../../test/support/test-service.ts';
 import type { Random } from '../random.ts';
 
 /** Well-formed keys wait for the next read of all keys, so there must be many at a time. */

@@ -1,5 +1,5 @@
-import { exchange, parseResponses } from '../../test/raw-socket.ts';
-import type { TestService } from '../../test/test-service.ts';
+import { exchange, parseResponses } from '../../test/support/raw-socket.ts';
+import type { TestService } from '../../test/support/test-service.ts';
 
 const DEPRECATED = 'GET /v1/pets/1';
 const REQUESTS = [

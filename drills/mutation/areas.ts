@@ -4,7 +4,7 @@ interface Area {
   tests: readonly string[];
 }
 
-const CONTRACT = 'test/sqlite.test.ts';
+const CONTRACT = 'test/interface/sqlite.test.ts';
 const testsIn = (folder: string, ...names: string[]) =>
   names.map((name) => `${folder}/${name}.test.ts`);
 const HTTP = testsIn(
@@ -53,7 +53,7 @@ const AREAS: readonly Area[] = [
         'store',
         'verify',
       ),
-      'test/postgres.test.ts',
+      'test/interface/postgres.test.ts',
       'src/cli/copy.test.ts',
     ],
   },

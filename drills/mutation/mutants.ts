@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { installTools, toolsFolder } from '../../test/tools.ts';
+import { installTools, toolsFolder } from '../../test/support/tools.ts';
 import { newRandom } from '../random.ts';
 
 /** One change of one place in the source. */

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import '../../test/memory-folder.ts';
+import '../../test/support/memory-folder.ts';
 import type { TemporaryFolder } from '../temporary-folder.ts';
 import { Coverage } from './coverage.ts';
 import type { Mutant } from './mutants.ts';
@@ -16,7 +16,7 @@ const OUTPUT_LENGTH_MAX = 1_000;
 const OPEN_MODE = 0o1777;
 const RUNNER = [
   '--import',
-  './test/memory-folder.ts',
+  './test/support/memory-folder.ts',
   '--test',
   '--test-reporter=tap',
   '--test-concurrency=2',

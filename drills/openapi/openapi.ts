@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import {
   send,
   sqliteStorage,
   startTestService,
   type TestService,
   type TestStorage,
-} from '../../test/test-service.ts';
+} from '../../test/support/test-service.ts';
 import type { DrillOptions, DrillReport } from '../drill.ts';
 import type { OpenApiDocument } from './document.ts';
 import { requestSequences, type Caller, type Plan } from './requests.ts';

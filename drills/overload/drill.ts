@@ -3,7 +3,7 @@ import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillOverload } from './overload.ts';
 
 // The store is as slow as the drill makes it, and not as this disk is.
-await import('../../test/memory-folder.ts');
+await import('../../test/support/memory-folder.ts');
 
 const QUEUE_ALL = ['--import', fileURLToPath(new URL('./queue-all.ts', import.meta.url))];
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { StolenTime } from '../stolen-time.ts';
 import { startBareServer } from './bare-server.ts';

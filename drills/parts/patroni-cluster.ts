@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { freePort, TEST_PASSWORD, unprivilegedUser } from '../../test/postgres-server.ts';
+import { freePort, TEST_PASSWORD, unprivilegedUser } from '../../test/support/postgres-server.ts';
 import { configOf, POSTGRES_FOLDER } from './patroni-config.ts';
 
 const READY_MS_MAX = 180_000;

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { TEST_PASSWORD } from '../../test/postgres-server.ts';
+import { TEST_PASSWORD } from '../../test/support/postgres-server.ts';
 
 /** Where Debian installs PostgreSQL, one folder per version. */
 export const POSTGRES_FOLDER = '/usr/lib/postgresql';

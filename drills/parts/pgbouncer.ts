@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PGBOUNCER_MISSING, startPgBouncer, type PgBouncer } from '../../test/pgbouncer.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PGBOUNCER_MISSING, startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../random.ts';
 import { Load } from '../postgres/load.ts';

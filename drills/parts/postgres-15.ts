@@ -11,8 +11,8 @@ const INSTALLED = '/usr/lib/postgresql/15';
 /** The first one has the contract of every store, so that few rounds show the most. */
 const TEST_FILES = [
   'src/storage/postgres/store.test.ts',
-  'test/postgres-drills.test.ts',
-  'test/postgres.test.ts',
+  'test/drills/postgres-drills.test.ts',
+  'test/interface/postgres.test.ts',
   'src/storage/postgres/open.test.ts',
   'src/storage/postgres/session.test.ts',
   'src/storage/postgres/pool.test.ts',
@@ -59,7 +59,7 @@ async function runTests(
 }
 
 async function runTestFile(file: string, folder: string): Promise<string> {
-  const first = ['--import', './test/memory-folder.ts', '--test', '--test-reporter=tap'];
+  const first = ['--import', './test/support/memory-folder.ts', '--test', '--test-reporter=tap'];
   const child = spawn(process.execPath, [...first, file], {
     cwd: REPOSITORY,
     env: { PATH: process.env['PATH'] ?? '', PETSTORE_TEST_POSTGRES: folder },

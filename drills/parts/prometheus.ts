@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { freePort } from '../../test/postgres-server.ts';
+import { freePort } from '../../test/support/postgres-server.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -1,4 +1,4 @@
-import { isInstalled, PROXY_PROGRAMS, type ProxyProgram } from '../../test/proxies.ts';
+import { isInstalled, PROXY_PROGRAMS, type ProxyProgram } from '../../test/support/proxies.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillPlainRestarts, drillRollingRestarts, type RestartsReport } from './proxy-restarts.ts';
 

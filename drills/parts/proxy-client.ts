@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { Agent } from 'node:https';
-import type { Proxy } from '../../test/proxies.ts';
+import type { Proxy } from '../../test/support/proxies.ts';
 
 const RESPONSE_MS_MAX = 30_000;
 

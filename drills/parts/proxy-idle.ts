@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { isInstalled, Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../../test/proxies.ts';
-import { Relay } from '../../test/relay.ts';
+import {
+  isInstalled,
+  Proxy,
+  PROXY_PROGRAMS,
+  type ProxyProgram,
+} from '../../test/support/proxies.ts';
+import { Relay } from '../../test/support/relay.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -1,4 +1,4 @@
-import type { Proxy } from '../../test/proxies.ts';
+import type { Proxy } from '../../test/support/proxies.ts';
 import { Reader } from '../fleet/reader.ts';
 import { Http2Client, newHttp1Client, type ProxyClient } from './proxy-client.ts';
 

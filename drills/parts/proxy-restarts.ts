@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
-import { Proxy, type ProxyProgram } from '../../test/proxies.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
+import { Proxy, type ProxyProgram } from '../../test/support/proxies.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ProxyLoad } from './proxy-load.ts';

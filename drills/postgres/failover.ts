@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer, TEST_PASSWORD } from '../../test/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../test/support/postgres-server.ts';
 import type { OpenTarget } from './target.ts';
 import { Load, type LoadReport } from './load.ts';
 

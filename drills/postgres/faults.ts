@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import type { OpenTarget } from './target.ts';
 import { Load, type LoadReport } from './load.ts';
 

@@ -1,4 +1,4 @@
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import type { Connection } from '../../src/storage/postgres/connection.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { drillMarkers, openMixedUp } from './markers.ts';

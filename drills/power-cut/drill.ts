@@ -3,7 +3,7 @@ import { drillPowerCut, type PowerCutOptions, type PowerCutReport } from './powe
 import { findMissingTool } from './recording.ts';
 
 // Files in memory: a disk would only make the drill slower.
-await import('../../test/memory-folder.ts');
+await import('../../test/support/memory-folder.ts');
 
 /** Each recording of the service is cut this often. */
 const CUTS_PER_RECORDING = 500;

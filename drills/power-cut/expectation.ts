@@ -1,4 +1,4 @@
-import { splitResponses } from '../../test/raw-socket.ts';
+import { splitResponses } from '../../test/support/raw-socket.ts';
 import { READY } from '../service-process.ts';
 import type { RecordedEvent } from './recording.ts';
 import type { SentChange, Workload } from './workload.ts';

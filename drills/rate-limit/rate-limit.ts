@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { Client } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { newRandom } from '../random.ts';

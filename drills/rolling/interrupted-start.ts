@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { freePort } from '../../test/postgres-server.ts';
+import { freePort } from '../../test/support/postgres-server.ts';
 import { Client } from '../client.ts';
 import { Reader } from '../fleet/reader.ts';
 import { ServiceProcess } from '../service-process.ts';

@@ -2,7 +2,7 @@ import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { runJobs } from './jobs.ts';
 
 // Files in memory: a disk would only make the drill slower.
-await import('../../test/memory-folder.ts');
+await import('../../test/support/memory-folder.ts');
 
 const STEPS = 200;
 const PROCESSES = 2;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../../test/postgres-server.ts';
-import { run } from '../../test/test-process.ts';
+import { PostgresServer } from '../../test/support/postgres-server.ts';
+import { run } from '../../test/support/test-process.ts';
 import { checkOut, type OlderVersion } from '../catalogue/older-version.ts';
 import { Client } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sqliteStorage, startTestService, type TestService } from '../../test/test-service.ts';
+import {
+  sqliteStorage,
+  startTestService,
+  type TestService,
+} from '../../test/support/test-service.ts';
 import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';

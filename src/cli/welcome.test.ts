@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { flagsOf } from '../../test/test-service.ts';
+import { flagsOf } from '../../test/support/test-service.ts';
 import { loadConfig } from '../config.ts';
 import type { Variables } from '../setting.ts';
 import { welcome } from './welcome.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { exchange, parseResponses } from '../../test/raw-socket.ts';
+import { exchange, parseResponses } from '../../test/support/raw-socket.ts';
 import { openServer, type HttpServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;

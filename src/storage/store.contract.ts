@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
-import { listPets } from '../../test/list-pets.ts';
+import { listPets } from '../../test/support/list-pets.ts';
 import { newApiKey, newSecret, type ApiKey } from '../domain/api-key.ts';
 import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';

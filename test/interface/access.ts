@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { startTestService, send, type TestService, type TestStorage } from '../test-service.ts';
+import {
+  startTestService,
+  send,
+  type TestService,
+  type TestStorage,
+} from '../support/test-service.ts';
 import { assertError } from './errors.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';

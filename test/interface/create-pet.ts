@@ -9,7 +9,7 @@ import {
   type Sent,
   type TestService,
   type TestStorage,
-} from '../test-service.ts';
+} from '../support/test-service.ts';
 import { assertError } from './errors.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';

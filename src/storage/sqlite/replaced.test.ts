@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listPets } from '../../../test/list-pets.ts';
+import { listPets } from '../../../test/support/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable, type Store } from '../../domain/store.ts';
 import { openSqliteStore } from './store.ts';

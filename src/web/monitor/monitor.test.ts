@@ -1,4 +1,4 @@
-// What the monitor keeps and computes. test/browser/monitor.test.ts has the page in a browser.
+// What the monitor keeps and computes. test/web/monitor.test.ts has the page in a browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -35,8 +35,8 @@ export async function renderMonitor(
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 ${isStaging ? band : ''}<header class="bar">
-<a class="brand" href=".//"><img src="${CONSOLE_ASSETS}/icon.svg" alt="" width="28" height="28">Pet Store</a>
-<nav aria-label="Pages"><a href=".//" aria-current="page">Monitor</a><a href="metrics">Metrics</a></nav>
+<a class="brand" href="./"><img src="${CONSOLE_ASSETS}/icon.svg" alt="" width="28" height="28">Pet Store</a>
+<nav aria-label="Pages"><a href="./" aria-current="page">Monitor</a><a href="metrics">Metrics</a></nav>
 <div class="who"><span class="chip">${isStaging ? 'Staging' : 'Production'}</span><button id="pause" type="button" hidden>Pause</button></div>
 </header>
 <main id="main" tabindex="-1">

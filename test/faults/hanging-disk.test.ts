@@ -1,0 +1,84 @@
+// The disk does not confirm a commit: the service reports it, and can still be stopped.
+
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newHangingDisk, type FaultyDisk } from '../support/faulty-disk.ts';
+import { serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { send } from '../support/test-service.ts';
+
+/** The deadline of a write is 4 seconds. The rest is for a busy machine. */
+const REFUSED_MS_MAX = 10_000;
+const ENDED_MS_MAX = 14_000;
+const READY_MS_MAX = 30_000;
+const NO_COMPILER = 'not run: simulating a hanging disk needs a C compiler (cc)';
+
+type Serving = Running & { disk: FaultyDisk; create: () => Promise<number> };
+
+async function serveOnHangingDisk(t: TestContext): Promise<Serving | undefined> {
+  const folder = temporaryFolder(t);
+  const disk = newHangingDisk(folder);
+  if (disk === undefined) {
+    t.diagnostic(NO_COMPILER);
+    return undefined;
+  }
+  t.after(() => disk.release());
+  const service = await serve(t, ['--data', folder], { env: disk.env });
+  const headers = { authorization: `Bearer ${service.key}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  const create = async () =>
+    (await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body })).status;
+  return { ...service, disk, create };
+}
+
+async function statusOf({ baseUrl, key }: Running, path: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await send(new URL(path, baseUrl).href, { headers })).status;
+}
+
+// They run at the same time, because each of them mostly waits for a deadline.
+describe('while the disk hangs', { concurrency: true }, () => {
+  test('creates are refused in time, reads continue and the service is not ready; it recovers without a restart', async (t) => {
+    const service = await serveOnHangingDisk(t);
+    if (service === undefined) return;
+    assert.equal(await service.create(), 201);
+    service.disk.hold();
+    const began = performance.now();
+    const statuses = await Promise.all([service.create(), service.create()]);
+    assert.deepEqual(statuses, [503, 503]);
+    assert.ok(performance.now() - began < REFUSED_MS_MAX);
+    assert.equal(await statusOf(service, '/readyz'), 503);
+    assert.equal(await statusOf(service, '/v1/pets'), 200);
+    assert.equal(await service.create(), 503);
+    assert.match(service.stderr(), /the disk does not confirm commits/);
+
+    service.disk.release();
+    const overdueMs = performance.now() + READY_MS_MAX;
+    while ((await statusOf(service, '/readyz')) !== 200) {
+      assert.ok(performance.now() < overdueMs, 'the service must be ready again');
+      await sleep(50);
+    }
+    assert.equal(await service.create(), 201);
+  });
+
+  for (const signals of [1, 2]) {
+    test(`${signals === 1 ? 'SIGTERM' : 'a second SIGTERM'} stops the service`, async (t) => {
+      const service = await serveOnHangingDisk(t);
+      if (service === undefined) return;
+      assert.equal(await service.create(), 201);
+      service.disk.hold();
+      const last = service.create().catch(() => 0);
+      await sleep(300);
+      const began = performance.now();
+      service.kill('SIGTERM');
+      if (signals === 2) {
+        while (!service.stderr().includes('"stopping"')) await sleep(10);
+        service.kill('SIGTERM');
+      }
+      const stillRuns = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
+      assert.notEqual(await Promise.race([service.ended, stillRuns]), 'it still runs');
+      t.diagnostic(`ended after ${Math.round(performance.now() - began)} ms`);
+      assert.notEqual(await last, 201);
+    });
+  }
+});

@@ -1,0 +1,21 @@
+// What the service may cost while strangers send what costs most. `npm run drill memory` uses more connections.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { judgeMemory } from '../../drills/memory/memory.ts';
+
+const cases = [
+  ['chunks with a key', 20],
+  ['chunks without a key', 100],
+  ['chunks behind a page', 200],
+  ['chunks with an invented key', 200],
+] as const;
+
+for (const [attack, connections] of cases) {
+  test(`${connections} connections that send a body in chunks of one byte (${attack}) cost at most 100 MiB, and others are served`, async (t) => {
+    const report = await judgeMemory({ attack, connections });
+    t.diagnostic(JSON.stringify(report));
+    assert.deepEqual(report.violations, []);
+    assert.ok(report.probes > 0);
+  });
+}

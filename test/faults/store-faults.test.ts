@@ -1,0 +1,149 @@
+// The disk is full, or the store must not be written or read: the service refuses with 503 and recovers without a
+// restart, and `petstore backup` prints one line and leaves nothing behind.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
+import {
+  MAIN,
+  run,
+  serve,
+  temporaryFolder,
+  type Running,
+  refusalIn,
+} from '../support/test-process.ts';
+import { send } from '../support/test-service.ts';
+
+const RECOVERED_MS_MAX = 30_000;
+const POLL_MS = 50;
+
+/** Root may read and write every file, unless it gives up these capabilities. */
+const WITHOUT_OVERRIDE = [
+  '--bounding-set=-dac_override,-dac_read_search',
+  '--inh-caps=-dac_override,-dac_read_search',
+];
+const isRoot = process.getuid?.() === 0;
+const node = [process.execPath, MAIN] as const;
+/** A process for which the modes of files count. */
+const restricted = isRoot ? (['setpriv', ...WITHOUT_OVERRIDE, ...node] as const) : node;
+const canRestrict = !isRoot || spawnSync('setpriv', [...WITHOUT_OVERRIDE, 'true']).status === 0;
+const withModes = { skip: canRestrict ? false : 'needs setpriv, or a user that is not root' };
+/** The limit of a process for the size of files stands for a disk that is full: both make every write fail. */
+const withLimit = {
+  skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'needs prlimit',
+};
+
+async function statuses({ baseUrl, key }: Running): Promise<[create: number, list: number]> {
+  const headers = { authorization: `Bearer ${key}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  const created = await send(`${baseUrl}/pets`, { method: 'POST', headers, body });
+  return [created.status, (await send(`${baseUrl}/pets`, { headers })).status];
+}
+
+async function until(service: Running, expected: [create: number, list: number]): Promise<void> {
+  const overdueMs = performance.now() + RECOVERED_MS_MAX;
+  for (;;) {
+    const found = await statuses(service);
+    if (String(found) === String(expected)) return;
+    if (performance.now() > overdueMs) assert.deepEqual(found, expected, service.stderr());
+    await sleep(POLL_MS);
+  }
+}
+
+test(
+  'while nothing can be written, creates are 503 and reads 200; then both work again without a restart',
+  withLimit,
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t)]);
+    assert.deepEqual(await statuses(service), [201, 200]);
+    const limitFiles = (bytes: string) =>
+      execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
+    limitFiles('1');
+    await until(service, [503, 200]);
+    assert.deepEqual(await statuses(service), [503, 200]);
+    limitFiles('unlimited');
+    await until(service, [201, 200]);
+  },
+);
+
+test(
+  'while the folder of the store must not be entered, every request is 503; then all work again without a restart',
+  withModes,
+  async (t) => {
+    const data = temporaryFolder(t);
+    const service = await serve(t, ['--data', data], { command: restricted });
+    assert.deepEqual(await statuses(service), [201, 200]);
+    chmodSync(join(data, 'production'), 0o000);
+    await until(service, [503, 503]);
+    await sleep(30 * POLL_MS);
+    assert.deepEqual(await statuses(service), [503, 503]);
+    chmodSync(join(data, 'production'), 0o700);
+    await until(service, [201, 200]);
+  },
+);
+
+async function newStore(t: TestContext): Promise<string> {
+  const data = temporaryFolder(t);
+  await openSqliteStore(join(data, 'production', 'petstore.sqlite')).close();
+  return data;
+}
+
+test('serve refuses a store that it must not write, in one line', withModes, async (t) => {
+  const data = await newStore(t);
+  const folder = join(data, 'production');
+  for (const [path, mode] of [
+    [join(folder, 'petstore.sqlite'), 0o400],
+    [folder, 0o500],
+  ] as const) {
+    chmodSync(path, mode);
+    const flags = ['--port', '0', '--admin-port', 'off', '--data', data];
+    const { code, stderr } = await run(['serve', ...flags], { command: restricted });
+    assert.match(refusalIn(stderr), /^petstore: the store [^\n]+ cannot be opened [^\n]+\n$/);
+    assert.equal(code, 2);
+    chmodSync(path, 0o700);
+  }
+});
+
+test(
+  'a backup into a read-only folder, or of a store that must not be read, fails in one line',
+  withModes,
+  async (t) => {
+    const data = await newStore(t);
+    const target = join(data, 'backups');
+    mkdirSync(target, { mode: 0o500 });
+    const backUp = () =>
+      run(['backup', join(target, 'b.sqlite'), '--data', data], { command: restricted });
+    for (const prepare of [
+      () => undefined,
+      () => {
+        chmodSync(target, 0o700);
+        chmodSync(join(data, 'production', 'petstore.sqlite'), 0o000);
+      },
+    ]) {
+      prepare();
+      const { code, stderr } = await backUp();
+      assert.match(stderr, /^petstore: [^\n]*permission denied[^\n]*\n$/);
+      assert.equal(code, 1);
+      assert.deepEqual(readdirSync(target), []);
+    }
+  },
+);
+
+test(
+  'a backup that the disk has no space for fails in one line, and leaves nothing behind',
+  withLimit,
+  async (t) => {
+    const data = await newStore(t);
+    // Less than the store, and more than its shared memory.
+    const limited = ['prlimit', '--fsize=40960', ...node] as const;
+    const file = join(data, 'b.sqlite');
+    const { code, stderr } = await run(['backup', file, '--data', data], { command: limited });
+    assert.match(stderr, /^petstore: [^\n]+ cannot be copied to [^\n]+\(disk I\/O error\)\.\n$/);
+    assert.equal(code, 1);
+    assert.deepEqual(readdirSync(data), ['production']);
+  },
+);

@@ -1,0 +1,463 @@
+// Several requests on one connection, and clients that misbehave, tested with bytes on a raw socket.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { queryObjects, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { drillStaleReads } from '../../drills/stale-reads/stale-reads.ts';
+import { exchange, parseResponses } from '../support/raw-socket.ts';
+import { MAIN, run, serve, temporaryFolder } from '../support/test-process.ts';
+import {
+  send,
+  sqliteStorage,
+  startTestService,
+  type TestService,
+} from '../support/test-service.ts';
+
+const MIB = 1024 * 1024;
+
+describe('One connection', () => {
+  let service: TestService;
+  let port: number;
+  const warnings: Error[] = [];
+  const noteWarning = (warning: Error) => warnings.push(warning);
+
+  const head = (line: string, ...more: string[]) =>
+    [line, 'Host: a', `Authorization: Bearer ${service.key}`, ...more, '', ''].join('\r\n');
+  const get = (target: string, ...more: string[]) => head(`GET ${target} HTTP/1.1`, ...more);
+  const post = (name: string, ...more: string[]) => {
+    const body = JSON.stringify({ name, categoryId: 1 });
+    return head('POST /v1/pets HTTP/1.1', `Content-Length: ${body.length}`, ...more) + body;
+  };
+  const names = async () => {
+    const { text } = await service.send('/pets?limit=100');
+    return (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
+  };
+
+  before(async () => {
+    process.on('warning', noteWarning);
+    service = await startTestService(sqliteStorage);
+    port = Number(new URL(service.baseUrl).port);
+  });
+  after(() => {
+    process.off('warning', noteWarning);
+    return service.close();
+  });
+
+  test('500 pipelined requests get 500 responses in order', async () => {
+    const requests = Array.from({ length: 500 }, (_, index) =>
+      get(`/v1/pets?limit=${(index % 100) + 1}`, `X-Request-Id: r${index}`),
+    );
+    const received = await exchange(port, [requests.join('')], { responsesMax: 500 });
+    const responses = parseResponses(received);
+    assert.equal(responses.length, 500);
+    for (const [index, { status, head: responseHead }] of responses.entries()) {
+      assert.equal(status, 200);
+      assert.match(responseHead, new RegExp(`^x-request-id: r${index}$`, 'im'));
+    }
+  });
+
+  test('more pipelined requests than the memory for held requests takes are read by and by', async () => {
+    const count = 6_000;
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+    socket.write(get('/v1/pets?limit=1').repeat(count));
+    const status = 'HTTP/1.1 200 ';
+    let responses = 0;
+    let rest = '';
+    for await (const chunk of socket) {
+      const parts = (rest + chunk).split(status);
+      responses += parts.length - 1;
+      // The beginning of a status line may end the chunk.
+      rest = String(parts.at(-1)).slice(-status.length);
+      if (responses === count) break;
+    }
+    assert.equal(responses, count);
+  });
+
+  test('a list pipelined behind a create contains the created animal', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const name = `behind-${round}`;
+      const [created, listed] = parseResponses(
+        await exchange(port, [post(name) + get('/v1/pets?limit=100')], { responsesMax: 2 }),
+      );
+      assert.equal(created?.status, 201);
+      assert.ok(listed?.body.includes(`"${name}"`), `round ${round}: ${listed?.body}`);
+    }
+  });
+
+  test('a client that closes its sending side after a create still gets the response', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const [response] = parseResponses(
+        await exchange(port, [post(`half-${round}`)], { end: true }),
+      );
+      assert.equal(response?.status, 201, `round ${round}`);
+    }
+  });
+
+  test('a client that closes its sending side after several requests gets all responses, then the close', async () => {
+    const requests = [post('half-first'), get('/v1/pets?limit=1'), post('half-last')].join('');
+    const responses = parseResponses(await exchange(port, [requests], { end: true }));
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [201, 200, 201],
+    );
+  });
+
+  test('CONNECT behind a create is refused after the response of the create, and the connection closes', async () => {
+    const connectLine = head('CONNECT example.org:443 HTTP/1.1');
+    const responses = parseResponses(
+      await exchange(port, [post('before-connect') + connectLine + post('after-connect')]),
+    );
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [201, 501],
+    );
+    assert.ok(!(await names()).includes('after-connect'));
+  });
+
+  test('a request that offers an upgrade gets its response, and what follows it is not handled', async () => {
+    const offer = get('/v1/pets?limit=1', 'Connection: Upgrade', 'Upgrade: h2c');
+    const bytes = [offer + post('after-upgrade'), post('after-upgrade')];
+    const responses = parseResponses(await exchange(port, bytes));
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [200],
+    );
+    assert.match(responses[0]?.head ?? '', /^connection: close$/im);
+    assert.ok(!(await names()).includes('after-upgrade'));
+  });
+
+  test('a request that follows one refused with Connection: close is not handled', async () => {
+    const twoHosts = get('/v1/pets', 'Host: b');
+    for (const first of [twoHosts, post('ok') + twoHosts]) {
+      await exchange(port, [first + post('after-refusal')]);
+    }
+    assert.ok(!(await names()).includes('after-refusal'));
+  });
+
+  test('invalid bytes after requests get one Error after the responses of the requests, also if there are many', async () => {
+    const garbage = Array.from({ length: 30 }, () => `garbage\r\n\r\n${'x'.repeat(1000)}`);
+    const received = exchangeSlowly(port, [post('before-garbage'), ...garbage]);
+    const responses = parseResponses(await received);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [201, 400],
+    );
+    await sleep(0);
+    assert.deepEqual(warnings, []);
+  });
+
+  test('a request before one with a malformed body gets its own response', async () => {
+    const broken = `${get('/v1/pets', 'Transfer-Encoding: chunked')}0;${'x'.repeat(20_000)}\r\n\r\n`;
+    const requests = get('/v1/pets?limit=1') + post('before-1') + post('before-2') + broken;
+    const responses = parseResponses(await exchange(port, [requests], { end: true }));
+    assert.deepEqual(
+      responses.slice(0, 3).map(({ status }) => status),
+      [200, 201, 201],
+    );
+    assert.deepEqual((await names()).slice(-2), ['before-1', 'before-2']);
+  });
+
+  test('a 413 reaches a client that is still sending 4 MB, and closes the connection', async () => {
+    const body = Buffer.alloc(4 * MIB, 0x20);
+    const request = head('POST /v1/pets HTTP/1.1', `Content-Length: ${body.length}`);
+    for (let round = 0; round < 20; round += 1) {
+      const received = await exchange(port, [request, body, post('after-413')]);
+      const responses = parseResponses(received);
+      assert.deepEqual(
+        responses.map(({ status }) => status),
+        [413],
+        `round ${round}`,
+      );
+      assert.match(responses[0]?.head ?? '', /^connection: close$/im);
+    }
+    assert.ok(!(await names()).includes('after-413'));
+  });
+
+  test('a refusal keeps the connection if the body was received in full, also in several chunks', async () => {
+    const refused = post('refused').replace(service.key, 'wrong');
+    const chunks = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n';
+    const chunked = refused.replace(/Content-Length[^]*/, chunks);
+    for (const first of [refused, chunked, post('early') + refused]) {
+      const received = await exchange(port, [first + get('/v1/pets?limit=1')], {
+        responsesMax: first.startsWith(refused) || first === chunked ? 2 : 3,
+      });
+      const statuses = parseResponses(received).map(({ status }) => status);
+      assert.deepEqual(statuses.slice(-2), [401, 200]);
+    }
+  });
+
+  test('after a refusal that did not read the body, the client gets a FIN and has 2 seconds to close', async () => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write('POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{');
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    await once(socket, 'end');
+    const endedMs = performance.now();
+    assert.match(received, /^HTTP\/1\.1 401 [^]*connection: close/i);
+    const closed = once(socket, 'close').catch(() => undefined);
+    // A client that goes on sending is read until the time is over, and then gets a reset.
+    const sending = setInterval(() => socket.write('x'), 50);
+    await closed;
+    clearInterval(sending);
+    assert.ok(performance.now() - endedMs > 1_500, 'the connection was closed too early');
+  });
+
+  test('a body of 4,096 chunks is stored, and one of 4,097 is 413', async () => {
+    for (const [chunks, status] of [
+      [4_096, 201],
+      [4_097, 413],
+    ] as const) {
+      const body = JSON.stringify({ name: 'chunked', categoryId: 1 }).padEnd(chunks);
+      const coded = body.replaceAll(/./g, '1\r\n$&\r\n');
+      const request = head('POST /v1/pets HTTP/1.1', 'Transfer-Encoding: chunked');
+      const bytes = `${request}${coded}0\r\n\r\n`;
+      const [response] = parseResponses(await exchange(port, [bytes], { responsesMax: 1 }));
+      assert.equal(response?.status, status);
+      if (status === 413) assert.match(response.body, /"code":"body_too_large"/);
+    }
+  });
+
+  test('a key that is revoked or expires before the last byte of a create stores nothing', async () => {
+    const expiresAt = new Date(Date.now() + 60 * 60 * 1_000);
+    const cases = [
+      ['expired_api_key', await service.addKey({ expiresAt }), async () => setAfter(expiresAt)],
+      ['invalid_api_key', await service.addKey({}), async () => revoke()],
+    ] as const;
+    const setAfter = (moment: Date) => service.setNow(new Date(moment.getTime() + 1));
+    const revoke = async () => {
+      const key = (await service.listKeys()).at(-1);
+      await run(['keys', 'revoke', key?.id ?? '', ...service.flags]);
+    };
+    for (const [code, secret, end] of cases) {
+      const list = { headers: { authorization: `Bearer ${secret}` } };
+      assert.equal((await service.send('/pets', list)).status, 200);
+      const request = post(`held-back ${code}`).replace(service.key, secret);
+      const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+      socket.write(request.slice(0, -1));
+      await end();
+      while ((await service.send('/pets', list)).status !== 401) await sleep(100);
+      socket.write(request.slice(-1));
+      const [received] = (await once(socket, 'data')) as [string];
+      socket.destroy();
+      assert.match(received, /^HTTP\/1\.1 401 /);
+      assert.ok(received.includes(`"code":"${code}"`), received);
+      assert.ok(!(await names()).includes(`held-back ${code}`));
+    }
+  });
+
+  test('a client that gets a 413 with Connection: close is not reset while it sends its body', async () => {
+    const part = Buffer.alloc(64 * 1024, 0x20);
+    const parts = 40;
+    const length = `Content-Length: ${parts * part.length}`;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(head('POST /v1/pets HTTP/1.1', length, 'Connection: close'));
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    assert.match(response.toString(), /^HTTP\/1.1 413 /);
+    // A reset is an error on the socket, which rejects the promise.
+    const closed = once(socket, 'close');
+    for (let sent = 0; sent < parts; sent += 1) {
+      socket.write(part);
+      await sleep(5);
+    }
+    socket.end();
+    assert.deepEqual(await closed, [false]);
+  });
+
+  test('HTTP/1.0: Expect is ignored, and Transfer-Encoding is 400', async () => {
+    const body = '{"name":"Old","categoryId":1}';
+    const line = 'POST /v1/pets HTTP/1.0';
+    const expecting = head(line, 'Expect: 100-continue', `Content-Length: ${body.length}`) + body;
+    const [created] = parseResponses(await exchange(port, [expecting]));
+    assert.equal(created?.status, 201);
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const coded = head(line, 'Connection: keep-alive', 'Transfer-Encoding: chunked') + chunks;
+    const responses = parseResponses(await exchange(port, [coded + get('/v1/pets')]));
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [400],
+    );
+  });
+
+  test('a target that is too long is 414, whether or not its packet has the whole head', async () => {
+    for (const length of [8_300, 15_000, 17_000, 40_000]) {
+      const whole = get(`/v1/pets?x=${'a'.repeat(length)}`);
+      for (const bytes of [whole, whole.slice(0, whole.indexOf('\r\n'))]) {
+        if (bytes.length < 16 * 1024 && bytes !== whole) continue;
+        const [response] = parseResponses(await exchange(port, [bytes], { responsesMax: 1 }));
+        assert.equal(response?.status, 414, `${length} characters, ${bytes.length} bytes`);
+      }
+    }
+  });
+
+  test('an empty Host is 400 with HTTP/1.1', async () => {
+    const [response] = parseResponses(
+      await exchange(port, [get('/v1/pets').replace('Host: a', 'Host:')]),
+    );
+    assert.equal(response?.status, 400);
+    assert.match(response?.body ?? '', /"code":"malformed_request"/);
+  });
+
+  test('a second question mark is part of the parameter name', async () => {
+    const listed = await service.send('/pets??limit=1');
+    assert.ok((JSON.parse(listed.text) as unknown[]).length > 1, 'the limit must not apply');
+    const strict = { headers: { prefer: 'handling=strict' } };
+    assert.equal((await service.send('/pets??limit=1', strict)).status, 400);
+  });
+
+  test('a body that does not arrive in time is logged and counted as the 408 that was sent', async () => {
+    const slow = head('POST /v1/pets HTTP/1.1', 'Content-Length: 9', 'X-Request-Id: too-slow');
+    const [response] = parseResponses(await exchange(port, [`${slow}{`]));
+    assert.equal(response?.status, 408);
+    const line = service.logLines.find((each) => each.includes('"too-slow"')) ?? '{}';
+    assert.equal((JSON.parse(line) as { status: number }).status, 408);
+  });
+});
+
+/** Sends the pieces with pauses, so that they arrive one by one, and returns what was received until the close. */
+async function exchangeSlowly(port: number, pieces: string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  const closed = new Promise((resolve) => {
+    socket.on('close', resolve);
+    socket.on('error', resolve);
+  });
+  for (const piece of pieces) {
+    if (!socket.destroyed) socket.write(piece);
+    await sleep(5);
+  }
+  await closed;
+  return received;
+}
+
+test('idle connections do not keep their last response in memory', async (t) => {
+  const service = await startTestService(sqliteStorage);
+  const port = Number(new URL(service.baseUrl).port);
+  const sockets = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    return service.close();
+  });
+  const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\n`;
+  const body = '{"name":"Rex","categoryId":1}';
+  const create = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
+  // The body of a request without a valid key is not read.
+  const refused = create.replace('Bearer', 'Basic');
+  for (const request of [create, `GET /v1/pets HTTP/1.1\r\n${fields}\r\n`, refused]) {
+    for (const socket of sockets) {
+      socket.write(request);
+      await once(socket, 'data');
+    }
+    const deadlineMs = Date.now() + 10_000;
+    while (responsesInMemory() > 1 && Date.now() < deadlineMs) await sleep(100);
+    assert.ok(responsesInMemory() <= 1, `${responsesInMemory()} after ${request}`);
+  }
+});
+
+test('the body of an aborted upload does not wait for a complete garbage collection', async (t) => {
+  const service = await startTestService(sqliteStorage);
+  t.after(() => service.close());
+  const port = Number(new URL(service.baseUrl).port);
+  const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: 60000`;
+  const upload = `POST /v1/pets HTTP/1.1\r\n${fields}\r\n\r\n${' '.repeat(59_999)}`;
+  setFlagsFromString('--expose-gc');
+  const collectYoung = runInNewContext("() => gc({ type: 'minor' })") as () => void;
+  const bytesBefore = process.memoryUsage().arrayBuffers;
+  for (let sent = 0; sent < 100; sent += 1) {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    await new Promise((resolve) => socket.write(upload, resolve));
+    await sleep(5);
+    socket.destroy();
+    if (sent % 10 === 0) collectYoung();
+  }
+  collectYoung();
+  const keptMiB = (process.memoryUsage().arrayBuffers - bytesBefore) / MIB;
+  assert.ok(keptMiB < 2, `${keptMiB} MiB are left of 5.7`);
+});
+
+function responsesInMemory(): number {
+  return queryObjects(ServerResponse, { format: 'count' });
+}
+
+test('clients that pipeline and never read use little memory, and other clients get responses', async (t) => {
+  // The heap flag of `npm start`: without it V8 lets garbage grow further before it collects it.
+  const env = { NODE_OPTIONS: '--max-semi-space-size=8' };
+  const service = await serve(t, ['--data', temporaryFolder(t)], { env });
+  const headers = { authorization: `Bearer ${service.key}` };
+  const port = Number(new URL(service.baseUrl).port);
+  const name = '\u{1F431}'.repeat(255);
+  const body = JSON.stringify({ name, categoryId: 1 });
+  await Promise.all(
+    Array.from({ length: 100 }, () =>
+      send(`${service.baseUrl}/pets`, { method: 'POST', headers, body }),
+    ),
+  );
+  const residentMiB = () => {
+    const status = readFileSync(`/proc/${service.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+  const list = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+  const document = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n';
+  // The first use of each part needs memory too, so it happens before the measurement.
+  await exchange(port, [list + document], { responsesMax: 2 });
+  const beforeMiB = residentMiB();
+  const flood = Buffer.from((list + document).repeat(4_000));
+  const sockets: Socket[] = Array.from({ length: 20 }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write(flood);
+    return socket;
+  });
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  let peakMiB = 0;
+  for (let sample = 0; sample < 30; sample += 1) {
+    await sleep(100);
+    peakMiB = Math.max(peakMiB, residentMiB());
+    const live = await send(`${new URL(service.baseUrl).origin}/livez`);
+    assert.equal(live.status, 200);
+  }
+  assert.ok(peakMiB - beforeMiB < 150, `${Math.round(peakMiB - beforeMiB)} MiB more`);
+});
+
+test('a read through one process sees every create that another process has acknowledged', async () => {
+  const report = await drillStaleReads({ reads: 200 });
+  assert.ok(report.creates > 0);
+  assert.deepEqual(report.violations, []);
+});
+
+test(
+  'beyond what the descriptors of the process allow, connections are refused, counted and logged once, and /metrics responds',
+  { skip: process.platform === 'linux' ? false : 'needs Linux' },
+  async (t) => {
+    const [descriptors, reserved, tried] = [200, 128, 150];
+    const limited = ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`] as const;
+    const service = await serve(t, ['--data', temporaryFolder(t), '--admin-port', '0'], {
+      command: [...limited, process.execPath, MAIN],
+    });
+    const port = Number(new URL(service.baseUrl).port);
+    const sockets = Array.from({ length: tried }, () => {
+      const socket = connect(port, '127.0.0.1');
+      return socket.on('error', () => undefined);
+    });
+    const closedCount = () => sockets.filter((socket) => socket.closed).length;
+    t.after(() => sockets.forEach((socket) => socket.destroy()));
+    const refused = tried - (descriptors - reserved);
+    const deadlineMs = performance.now() + 30_000;
+    while (closedCount() < refused && performance.now() < deadlineMs) await sleep(20);
+    const { status, text } = await send(`${service.adminUrl}/metrics`);
+    assert.equal(status, 200);
+    assert.match(text, new RegExp(`^petstore_connections ${descriptors - reserved}$`, 'm'));
+    assert.match(text, new RegExp(`^petstore_connections_refused_total ${refused}$`, 'm'));
+    const lines = service.stderr().match(/.*connections are refused.*/g) ?? [];
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /"level":"error".*"connectionsMax":72,/);
+  },
+);

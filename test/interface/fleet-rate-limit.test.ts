@@ -1,0 +1,110 @@
+// One rate limit for all processes that use a database.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
+import { openPostgresStore } from '../../src/storage/postgres/store.ts';
+import { PostgresServer } from '../support/postgres-server.ts';
+import { serve } from '../support/test-process.ts';
+import { send, type Received } from '../support/test-service.ts';
+
+const LIMIT = 200;
+const CONCURRENCY = 8;
+const WAIT_MS_MAX = 60_000;
+
+test('processes on one PostgreSQL have one rate limit', async (t) => {
+  const server = await PostgresServer.start({ isDurable: false });
+  t.after(() => server.close());
+  const url = server.url(await server.createDatabase());
+  const flags = ['--database', url, '--rate-limit', `${LIMIT}/3600s`];
+  // The workers of one service share the limit through the database, too.
+  const services = [await serve(t, flags), await serve(t, [...flags, '--workers', '2'])];
+  const list = (index: number, key: string) =>
+    send(`${services[index]?.baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } });
+
+  await t.test('they never exceed it together, and leave at most 5 % per process', async () => {
+    const key = services[0]?.key ?? '';
+    const first = await list(0, key);
+    assert.equal(first.headers['ratelimit-policy'], `"default";q=${LIMIT};w=3600`);
+    assert.match(String(first.headers['ratelimit']), /^"default";r=199;t=\d+$/);
+    let accepted = 1;
+    let sent = 0;
+    const sender = async () => {
+      while (sent < 2 * LIMIT) {
+        sent += 1;
+        const { status } = await list(sent % 3 === 0 ? 1 : 0, key);
+        assert.ok(status === 200 || status === 429, `${status}`);
+        if (status === 200) accepted += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, sender));
+    for (const index of [0, 1]) {
+      let over = await list(index, key);
+      for (; over.status === 200; over = await list(index, key)) accepted += 1;
+      assert.equal(over.status, 429);
+      assert.match(String(over.headers['ratelimit']), /^"default";r=0;t=\d+$/);
+      assert.ok(Number(over.headers['retry-after']) > 3_000);
+    }
+    // At least one of the three processes has used up all it took.
+    assert.ok(accepted >= (1 - 2 * 0.05) * LIMIT && accepted <= LIMIT, `${accepted} accepted`);
+  });
+
+  await t.test('what an idle process has not used of its portion stays unused', async () => {
+    const secret = newSecret('production', randomBytes);
+    const record = newApiKey({
+      secret,
+      name: 'second',
+      now: new Date(),
+      randomBytes,
+    });
+    const store = await openPostgresStore(url);
+    await store.createApiKey(record);
+    await store.close();
+    assert.equal((await list(1, secret)).status, 200);
+    let accepted = 1;
+    while ((await list(0, secret)).status === 200) accepted += 1;
+    // A twentieth of 200 is 10, and one of them was used.
+    assert.equal(accepted, LIMIT - 9);
+  });
+
+  await t.test('the next window begins by the clock of the database', async (inner) => {
+    const one = await serve(inner, ['--database', url, '--rate-limit', '20/1s']);
+    const headers = { authorization: `Bearer ${services[0]?.key}` };
+    const deadlineMs = performance.now() + WAIT_MS_MAX;
+    // The window of an hour is over for the database once its limit is a second.
+    for (const wanted of [200, 429, 200]) {
+      while ((await send(`${one.baseUrl}/pets`, { headers })).status !== wanted) {
+        assert.ok(performance.now() < deadlineMs, `no ${wanted}`);
+      }
+    }
+  });
+});
+
+test('without PostgreSQL, requests are at first not counted, then refused, and counted again afterwards', async (t) => {
+  const server = await PostgresServer.start({ isDurable: true });
+  t.after(() => server.close());
+  const service = await serve(t, ['--database', server.url(), '--rate-limit', '20/3600s']);
+  const headers = { authorization: `Bearer ${service.key}` };
+  // It needs nothing of the store but to be counted.
+  const invalid = () => send(`${service.baseUrl}/pets?limit=0`, { headers });
+  const until = async (isTrue: (received: Received) => boolean) => {
+    const deadlineMs = performance.now() + WAIT_MS_MAX;
+    while (!isTrue(await invalid())) {
+      assert.ok(performance.now() < deadlineMs, String(isTrue));
+      await sleep(100);
+    }
+  };
+  await until(isLeft(19));
+  await server.kill();
+  assert.equal((await invalid()).status, 400);
+  await until(({ status, text }) => status === 503 && text.includes('"code":"unavailable"'));
+  await server.start();
+  await until(isLeft(18));
+});
+
+function isLeft(left: number): (received: Received) => boolean {
+  return ({ status, headers }) =>
+    status === 400 && String(headers['ratelimit']).startsWith(`"default";r=${left};`);
+}

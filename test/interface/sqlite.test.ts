@@ -1,0 +1,16 @@
+// The whole interface, end to end over a real socket, on SQLite.
+
+import { accessTests } from './access.ts';
+import { conformanceTests } from './conformance.ts';
+import { createPetTests } from './create-pet.ts';
+import { getPetTests } from './get-pet.ts';
+import { idempotencyTests } from './idempotency.ts';
+import { listPetsTests } from './list-pets.ts';
+import { sqliteStorage } from '../support/test-service.ts';
+
+listPetsTests(sqliteStorage);
+createPetTests(sqliteStorage);
+idempotencyTests(sqliteStorage);
+getPetTests(sqliteStorage);
+accessTests(sqliteStorage);
+conformanceTests(sqliteStorage);

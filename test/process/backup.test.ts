@@ -1,0 +1,164 @@
+// `petstore backup`, `restore` and `verify` as commands, beside a running service.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
+import { newStoreIdentity } from '../../src/domain/store-identity.ts';
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
+import { PostgresServer } from '../support/postgres-server.ts';
+import { run, serve, temporaryFolder } from '../support/test-process.ts';
+import { send } from '../support/test-service.ts';
+
+function assertLines(text: string, lines: readonly RegExp[]): void {
+  const found = text.replace(/\n$/, '').split('\n');
+  assert.equal(found.length, lines.length, text);
+  for (const [index, line] of lines.entries()) assert.match(found[index] ?? '', line);
+}
+
+/** A store with one key. */
+async function newStore(data: string): Promise<void> {
+  const now = new Date();
+  const identity = newStoreIdentity('production', { now, randomBytes });
+  const store = openSqliteStore(join(data, 'production', 'petstore.sqlite'), { identity });
+  const secret = newSecret('production', randomBytes);
+  await store.createApiKey(newApiKey({ secret, name: 'first key', now, randomBytes }));
+  await store.close();
+}
+
+const dated = (day: number) => `petstore-production-2020-01-0${day}T000000Z.sqlite`;
+
+test('a backup of a running service is restored after it has stopped, and no id is assigned again', async (t) => {
+  const data = temporaryFolder(t);
+  const file = join(data, 'monday.sqlite');
+  const service = await serve(t, ['--data', data]);
+  const create = (baseUrl: string) =>
+    send(`${baseUrl}/pets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}` },
+      body: '{"name":"Rex","categoryId":1}',
+    });
+  await create(service.baseUrl);
+  const made = await run(['backup', file, '--data', data]);
+  assert.deepEqual([made.code, made.stdout], [0, ''], made.stderr);
+  assert.match(
+    made.stderr,
+    /^Backed up \S+petstore\.sqlite to \S+monday\.sqlite, complete and checked; animals: 1, last id: 1\.\n$/,
+  );
+  await create(service.baseUrl);
+
+  const refused = await run(['restore', file, '--data', data]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^petstore: [^\n]+ is in use: stop every service [^\n]+\n$/);
+
+  service.kill('SIGTERM');
+  await service.ended;
+  const restored = await run(['restore', file, '--data', data]);
+  assert.equal(restored.code, 0, restored.stderr);
+  assertLines(restored.stderr, [
+    /^Restored \S+petstore\.sqlite from \S+monday\.sqlite, complete and checked; animals: 1; the former file is \S+-1\.$/,
+    /^Past: that of the former file\.$/,
+    /^First new id: 3\.$/,
+    /^Keys that are valid again: none\.$/,
+    /^Next: start the service\.$/,
+  ]);
+  const verified = await run(['verify', '--data', data, '--json']);
+  assert.deepEqual(
+    [verified.code, verified.stdout],
+    [0, '{"animals":1,"lastId":2,"problems":[]}\n'],
+  );
+  const again = await serve(t, ['--data', data]);
+  assert.match((await create(again.baseUrl)).text, /^\{"id":3,/);
+});
+
+test('a restore without the former file has the same five lines, and names the keys that are valid again', async (t) => {
+  const data = temporaryFolder(t);
+  const backup = join(data, 'monday.sqlite');
+  const here = ['--data', data];
+  await newStore(data);
+  assert.equal((await run(['backup', backup, ...here])).code, 0);
+  rmSync(join(data, 'production', 'petstore.sqlite'));
+  const restored = await run(['restore', backup, ...here]);
+  assert.equal(restored.code, 0, restored.stderr);
+  assertLines(restored.stderr, [
+    /^Restored [^\n]+; animals: 0; there was no former file\.$/,
+    /^Past: unknown, because there is no intact former file\.$/,
+    /^First new id: 1\d{7}\.$/,
+    /^Keys that are valid again: key_\w+ \(first key\)\.$/,
+    /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,
+  ]);
+  const staging = await run(['restore', backup, ...here, '--env', 'staging']);
+  assert.equal(staging.code, 2);
+  assert.match(staging.stderr, /^petstore: \S+ is a production store, [^\n]+ staging[^\n]+\n$/);
+});
+
+test('in a folder a backup has a date in its name, and --keep removes older ones of the same store only', async (t) => {
+  const data = temporaryFolder(t);
+  const backups = join(data, 'backups');
+  mkdirSync(backups);
+  const here = ['--data', data];
+  await newStore(data);
+  const refused = await run(['backup', join(backups, 'missing/'), ...here]);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /^petstore: there is no folder [^\n]+\n$/);
+  assert.equal((await run(['backup', join(data, 'one.sqlite'), '--keep', '1', ...here])).code, 2);
+
+  const first = await run(['backup', backups, ...here]);
+  assert.equal(first.code, 0, first.stderr);
+  const [name = ''] = readdirSync(backups);
+  assert.match(name, /^petstore-production-\d{4}-\d\d-\d\dT\d{6}Z\.sqlite$/);
+  for (const day of [1, 2, 3]) copyFileSync(join(backups, name), join(backups, dated(day)));
+  const kept = ['mine.sqlite', 'petstore-production-2019.sqlite', dated(5), dated(6)];
+  for (const each of kept.slice(0, 2)) copyFileSync(join(backups, name), join(backups, each));
+  writeFileSync(join(backups, dated(5)), 'not a database');
+  await newStore(join(data, 'other'));
+  copyFileSync(join(data, 'other', 'production', 'petstore.sqlite'), join(backups, dated(6)));
+
+  await sleep(1_000 - (Date.now() % 1_000));
+  const second = await run(['backup', `${backups}/`, '--keep', '3', ...here]);
+  assert.equal(second.code, 0, second.stderr);
+  assert.match(second.stderr, /\.\nRemoved \S+2020-01-02\S+\nRemoved \S+2020-01-01\S+\n$/);
+  const left = readdirSync(backups).filter((each) => !kept.includes(each));
+  assert.equal(left.length, 3);
+  assert.deepEqual(left.toSorted().slice(0, 2), [dated(3), name]);
+});
+
+test('a backup that is missing or no database is refused in one line, and no store is created', async (t) => {
+  const data = temporaryFolder(t);
+  for (const file of [join(data, 'missing.sqlite'), new URL(import.meta.url).pathname]) {
+    const { code, stderr } = await run(['restore', file, '--data', join(data, 'store')]);
+    assert.ok(code === 1 || code === 2, stderr);
+    assert.match(stderr, /^petstore: [^\n]+\n$/);
+  }
+  assert.equal(existsSync(join(data, 'store', 'production', 'petstore.sqlite')), false);
+});
+
+test('on PostgreSQL backup and restore name the tool to use, and verify names what is wrong', async (t) => {
+  const server = await PostgresServer.start();
+  t.after(() => server.close());
+  const url = server.url(await server.createDatabase());
+  const service = await serve(t, ['--database', url]);
+  for (const [command, tool] of [
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ] as const) {
+    const { code, stderr } = await run([command, 'monday.sqlite', '--database', url]);
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`^petstore: [^\\n]+use ${tool} [^\\n]+\\n$`));
+  }
+  assert.equal((await run(['verify', '--database', url])).code, 0);
+  service.kill('SIGTERM');
+  await service.ended;
+  await server.query(
+    "INSERT INTO pets VALUES (7, 'Rex', 1, 'sold'), (8, 'Tom', 1, 'sold')",
+    new URL(url).pathname.slice(1),
+  );
+  const broken = await run(['verify', '--database', url]);
+  assert.deepEqual(
+    [broken.code, broken.stdout],
+    [1, '2 animals have an id that was never assigned (the first is 7)\n'],
+  );
+});

@@ -1,0 +1,229 @@
+// Commands that fail print one line that says why. The exit code is 2 for wrong usage and 1 for a failure of the
+// machine.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { canMount, mountSmallDisk } from '../support/small-disk.ts';
+import { refusalIn, run, temporaryFolder, type Finished } from '../support/test-process.ts';
+
+function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
+  assert.match(stderr, /^[^\n]+\n$/);
+  assert.match(refusalIn(stderr), line);
+  assert.equal(code, expected, stderr);
+}
+
+async function newStore(t: TestContext): Promise<string> {
+  const data = temporaryFolder(t);
+  assert.equal((await run(['keys', 'create', '--name', 'a', '--create', '--data', data])).code, 0);
+  return data;
+}
+
+const READING = [
+  ['keys', 'list'],
+  ['keys', 'revoke', 'key_x'],
+  ['keys', 'rotate', 'key_x'],
+  ['export'],
+];
+
+test('a command that only reads refuses a folder without a store, and creates none', async (t) => {
+  const data = temporaryFolder(t);
+  const flags = ['--data', data, '--env', 'staging'];
+  const results = await Promise.all(READING.map((args) => run([...args, ...flags])));
+  for (const refused of results) {
+    const place = join(data, 'staging', 'petstore.sqlite');
+    assertOneLine(refused, 2, /name the folder of a store, or start the service there first\.$/m);
+    assert.ok(refused.stderr.includes(`no store at ${place} (from --data)`), refused.stderr);
+    assert.equal(refused.stdout, '');
+  }
+  assert.deepEqual(readdirSync(data), []);
+});
+
+test('import and keys create make a store only with --create, and name the setting that led to the folder', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'animals.ndjson');
+  writeFileSync(file, '{"name":"Rex","categoryId":1}\n');
+  const commands = [
+    ['keys', 'create', '--name', 'a'],
+    ['import', file],
+  ];
+  const origins: [flags: string[], env: Record<string, string>, origin: string][] = [
+    [['--data', 'one'], {}, 'one/production/petstore.sqlite (from --data)'],
+    [[], { PETSTORE_DATA: 'two' }, 'two/production/petstore.sqlite (from PETSTORE_DATA)'],
+    [[], {}, 'data/production/petstore.sqlite (from the default of --data)'],
+  ];
+  for (const [flags, env, origin] of origins) {
+    for (const command of commands) {
+      const refused = await run([...command, ...flags], { env, cwd: folder });
+      assertOneLine(refused, 2, /, or start the service there first, or add --create\.$/m);
+      assert.ok(refused.stderr.includes(`there is no store at ${origin}: `), refused.stderr);
+    }
+  }
+  assert.deepEqual(readdirSync(folder), ['animals.ndjson']);
+  for (const command of commands) {
+    const made = await run([...command, '--create', '--data', 'one'], { cwd: folder });
+    assert.equal(made.code, 0, made.stderr);
+  }
+  assert.deepEqual(readdirSync(join(folder, 'one', 'production')), [
+    'petstore.sqlite',
+    'petstore.store-id',
+  ]);
+});
+
+const isLinux = process.platform === 'linux';
+const onLinux = { skip: isLinux ? false : 'needs Linux' };
+
+test('a data folder that cannot be created is refused in one line', onLinux, async () => {
+  for (const command of [
+    ['serve', '--port', '0', '--admin-port', 'off'],
+    ['keys', 'create', '--name', 'a', '--create'],
+  ]) {
+    assertOneLine(await run([...command, '--data', '/proc/x']), 2, /\/proc\/x.*--data must name/);
+  }
+});
+
+test('a command on a locked store prints one line and ends with exit code 1', async (t) => {
+  const data = await newStore(t);
+  const file = join(data, 'animals.ndjson');
+  writeFileSync(file, '{"name":"Rex","categoryId":1}\n');
+  const other = new DatabaseSync(join(data, 'production', 'petstore.sqlite'));
+  t.after(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  // This store has no schema yet, and creating it needs the lock too.
+  mkdirSync(join(data, 'staging'));
+  const fresh = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'));
+  t.after(() => fresh.close());
+  fresh.exec('BEGIN EXCLUSIVE');
+  const create = ['keys', 'create', '--name', 'b', '--create', '--data', data];
+  const results = await Promise.all([
+    run(create),
+    run(['import', file, '--data', data]),
+    run([...create, '--env', 'staging']),
+  ]);
+  for (const result of results) {
+    assertOneLine(result, 1, /database is locked/);
+    assert.doesNotMatch(result.stderr, /--data must/);
+  }
+});
+
+const withSmallDisk = { skip: canMount() ? false : 'needs the right to mount a small disk' };
+
+function smallDisk(t: TestContext, kibibytes: number): string {
+  const { disk, unmount } = mountSmallDisk(kibibytes);
+  t.after(unmount);
+  return disk;
+}
+
+for (const kibibytes of [16, 32, 64]) {
+  test(
+    `a disk of ${kibibytes} KiB is too small for a store, and the message says so`,
+    withSmallDisk,
+    async (t) => {
+      const disk = smallDisk(t, kibibytes);
+      const result = await run(['keys', 'create', '--name', 'a', '--create', '--data', disk]);
+      assertOneLine(result, 1, /the disk is full|no space left/);
+      assert.equal(result.stdout, '');
+    },
+  );
+}
+
+test(
+  'an import that fills the disk prints one line, and continues when it is run again with more space',
+  withSmallDisk,
+  async (t) => {
+    const disk = smallDisk(t, 1_024);
+    const file = join(temporaryFolder(t), 'animals.ndjson');
+    writeFileSync(
+      file,
+      '{"name":"A rather long name for an animal","categoryId":1}\n'.repeat(15_000),
+    );
+    const full = await run(['import', file, '--create', '--data', disk]);
+    assertOneLine(full, 1, /the disk is full/);
+    execFileSync('mount', ['-o', 'remount,size=16m', disk]);
+    assert.equal((await run(['import', file, '--data', disk])).code, 0);
+    const { stdout } = await run(['export', '--data', disk]);
+    assert.equal(stdout.split('\n').length - 1, 15_000);
+  },
+);
+
+test(
+  'serve, keys create, catalogue, backup and restore on a full disk say that it is full',
+  withSmallDisk,
+  async (t) => {
+    const disk = smallDisk(t, 1_024);
+    const backup = join(temporaryFolder(t), 'backup.sqlite');
+    const here = ['--data', disk];
+    assert.equal((await run(['keys', 'create', '--name', 'a', '--create', ...here])).code, 0);
+    assert.equal((await run(['backup', backup, ...here])).code, 0);
+    const filler = openSync(join(disk, 'filler'), 'w');
+    assert.throws(() => {
+      for (;;) writeSync(filler, Buffer.alloc(4_096));
+    }, /ENOSPC/);
+    closeSync(filler);
+    const results = await Promise.all(
+      [
+        ['serve', '--port', '0', '--admin-port', 'off'],
+        ['keys', 'create', '--name', 'b'],
+        ['catalogue', 'set-status', '1', '--to', 'sold'],
+        ['backup', `${backup}-2`],
+        ['restore', backup],
+      ].map((args) => run([...args, ...here])),
+    );
+    for (const { stderr, ...result } of results) {
+      assertOneLine({ ...result, stderr: refusalIn(stderr) }, 1, /\(the disk is full\)\.\n$/);
+    }
+  },
+);
+
+const FULL_DEVICE = '/dev/full';
+const withFullDevice = { skip: existsSync(FULL_DEVICE) ? false : `needs ${FULL_DEVICE}` };
+
+test(
+  'a command whose standard output cannot be written ends with exit code 1',
+  withFullDevice,
+  async (t) => {
+    const data = await newStore(t);
+    for (const args of [
+      ['export', '--format', 'csv'],
+      ['keys', 'list'],
+    ]) {
+      const full = openSync(FULL_DEVICE, 'w');
+      t.after(() => closeSync(full));
+      const result = await run([...args, '--data', data], { stdout: full });
+      assertOneLine(result, 1, /standard output.*no space left/);
+    }
+  },
+);
+
+test('the import of a folder ends with exit code 2', async (t) => {
+  const folder = temporaryFolder(t);
+  assertOneLine(await run(['import', folder, '--data', folder]), 2, /is a folder/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test(
+  'the import of a file that cannot be read to its end ends with exit code 1',
+  onLinux,
+  async (t) => {
+    // This file can be opened, but reading its beginning fails.
+    const result = await run([
+      'import',
+      '/proc/self/mem',
+      '--create',
+      '--data',
+      temporaryFolder(t),
+    ]);
+    assertOneLine(result, 1, /i\/o error, read/);
+  },
+);

@@ -1,0 +1,458 @@
+// The command line as people and scripts use it.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { newSecret } from '../../src/domain/api-key.ts';
+import { MAIN, refusalIn, run, serve, temporaryFolder } from '../support/test-process.ts';
+import { send } from '../support/test-service.ts';
+
+const DAY_MS = 86_400_000;
+
+async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = method === 'POST' && { body: '{"name":"Rex","categoryId":1}' };
+  return (await fetch(`${url}/pets`, { method, headers, ...body })).status;
+}
+
+test('--version, -v, -V and version show the versions of the program, the interface, Node.js and SQLite', async () => {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  const { node, sqlite } = process.versions;
+  const stdout = `petstore ${version}\ninterface 1.0.0\nNode.js ${node}\nSQLite ${sqlite}\n`;
+  for (const word of ['--version', '-v', '-V', 'version']) {
+    assert.deepEqual(await run([word]), { code: 0, stdout, stderr: '' });
+  }
+});
+
+test('the help is on standard output: without arguments, with --help, and as a command', async () => {
+  const [alone, ...others] = await Promise.all(
+    [[], ['--help'], ['-h'], ['help']].map((args) => run(args)),
+  );
+  assert.equal(alone?.code, 0);
+  assert.equal(alone?.stderr, '');
+  assert.match(alone?.stdout ?? '', /^ {2}serve +Run the service\.$/m);
+  for (const other of others) assert.deepEqual(other, alone);
+  const [asOption, asCommand] = await Promise.all([
+    run(['keys', 'create', '--help']),
+    run(['help', 'keys', 'create']),
+  ]);
+  assert.match(asOption.stdout, /^Usage: \S+ \S+ keys create \[options\]\n/);
+  assert.deepEqual(asCommand, asOption);
+});
+
+const refused: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
+  ['an unknown command', ['fly'], {}, /"fly": the commands are serve, health, keys/],
+  ['a command with a typing error', ['srve'], {}, /"srve" \(did you mean serve\?\)/],
+  [
+    'an option before the command',
+    ['--port', '1'],
+    {},
+    /petstore needs a command before "--port": the/,
+  ],
+  ['the help of an unknown command', ['help', 'kyes'], {}, /"kyes" \(did you mean keys\?\)/],
+  ['an unknown flag', ['serve', '--colour', 'red'], {}, /--colour.*see .* serve --help/],
+  [
+    'a flag with a typing error',
+    ['serve', '--prot', '1'],
+    {},
+    /unknown option --prot; did you mean --port\? See .* serve --help\.$/m,
+  ],
+  ['a word after serve', ['serve', 'now'], {}, /too many arguments: expected 0/],
+  ['a flag without its value', ['serve', '--port'], {}, /--port needs a value/],
+  ['a control character', ['serve', '--port', '\u001b[2J'], {}, /--port is "\\u001b\[2J"/],
+  [
+    'a port that is not a number',
+    ['serve', '--port', 'http'],
+    {},
+    /--port is "http": it must be an integer from 0 to 65535/,
+  ],
+  ['a port beyond 65535', ['serve'], { PETSTORE_PORT: '70000' }, /PETSTORE_PORT is "70000"/],
+  [
+    'an unknown environment',
+    ['serve', '--env', 'test'],
+    {},
+    /--env is "test": it must be production or staging/,
+  ],
+  [
+    'a base URL without /v1',
+    ['serve', '--base-url', 'http://a/v2'],
+    {},
+    /--base-url is "http:\/\/a\/v2".*\/v1/,
+  ],
+  [
+    'a DATABASE_URL that is not PostgreSQL',
+    ['serve'],
+    { DATABASE_URL: 'mysql://me:secret@a/b' },
+    /DATABASE_URL is not usable.*postgres:\/\//,
+  ],
+  [
+    'an admin port that is neither a number nor off',
+    ['serve', '--admin-port', 'on'],
+    {},
+    /--admin-port is "on".*off/,
+  ],
+  [
+    'an admin host that cannot be an address',
+    ['serve', '--admin-host', 'a b'],
+    {},
+    /--admin-host is "a b".*127\.0\.0\.1/,
+  ],
+  [
+    'a rate limit without a window',
+    ['serve', '--rate-limit', '600'],
+    {},
+    /--rate-limit is "600".*600\/60s/,
+  ],
+  [
+    'an origin with a path',
+    ['serve', '--cors-origins', 'https://a.example/x'],
+    {},
+    /--cors-origins/,
+  ],
+  [
+    'one port for the service and its metrics',
+    ['serve', '--port', '9464', '--host', '0.0.0.0'],
+    {},
+    /--port and --admin-port are both 9464: they must differ/,
+  ],
+  ['no workers', ['serve', '--workers', '0'], {}, /--workers is "0"/],
+  ['an unknown log level', ['serve', '--log', 'loud'], {}, /--log is "loud".*silent/],
+  [
+    'an invalid bootstrap key',
+    ['serve'],
+    { PETSTORE_BOOTSTRAP_KEY: 'pet_live_mine' },
+    /PETSTORE_BOOTSTRAP_KEY/,
+  ],
+  ['keys without a subcommand', ['keys'], {}, /the commands are create, list, revoke, rotate/],
+  ['a key without a name', ['keys', 'create'], {}, /--name is missing: a name by which you/],
+  ['a key with a bare name', ['keys', 'create', 'shop'], {}, /give the name with --name shop; see/],
+  [
+    'an unknown scope',
+    ['keys', 'create', '--name', 'a', '--scopes', 'pets:eat'],
+    {},
+    /pets:eat.*pets:read/,
+  ],
+  [
+    'an invalid duration',
+    ['keys', 'create', '--name', 'a', '--expires', 'soon'],
+    {},
+    /--expires is "soon".*90d/,
+  ],
+];
+for (const [what, args, env, line] of refused) {
+  test(`${what} is refused in one line with exit code 2`, async (t) => {
+    const { code, stdout, stderr } = await run(args, { env, cwd: temporaryFolder(t) });
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, '');
+    assert.equal(stderr.startsWith('{'), args[0] === 'serve', 'only the service writes JSON');
+    const refusal = refusalIn(stderr);
+    assert.match(refusal, /^petstore: [^\n]+\n$/);
+    assert.match(refusal, line);
+    assert.doesNotMatch(stderr, /secret|pet_live_mine/);
+  });
+}
+
+test('a port that is in use is refused in one line with exit code 2', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  t.after(() => taken.close());
+  await new Promise((resolve) => {
+    taken.once('listening', resolve);
+  });
+  const { port } = taken.address() as { port: number };
+  for (const [flags, setting] of [
+    [['--port', String(port), '--admin-port', 'off'], '--port \\(PETSTORE_PORT\\)'],
+    [['--port', '0', '--admin-port', String(port)], '--admin-port \\(PETSTORE_ADMIN_PORT\\)'],
+  ] as const) {
+    const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
+    assert.equal(code, 2);
+    const line = `^petstore: [^\\n]*${port}[^\\n]* already in use: ${setting}[^\\n]*\\n$`;
+    assert.match(refusalIn(stderr), new RegExp(line));
+  }
+});
+
+test('a host that is not an address of this machine is refused in a message that names it', async (t) => {
+  const flags = ['--port', '0', '--admin-port', 'off', '--host', '192.0.2.1'];
+  const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
+  assert.equal(code, 2);
+  assert.match(
+    refusalIn(stderr),
+    /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/,
+  );
+});
+
+test('an admin host that is not an address of this machine is refused in a message that names it', async (t) => {
+  const flags = ['--port', '0', '--admin-host', '192.0.2.1'];
+  const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
+  assert.equal(code, 2);
+  assert.match(
+    refusalIn(stderr),
+    /^petstore: [^\n]*192\.0\.2\.1[^\n]*--admin-host \(PETSTORE_ADMIN_HOST\)[^\n]*\n$/,
+  );
+});
+
+test('a store of another program is refused with exit code 2, and a damaged or newer one with 1', async (t) => {
+  const data = temporaryFolder(t);
+  const file = join(data, 'production', 'petstore.sqlite');
+  mkdirSync(join(data, 'production'));
+  writeFileSync(file, 'this is not a database, and it is long enough for SQLite to notice');
+  const garbage = await run(['keys', 'list', '--data', data]);
+  assert.equal(garbage.code, 1);
+  assert.match(garbage.stderr, /^petstore: [^\n]*petstore\.sqlite[^\n]*\n$/);
+
+  const other = temporaryFolder(t);
+  mkdirSync(join(other, 'production'));
+  const foreign = new DatabaseSync(join(other, 'production', 'petstore.sqlite'));
+  foreign.exec('CREATE TABLE songs (title TEXT)');
+  foreign.close();
+  const refusedForeign = await run(['keys', 'list', '--data', other]);
+  assert.equal(refusedForeign.code, 2);
+  assert.match(refusedForeign.stderr, /^petstore: [^\n]*belongs to another program[^\n]*\n$/);
+
+  const future = temporaryFolder(t);
+  assert.equal(
+    (await run(['keys', 'create', '--name', 'a', '--create', '--data', future])).code,
+    0,
+  );
+  const newer = new DatabaseSync(join(future, 'production', 'petstore.sqlite'));
+  newer.exec('PRAGMA user_version = 99');
+  newer.close();
+  const refusedFuture = await run(['keys', 'list', '--data', future]);
+  assert.equal(refusedFuture.code, 1);
+  assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
+});
+
+test('flags take precedence over variables, and variables over defaults', async (t) => {
+  const data = temporaryFolder(t);
+  const env = {
+    PETSTORE_ENV: 'staging',
+    PETSTORE_DATA: data,
+    PETSTORE_BASE_URL: 'https://staging.example/v1',
+  };
+  const staging = await serve(t, [], { env });
+  assert.equal(staging.baseUrl, 'https://staging.example/v1');
+  assert.match(staging.key, /^pet_test_/);
+  const production = await serve(
+    t,
+    ['--env', 'production', '--base-url', 'https://pets.example/v1'],
+    {
+      env,
+    },
+  );
+  assert.equal(production.baseUrl, 'https://pets.example/v1');
+  assert.match(production.key, /^pet_live_/);
+});
+
+test('production and staging run at the same time from one checkout, and each refuses the key of the other', async (t) => {
+  const data = temporaryFolder(t);
+  const [production, staging] = await Promise.all([
+    serve(t, ['--data', data]),
+    serve(t, ['--data', data, '--env', 'staging']),
+  ]);
+  assert.equal(await statusOf(production.baseUrl, production.key, 'POST'), 201);
+  assert.equal(await statusOf(staging.baseUrl, staging.key), 200);
+  assert.equal(await statusOf(production.baseUrl, staging.key), 401);
+  assert.equal(await statusOf(staging.baseUrl, production.key), 401);
+  const headers = { authorization: `Bearer ${staging.key}` };
+  assert.equal(await (await fetch(`${staging.baseUrl}/pets`, { headers })).text(), '[]');
+});
+
+test('without a terminal the first key is alone on standard output, and is printed once', async (t) => {
+  const data = temporaryFolder(t);
+  const first = await serve(t, ['--data', data]);
+  assert.equal(first.stdout(), `${first.key}\n`);
+  assert.ok(!first.stderr().includes(first.key));
+  assert.equal(await statusOf(first.baseUrl, first.key), 200);
+  first.kill('SIGTERM');
+  assert.equal(await first.ended, 0);
+  const second = await serve(t, ['--data', data]);
+  assert.equal(second.key, '');
+});
+
+test('the command that the start prints creates a key that this service accepts', async (t) => {
+  const data = join(temporaryFolder(t), "it's here");
+  const flags = ['--data', data, '--env', 'staging'];
+  const first = await serve(t, flags);
+  first.kill('SIGTERM');
+  assert.equal(await first.ended, 0);
+  const second = await serve(t, flags);
+  const createKey = String(second.started['createKey']);
+  const [, args] = /^node \S+petstore\.js (keys create .*)$/.exec(createKey) ?? [];
+  assert.match(String(args), / --env staging/);
+  const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+  const shell = `"$NODE" "$MAIN" ${args}`;
+  const key = execFileSync('sh', ['-c', shell], {
+    // As in another terminal: without the variables of the service, and in another folder.
+    env: { NODE: process.execPath, MAIN: main },
+    cwd: temporaryFolder(t),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  assert.equal(await statusOf(second.baseUrl, key.toString().trim()), 200);
+});
+
+test('a warning of Node.js is logged as one line, and an ExperimentalWarning only with --log debug', async (t) => {
+  for (const level of ['info', 'debug']) {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--log', level]);
+    // Node.js warns that the function which strips the types of this file is experimental.
+    const page = new URL('/assets/src/web/console/page/main.ts', service.baseUrl);
+    assert.equal((await fetch(page)).status, 200);
+    service.kill('SIGTERM');
+    await service.ended;
+    const warnings = service
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('Warning'));
+    assert.equal(warnings.length, level === 'debug' ? 1 : 0);
+    for (const line of warnings) {
+      assert.equal((JSON.parse(line) as { level: string }).level, 'debug');
+    }
+  }
+});
+
+test('PETSTORE_BOOTSTRAP_KEY becomes the first key and is not printed', async (t) => {
+  const key = newSecret('production', () => crypto.getRandomValues(new Uint8Array(30)));
+  const service = await serve(t, ['--data', temporaryFolder(t)], {
+    env: { PETSTORE_BOOTSTRAP_KEY: key },
+  });
+  assert.equal(service.key, '');
+  assert.equal(await statusOf(service.baseUrl, key), 200);
+});
+
+test('keys are created, limited, listed, rotated and revoked while the service runs', async (t) => {
+  const data = temporaryFolder(t);
+  const service = await serve(t, ['--data', data]);
+  const keys = (...args: string[]) => run(['keys', ...args, '--data', data]);
+
+  const made = await keys('create', '--name', 'shop', '--scopes', 'pets:read', '--expires', '90d');
+  assert.match(made.stdout, /^pet_live_\w{36}\n$/, 'the key alone on standard output');
+  const key = made.stdout.trim();
+  assert.equal(await statusOf(service.baseUrl, key), 200);
+  assert.equal(await statusOf(service.baseUrl, key, 'POST'), 403);
+
+  const listed = await keys('list');
+  assert.match(listed.stdout, /^key_\w+\tfirst key\tactive\tpets:read,pets:write\t/);
+  const unknown = await keys('revoke', 'key_x');
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /^petstore: [^\n]*"key_x"[^\n]*keys list[^\n]*\n$/);
+  assert.doesNotMatch(listed.stdout, /pet_live_/);
+  const id = /^(key_\w+)\tshop/m.exec(listed.stdout)?.[1] ?? '';
+
+  const rotated = await keys('rotate', id, '--overlap', '1h', '--json');
+  const { key: successor = '', ...inherited } = JSON.parse(rotated.stdout) as Record<
+    string,
+    string
+  >;
+  const livesMs = Date.parse(inherited['expiresAt'] ?? '') - Date.now();
+  assert.ok(livesMs > 89 * DAY_MS && livesMs < 90 * DAY_MS, 'the expiry is inherited');
+  assert.equal(inherited['firstKeyId'], id);
+  const again = await keys('rotate', id);
+  assert.equal(again.code, 2, 'a key has one successor');
+  assert.match(again.stderr, /^petstore: key_\w+ has a successor already [^\n]*\n$/);
+  assert.equal(
+    await statusOf(service.baseUrl, key),
+    200,
+    'the old key is valid during the overlap',
+  );
+  assert.equal(await statusOf(service.baseUrl, successor), 200);
+  assert.equal(await statusOf(service.baseUrl, successor, 'POST'), 403, 'the scopes are inherited');
+
+  assert.equal((await keys('revoke', id)).code, 0);
+  const revokedMs = performance.now();
+  // On a busy machine the service may respond with 503 until it has read the keys again.
+  for (let status = 200; status !== 401;) {
+    const sentMs = performance.now() - revokedMs;
+    status = await statusOf(service.baseUrl, key);
+    assert.ok(status !== 200 || sentMs < 5_000, 'a revoked key is refused within 5 seconds');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.match((await keys('list')).stdout, new RegExp(`${id}\tshop\trevoked`));
+  assert.equal((await keys('rotate', id)).code, 2, 'a revoked key cannot be rotated');
+});
+
+test('keys list --json has every property of a key but the secret, and keys create --json has it too', async (t) => {
+  const data = temporaryFolder(t);
+  const made = await run([
+    'keys',
+    'create',
+    '--name',
+    'shop\n',
+    '--json',
+    '--create',
+    '--data',
+    data,
+  ]);
+  const { key, ...listed } = JSON.parse(made.stdout) as Record<string, unknown>;
+  assert.match(String(key), /^pet_live_\w{36}$/);
+  const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'lastDeprecatedCallAt'];
+  assert.deepEqual(Object.keys(listed), ['id', 'firstKeyId', 'name', 'state', 'scopes', ...times]);
+  const { stdout } = await run(['keys', 'list', '--json', '--data', data]);
+  assert.deepEqual(JSON.parse(stdout), listed);
+});
+
+test('keys list shows when each key last called the deprecated operation, on whatever worker', async (t) => {
+  const store = ['--data', temporaryFolder(t)];
+  const service = await serve(t, [...store, '--workers', '2']);
+  const made = await run(['keys', 'create', '--name', 'shop', '--json', ...store]);
+  const { key, id } = JSON.parse(made.stdout) as { key: string; id: string };
+  const headers = { authorization: `Bearer ${key}` };
+  assert.equal((await send(`${service.baseUrl}/pets/1`, { headers })).status, 404);
+  assert.equal(await statusOf(service.baseUrl, service.key), 200);
+  service.kill('SIGTERM');
+  assert.equal(await service.ended, 0);
+
+  const listed = await run(['keys', 'list', '--json', ...store]);
+  const calls = listed.stdout
+    .trim()
+    .split('\n')
+    .map(
+      (line) => JSON.parse(line) as Record<'name' | 'lastUsedAt' | 'lastDeprecatedCallAt', string>,
+    );
+  const [first, shop] = calls;
+  assert.deepEqual([first?.name, first?.lastDeprecatedCallAt], ['first key', null]);
+  assert.equal(shop?.name, 'shop');
+  for (const { lastUsedAt } of calls) {
+    assert.ok(Math.abs(Date.parse(lastUsedAt) - Date.now()) < 3_600_000, lastUsedAt);
+  }
+  assert.ok(Math.abs(Date.parse(shop.lastDeprecatedCallAt) - Date.now()) < 3_600_000);
+  const piped = await run(['keys', 'list', ...store]);
+  const time = shop.lastDeprecatedCallAt.replace(/\.\d+Z$/, 'Z');
+  assert.match(piped.stdout, new RegExp(`^${id}\tshop\tactive\t.*\t${time}$`, 'm'));
+});
+
+test('keys created before the first start are accepted, and the start creates no key', async (t) => {
+  const data = temporaryFolder(t);
+  const made = await run(['keys', 'create', '--name', 'early', '--create', '--data', data]);
+  const service = await serve(t, ['--data', data]);
+  assert.equal(service.key, '');
+  assert.equal(await statusOf(service.baseUrl, made.stdout.trim()), 200);
+});
+
+test('without a terminal, every line on standard error is a JSON object with its level, time and instance', async (t) => {
+  // A defect of the service, in the middle of its work.
+  const defect =
+    'process.once("SIGUSR2", () => setImmediate(() => { throw new Error("a\\ndefect") }))';
+  const importing = ['--import', `data:text/javascript,${encodeURIComponent(defect)}`] as const;
+  for (const workers of ['1', '2']) {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', workers], {
+      command: [process.execPath, ...importing, MAIN],
+    });
+    service.kill('SIGUSR2');
+    assert.equal(await service.ended, 1);
+    const lines = service.stderr().trim().split('\n');
+    const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const { level, time, instance } of parsed) {
+      assert.match(String(level), /^(?:info|warn|error|fatal)$/);
+      assert.match(String(time), /^\d{4}-\d\d-\d\dT\S+Z$/);
+      assert.match(String(instance), /^.+:\d+$/);
+    }
+    assert.equal(parsed[0]?.['version'], service.started['version']);
+    assert.match(String(service.started['version']), /^\d+\.\d+\.\d+$/);
+    const fatal = parsed.find(({ level }) => level === 'fatal');
+    assert.match(JSON.stringify(fatal?.['err']), /a\\ndefect.*stack/);
+  }
+});

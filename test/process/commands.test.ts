@@ -1,0 +1,170 @@
+// The help of every command, and every example in it, run as a person would run it.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { commandsDocument, pathsOf } from '../../scripts/commands.ts';
+import type { Command, CommandGroup } from '../../src/cli/command.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { loadAll } from '../../src/cli/execute.ts';
+import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
+import { PostgresServer } from '../support/postgres-server.ts';
+import { temporaryFolder } from '../support/test-process.ts';
+import { sqliteStorage, startTestService, type TestService } from '../support/test-service.ts';
+
+const EXAMPLE_MS_MAX = 60_000;
+const root = await loadAll(COMMANDS);
+
+function find(path: readonly string[]): Command | CommandGroup {
+  return path.reduce<Command | CommandGroup>((found, name) => {
+    const member = 'commands' in found ? found.commands[name] : undefined;
+    assert.ok(member, name);
+    return member;
+  }, root);
+}
+
+test('docs/commands.md has the help of every command; npm run commands updates it', async () => {
+  const kept = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
+  assert.equal(kept, await commandsDocument());
+});
+
+test('every help has a purpose, two examples or more, and the exit codes', async () => {
+  for (const section of (await commandsDocument()).split('\n## ').slice(1)) {
+    assert.match(section, /\nUsage: petstore.*\n\n[A-Z][^.]*\.\n\n/, section);
+    assert.match(section, /\nExamples:\n(?: {2}petstore .*\n){2,}/, section);
+    assert.match(
+      section,
+      /\nExit codes: 0 success, 1 failure, 2 wrong use or settings\.\n/,
+      section,
+    );
+    // A line of a terminal with 100 columns.
+    for (const line of section.split('\n')) assert.ok(line.length <= 100, line);
+  }
+});
+
+interface Services {
+  production: TestService;
+  staging: TestService;
+  postgres: PostgresServer;
+  databaseUrl: string;
+}
+
+let services: Services;
+before(async () => {
+  const [production, staging, postgres] = await Promise.all([
+    startTestService(sqliteStorage),
+    startTestService(sqliteStorage, { flags: ['--env', 'staging'] }),
+    PostgresServer.start({ isDurable: false }),
+  ]);
+  await production.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
+  const databaseUrl = postgres.url(await postgres.createDatabase());
+  services = { production, staging, postgres, databaseUrl };
+});
+after(async () => {
+  await Promise.all(
+    [services.production, services.staging, services.postgres].map((each) => each.close()),
+  );
+});
+
+const SHOP_KEY: Omit<ApiKey, 'hash'> = {
+  id: 'key_4fR9sT0aBc',
+  firstKeyId: 'key_4fR9sT0aBc',
+  name: 'shop',
+  scopes: ['pets:read'],
+  createdAt: new Date(),
+  expiresAt: undefined,
+  revokedAt: undefined,
+  lastUsedAt: undefined,
+  lastDeprecatedCallAt: undefined,
+};
+
+/** A folder with everything that an example names: the stores of both environments, and files. */
+async function newFolder(t: TestContext): Promise<string> {
+  const folder = temporaryFolder(t);
+  for (const environment of ['production', 'staging']) {
+    mkdirSync(join(folder, 'data', environment), { recursive: true });
+    const store = openSqliteStore(join(folder, 'data', environment, 'petstore.sqlite'));
+    await store.importPets(
+      ['Rex', 'Tom', 'Ada'].map((name) => ({ name, categoryId: 7n, status: 'available' })),
+    );
+    await store.createApiKey({ ...SHOP_KEY, hash: hashApiKey(environment) });
+    await store.close();
+  }
+  copyFileSync(
+    join(folder, 'data', 'production', 'petstore.sqlite'),
+    join(folder, 'sunday.sqlite'),
+  );
+  writeFileSync(join(folder, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
+  writeFileSync(join(folder, 'animals.csv'), 'name,categoryId\nRex,7\n');
+  writeFileSync(join(folder, 'sold.txt'), '1\n2\n');
+  mkdirSync(join(folder, 'bin'));
+  mkdirSync(join(folder, 'backups'));
+  const launcher = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+  symlinkSync(launcher, join(folder, 'bin', 'petstore'));
+  return folder;
+}
+
+async function runExample(t: TestContext, example: string) {
+  const cwd = await newFolder(t);
+  const { production, staging, databaseUrl } = services;
+  const line = `petstore ${example}`
+    .replace('http://127.0.0.1:8080/v1', production.baseUrl)
+    .replace('http://127.0.0.1:8090/v1', staging.baseUrl);
+  const isServe = example.startsWith('serve');
+  const child = spawn('sh', ['-c', isServe ? `exec ${line}` : line], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: [join(cwd, 'bin'), dirname(process.execPath), process.env['PATH']].join(':'),
+      ...(isServe && { PETSTORE_PORT: '0', PETSTORE_ADMIN_PORT: 'off' }),
+      ...(!isServe && {
+        PETSTORE_BASE_URL: production.baseUrl,
+        PETSTORE_PORT: new URL(production.baseUrl).port,
+      }),
+      ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
+      PETSTORE_API_KEY: production.key,
+      PETSTORE_API_KEY_2: staging.key,
+    },
+  });
+  const overdue = setTimeout(() => child.kill('SIGKILL'), EXAMPLE_MS_MAX);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => {
+    const wasStarted = stderr.includes('"msg":"started"');
+    stderr += chunk.toString();
+    if (!wasStarted && stderr.includes('"msg":"started"')) child.kill('SIGTERM');
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(overdue);
+  return { code, stdout, stderr };
+}
+
+describe('Examples of the help', () => {
+  for (const path of pathsOf(root)) {
+    const command = find(path);
+    if ('commands' in command) continue;
+    test(`petstore ${path.join(' ')}: every example works`, async (t) => {
+      assert.ok(command.examples.length >= 2);
+      for (const example of command.examples) {
+        assert.ok(example.startsWith(path.join(' ')), example);
+        const { code, stdout, stderr } = await runExample(t, example);
+        assert.equal(code, 0, `petstore ${example}\n${stdout}\n${stderr}`);
+        if (example.endsWith('--json')) assert.doesNotThrow(() => parseLines(stdout), stdout);
+      }
+    });
+  }
+});
+
+/** One JSON document, or one per line. */
+function parseLines(text: string): void {
+  try {
+    JSON.parse(text);
+  } catch {
+    for (const line of text.trimEnd().split('\n')) JSON.parse(line);
+  }
+}

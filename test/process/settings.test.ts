@@ -1,0 +1,294 @@
+// The effects of settings: rate limits, CORS origins, the base URL, the admin port.
+
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:net';
+import { hostname } from 'node:os';
+import { test, type TestContext } from 'node:test';
+import { welcome } from '../../src/cli/welcome.ts';
+import { loadConfig } from '../../src/config.ts';
+import { openLog } from '../../src/ops/log.ts';
+import { startService, type Service } from '../../src/service.ts';
+import { assertError } from '../interface/errors.ts';
+import { freePort } from '../support/postgres-server.ts';
+import {
+  linksOf,
+  send,
+  sqliteStorage,
+  startTestService,
+  type TestService,
+} from '../support/test-service.ts';
+import { temporaryFolder } from '../support/test-process.ts';
+
+async function startWith(t: TestContext, ...flags: string[]): Promise<TestService> {
+  const service = await startTestService(sqliteStorage, { flags });
+  t.after(() => service.close());
+  return service;
+}
+
+async function startWithAdmin(
+  t: TestContext,
+  flags: Record<string, string> = {},
+  logLines: string[] = [],
+): Promise<Service> {
+  const fixed = { port: '0', 'admin-port': '0', data: temporaryFolder(t) };
+  const config = loadConfig({ ...fixed, ...flags }, {});
+  const service = await startService(config, {
+    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+    randomBytes,
+    newRequestId: randomUUID,
+    isWorker: false,
+    log: openLog('info', { write: (line) => logLines.push(line) }),
+  });
+  t.after(() => service.close());
+  return service;
+}
+
+test('without a rate limit there are no RateLimit headers', async (t) => {
+  const service = await startWith(t);
+  const page = await service.send('/pets');
+  assert.equal(page.headers['ratelimit'], undefined);
+  assert.equal(page.headers['ratelimit-policy'], undefined);
+});
+
+test('with a rate limit, every response has the remaining count, and a request beyond the limit is 429', async (t) => {
+  const service = await startWith(t, '--rate-limit', '3/60s');
+  const first = await service.send('/pets');
+  assert.equal(first.headers['ratelimit-policy'], '"default";q=3;w=60');
+  assert.match(String(first.headers['ratelimit']), /^"default";r=2;t=\d+$/);
+  const missing = await service.send('/pets/99');
+  assertError(missing, 'pet_not_found');
+  assert.match(String(missing.headers['ratelimit']), /r=1/);
+  await service.send('/pets');
+
+  const over = await service.send('/pets');
+  assertError(over, 'rate_limited', /try again in \d+ seconds/);
+  assert.match(String(over.headers['ratelimit']), /r=0/);
+  const seconds = Number(over.headers['retry-after']);
+  assert.ok(seconds > 0 && seconds <= 60);
+  assertError(await service.send('/nothing'), 'route_not_found');
+  const wrongType = { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } };
+  assertError(await service.send('/pets', wrongType), 'rate_limited', /try again/);
+
+  const other = { headers: { authorization: `Bearer ${await service.addKey({})}` } };
+  assert.equal((await service.send('/pets', other)).status, 200, 'another key has its own limit');
+});
+
+test('a create beyond the rate limit stores nothing', async (t) => {
+  const service = await startWith(t, '--rate-limit', '1/60s');
+  assert.equal((await service.send('/pets')).text, '[]');
+  const over = await service.send('/pets', {
+    method: 'POST',
+    body: '{"name":"Rex","categoryId":1}',
+  });
+  assertError(over, 'rate_limited');
+  const other = { headers: { authorization: `Bearer ${await service.addKey({})}` } };
+  assert.equal((await service.send('/pets', other)).text, '[]');
+});
+
+const ORIGIN = 'https://shop.example';
+
+test('without configured origins there are no CORS headers', async (t) => {
+  const service = await startWith(t);
+  const page = await service.send('/pets', { headers: { origin: ORIGIN } });
+  assert.equal(page.headers['access-control-allow-origin'], undefined);
+  assert.equal(page.headers['vary'], undefined);
+});
+
+test('a configured origin may read responses and their headers; another origin may not', async (t) => {
+  const service = await startWith(t, '--cors-origins', `${ORIGIN},http://localhost:3000`);
+  const page = await service.send('/pets', { headers: { origin: ORIGIN } });
+  assert.equal(page.headers['access-control-allow-origin'], ORIGIN);
+  assert.equal(page.headers['vary'], 'Origin');
+  const exposed = String(page.headers['access-control-expose-headers']).split(', ');
+  for (const name of [
+    'Link',
+    'ETag',
+    'Location',
+    'Deprecation',
+    'Sunset',
+    'RateLimit',
+    'Retry-After',
+    'X-Request-Id',
+  ]) {
+    assert.ok(exposed.includes(name), name);
+  }
+  const other = await service.send('/pets', { headers: { origin: 'https://evil.example' } });
+  assert.equal(other.headers['access-control-allow-origin'], undefined);
+  assert.equal(other.headers['vary'], 'Origin');
+  const refused = await service.send('/pets', { headers: { origin: ORIGIN, authorization: '' } });
+  assert.equal(
+    refused.headers['access-control-allow-origin'],
+    ORIGIN,
+    'the origin may read errors too',
+  );
+  const expecting = { origin: ORIGIN, expect: 'tea' };
+  const faulty = [
+    await service.send('/pets', { headers: expecting }),
+    await service.send(`/pets?x=${'a'.repeat(9_000)}`, { headers: { origin: ORIGIN } }),
+  ];
+  assert.deepEqual(
+    faulty.map(({ status, headers }) => [status, headers['access-control-allow-origin']]),
+    [
+      [417, ORIGIN],
+      [414, ORIGIN],
+    ],
+  );
+});
+
+test('the preflight request of a configured origin needs no key', async (t) => {
+  const service = await startWith(t, '--cors-origins', ORIGIN);
+  const preflight = (origin: string) =>
+    service.send('/pets', {
+      method: 'OPTIONS',
+      headers: { authorization: '', origin, 'access-control-request-method': 'POST' },
+    });
+  const allowed = await preflight(ORIGIN);
+  assert.equal(allowed.status, 204);
+  assert.equal(allowed.headers['access-control-allow-origin'], ORIGIN);
+  assert.match(String(allowed.headers['access-control-allow-methods']), /POST/);
+  assert.match(
+    String(allowed.headers['access-control-allow-headers']),
+    /Authorization.*Idempotency-Key/,
+  );
+  const denied = await preflight('https://evil.example');
+  assert.equal(denied.headers['access-control-allow-methods'], undefined);
+});
+
+test('Link and Location begin with the configured base URL', async (t) => {
+  const base = 'https://pets.example/store/v1';
+  const port = await freePort();
+  const service = await startWith(t, '--base-url', base, '--port', String(port));
+  const pets = `http://127.0.0.1:${port}/v1/pets`;
+  const headers = { authorization: `Bearer ${service.key}`, host: 'other.example' };
+  const body = '{"name":"Rex","categoryId":1}';
+  for (const id of [1, 2]) {
+    const created = await send(pets, { method: 'POST', headers, body });
+    assert.equal(created.headers.location, `${base}/pets/${id}`);
+  }
+  const page = linksOf(await send(`${pets}?limit=1`, { headers }));
+  assert.equal(page['first'], `${base}/pets?limit=1`);
+  assert.ok(page['next']?.startsWith(`${base}/pets?limit=1&cursor=`));
+  const pet = linksOf(await send(`${pets}/1`, { headers }));
+  assert.equal(pet['successor-version'], `${base}/pets`);
+});
+
+test('the admin port serves health and the counts of requests, creates and deprecated calls', async (t) => {
+  const service = await startWithAdmin(t);
+  const headers = { authorization: `Bearer ${service.firstKey}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  const twice = { method: 'POST', headers: { ...headers, 'idempotency-key': 'a' }, body };
+  await send(`${service.baseUrl}/pets`, twice);
+  await send(`${service.baseUrl}/pets`, twice);
+  await send(`${service.baseUrl}/pets/1`, { headers });
+  await send(`${service.baseUrl}/pets`);
+
+  assert.equal((await send(`${service.adminUrl}/livez`)).status, 200);
+  assert.equal((await send(`${service.adminUrl}/readyz`)).status, 200);
+  const scrape = await send(`${service.adminUrl}/metrics`);
+  const { text } = scrape;
+  assert.equal(scrape.headers['x-content-type-options'], 'nosniff');
+  assert.match(text, /^petstore_pets_created_total 1$/m, 'a replayed create does not count');
+  assert.match(text, /^petstore_deprecated_calls_total\{key_id="key_\w+"\} 1$/m);
+  assert.match(
+    text,
+    /^petstore_request_duration_seconds_count\{operation="createPet",status="201"\} 2$/m,
+  );
+  assert.match(
+    text,
+    /^petstore_request_duration_seconds_count\{operation="listPets",status="401"\} 1$/m,
+  );
+  assert.match(
+    text,
+    /^petstore_request_duration_seconds_bucket\{operation="getPet",status="200",le="\+Inf"\} 1$/m,
+  );
+  assert.match(text, /^petstore_requests_in_flight 0$/m);
+  assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m);
+  assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found');
+});
+
+test('if the default admin port is in use, the service starts without metrics and says so', async (t) => {
+  const config = loadConfig({ env: 'staging', port: '0', data: temporaryFolder(t) }, {});
+  const other = createServer();
+  t.after(() => other.close());
+  await new Promise((resolve) => {
+    // If another program already uses the port, the service sees the same.
+    other.once('error', resolve).listen(config.adminPort, '127.0.0.1', () => resolve(undefined));
+  });
+  const service = await startService(config, {
+    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+    randomBytes,
+    newRequestId: randomUUID,
+    isWorker: false,
+    log: openLog('silent', process.stderr),
+  });
+  t.after(() => service.close());
+  assert.equal(service.adminUrl, undefined);
+  const headers = { authorization: `Bearer ${service.firstKey}` };
+  assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
+  assert.match(
+    welcome(config, service, {}),
+    /^ +Metrics +off: port 9474 is already in use; --admin-port \(PETSTORE_ADMIN_PORT\) names another$/m,
+  );
+});
+
+test('/metrics has every operation and status from the start, with the value 0', async (t) => {
+  const service = await startWithAdmin(t);
+  const { text } = await send(`${service.adminUrl}/metrics`);
+  for (const [operation, status] of [
+    ['listPets', 200],
+    ['listPets', 500],
+    ['createPet', 201],
+    ['createPet', 413],
+    ['createPet', 503],
+    ['getPet', 404],
+    ['getPet', 401],
+    ['other', 404],
+    ['other', 500],
+  ]) {
+    const name = `petstore_request_duration_seconds_count{operation="${operation}",status="${status}"}`;
+    assert.ok(text.includes(`\n${name} 0\n`), name);
+  }
+});
+
+test('the admin port refuses a Host that is not a loopback name, against DNS rebinding', async (t) => {
+  const service = await startWithAdmin(t);
+  const get = (host: string, path: string) =>
+    send(`${service.adminUrl}${path}`, { headers: { host } });
+  for (const host of ['evil.example', 'evil.example:9464', '127.0.0.1.evil.example', '10.0.0.1']) {
+    assertError(await get(host, '/metrics'), 'malformed_request');
+    assertError(await get(host, '/livez'), 'malformed_request');
+  }
+  for (const host of ['127.0.0.1', '127.8.9.1:80', 'localhost:9464', 'LocalHost', '[::1]:9464']) {
+    assert.equal((await get(host, '/metrics')).status, 200, host);
+  }
+});
+
+test('with --admin-host other machines can read the metrics: by address, by that name, and by no other', async (t) => {
+  const logLines: string[] = [];
+  const service = await startWithAdmin(t, { 'admin-host': '0.0.0.0' }, logLines);
+  assert.match(service.adminUrl ?? '', /^http:\/\/127\.0\.0\.1:\d+$/);
+  const get = (host: string) => send(`${service.adminUrl}/metrics`, { headers: { host } });
+  for (const host of ['10.0.0.5:9464', '[fd00::5]:9464', 'localhost', '0.0.0.0']) {
+    assert.equal((await get(host)).status, 200, host);
+  }
+  for (const host of ['evil.example', '10.0.0.5.evil.example:9464']) {
+    assertError(await get(host), 'malformed_request', /an IP address, localhost or 0\.0\.0\.0/);
+  }
+  assertError(await get('[evil]'), 'malformed_request', /one valid Host/);
+  assert.equal(logLines.filter((line) => /can read the metrics/.test(line)).length, 1);
+});
+
+test('the name in --admin-host counts as a good Host; a loopback one gets no warning', async (t) => {
+  const logLines: string[] = [];
+  const service = await startWithAdmin(t, { 'admin-host': 'LOCALHOST' }, logLines);
+  const get = (host: string) => send(`${service.adminUrl}/metrics`, { headers: { host } });
+  assert.equal((await get('localhost:9464')).status, 200);
+  assertError(await get('10.0.0.5'), 'malformed_request');
+  assert.deepEqual(logLines, []);
+  const named = await startWithAdmin(t, { 'admin-host': hostname() }, logLines);
+  const { port } = new URL(named.adminUrl ?? '');
+  const headers = { host: `${hostname().toUpperCase()}:${port}` };
+  assert.equal((await send(`${named.adminUrl}/metrics`, { headers })).status, 200);
+  assert.match(logLines.join(''), /can read the metrics/);
+});

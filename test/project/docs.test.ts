@@ -1,0 +1,184 @@
+// Checks the documents against the program, as far as a test can.
+
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { loadAll } from '../../src/cli/execute.ts';
+import { DRILLS } from '../../drills/drills.ts';
+import { SETTINGS } from '../../src/config.ts';
+import { ERRORS } from '../../src/domain/errors.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md'], { cwd: root });
+const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts', 'check/**/*.ts'], {
+  cwd: root,
+  exclude: ['**/node_modules/**'],
+}).filter((file) => /test|contract/.test(file));
+
+test('docs/errors.md lists exactly the error codes of the program, with status and meaning', () => {
+  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| ([^|]+) \|/gm)].map(
+    ([, code = '', status = '', meaning = '']) => ({ code, status: Number(status), meaning }),
+  );
+  const known = Object.entries(ERRORS).map(([code, { status, meaning }]) => ({
+    code,
+    status,
+    meaning,
+  }));
+  assert.deepEqual(rows, known);
+});
+
+test('docs/settings.md lists exactly the settings of the program', () => {
+  const rows = [
+    ...read('docs/settings.md').matchAll(/^\| `--([\w-]+)` \| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm),
+  ];
+  assert.deepEqual(
+    rows.map(([, flag, variable, byDefault, description]) => ({
+      flag,
+      variable,
+      byDefault,
+      description,
+    })),
+    Object.entries(SETTINGS).map(([flag, setting]) => ({
+      flag,
+      variable: setting.variable,
+      byDefault: 'default' in setting ? setting.default : setting.defaultText,
+      description: setting.description,
+    })),
+  );
+});
+
+const titlesIn = (files: string[]) => files.map(read).join('\n').replaceAll(/\\'/g, "'");
+const titles = titlesIn(tests);
+/** Without those of `npm run unit:all`. */
+const titlesOfNpmTest = titlesIn(
+  tests.filter((file) => !/^test\/(?:accessibility|drills|packaging|samples)\//.test(file)),
+);
+
+/** Expects titles in quotes, with a comma between two. */
+function requireTests(named: string, row: string, among = titles): void {
+  for (const title of named.split('", "')) {
+    const isTitle = ["'", '`'].some((quote) => among.includes(`(${quote}${title}${quote}`));
+    assert.ok(isTitle, `${row} names a test that does not exist: ${title}`);
+  }
+}
+
+/** Those of the interface and of running it. */
+const DECISIONS = Array.from({ length: 42 }, (_, index) => index + 1);
+
+test('docs/decisions.md has each decision once, and npm test runs the tests that they name', () => {
+  const rows = [...read('docs/decisions.md').matchAll(/^\| D(\d+) \|.*\| "([^|]+)" \|$/gm)];
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    DECISIONS,
+  );
+  for (const [, number, named = ''] of rows) requireTests(named, `D${number}`, titlesOfNpmTest);
+});
+
+test('SECURITY.md has a row for each of the ten OWASP API risks, and the tests that they name exist', () => {
+  const rows = [...read('SECURITY.md').matchAll(/^\| API(\d+) [^|]+ \| [^|]+ \| "([^|]+)" \|/gm)];
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    Array.from({ length: 10 }, (_, index) => index + 1),
+  );
+  for (const [, number, named = ''] of rows) requireTests(named, `API${number}`);
+});
+
+test('every drill that a document names exists', () => {
+  for (const document of documents) {
+    for (const [, names = ''] of read(document).matchAll(/npm run drill ([a-z][a-z0-9 -]*)`/g)) {
+      for (const name of names
+        .replace(/ -- .*/, '')
+        .trim()
+        .split(' ')) {
+        assert.ok(Object.hasOwn(DRILLS, name), `${document} names the drill ${name}`);
+      }
+    }
+  }
+});
+
+test('the README shows the console and the reference, light and dark, in at most 300 KiB; npm run pictures takes them', () => {
+  const shown = [...read('README.md').matchAll(/(?:src|srcset)="(docs\/images\/[^"]+)"/g)];
+  const files = shown.map(([, file = '']) => file);
+  assert.deepEqual(files.toSorted(), globSync('docs/images/*', { cwd: root }).toSorted());
+  assert.equal(files.length, 4);
+  const sizes = files.map((file) => readFileSync(join(root, file)).length);
+  assert.ok(sizes.reduce((sum, bytes) => sum + bytes, 0) <= 300 * 1024, sizes.join(', '));
+});
+
+test('every link of a document to a file of the project has a target', () => {
+  for (const document of documents) {
+    for (const [, target = ''] of read(document).matchAll(
+      /\]\((?!https?:|#|mailto:)([^)#]+)[^)]*\)/g,
+    )) {
+      assert.ok(existsSync(join(root, dirname(document), target)), `${document}: ${target}`);
+    }
+  }
+});
+
+test('every npm script and source file that a document names exists', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const document of documents) {
+    for (const [, script = ''] of read(document).matchAll(/npm run (?!-)([\w:-]+)/g)) {
+      const own = document.startsWith('sdk/') ? read('sdk/package.json') : '';
+      const isScript = Object.hasOwn(scripts, script) || own.includes(`"${script}"`);
+      assert.ok(isScript, `${document}: ${script}`);
+    }
+    for (const [, file = ''] of read(document).matchAll(
+      /`((?:src|test|docs|scripts|bench|drills|contrib)\/[\w./-]+\.\w+)`/g,
+    )) {
+      assert.ok(existsSync(join(root, file)), `${document}: ${file}`);
+    }
+  }
+});
+
+/** The anchors of a document, as GitHub makes them from its headings. */
+function anchorsOf(document: string): string[] {
+  const headings = read(document).matchAll(/^#{1,6} (.+)$/gm);
+  return [...headings].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test('docs/operations/README.md names every page of its folder', () => {
+  const pages = globSync('docs/operations/*.md', { cwd: root }).map((page) => basename(page));
+  const rows = read('docs/operations/README.md').matchAll(/^\| .+ \| \[(\w+\.md)\]\(\1\) \|$/gm);
+  const named = new Set([...rows].map(([, page = '']) => page));
+  assert.deepEqual([...named, 'README.md'].toSorted(), pages.toSorted());
+});
+
+test('every link to a section of a document has a target, in alert rules too', () => {
+  for (const file of [...documents, ...globSync('contrib/**/*.yml', { cwd: root })]) {
+    for (const [, path = '', anchor = ''] of read(file).matchAll(
+      /(?:\]\(|runbook: )(?!https?:)([^)#\s]*\.md)?#([^)\s]+)/g,
+    )) {
+      const folder = file.endsWith('.md') ? dirname(file) : '.';
+      const target = path === '' ? file : join(folder, path);
+      assert.ok(anchorsOf(target).includes(anchor), `${file}: ${path}#${anchor}`);
+    }
+  }
+});
+
+test('every command that a document names exists', async () => {
+  const { commands } = await loadAll(COMMANDS);
+  // The changelog also names commands that later versions have removed.
+  for (const document of documents.filter((each) => each !== 'CHANGELOG.md')) {
+    for (const [text, first = '', second = ''] of read(document).matchAll(
+      /(?<![\w/])petstore ([a-z]+)(?: ([a-z][a-z-]*))?(?=[ `\n])/g,
+    )) {
+      const found = commands[first];
+      assert.ok(found !== undefined || first === 'help', `${document}: ${text}`);
+      const isMember =
+        found === undefined ||
+        !('commands' in found) ||
+        ['', ...Object.keys(found.commands)].includes(second);
+      assert.ok(isMember, `${document}: ${text}`);
+    }
+  }
+});

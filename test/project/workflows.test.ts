@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FOLDER = join(ROOT, '.github/workflows');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+test('the workflows run only scripts and files that exist', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const file of readdirSync(FOLDER)) {
+    const text = read(join('.github/workflows', file));
+    const named = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name]) => name);
+    for (const name of named) assert.ok(Object.hasOwn(scripts, name ?? ''), `${file}: ${name}`);
+    for (const [, path = ''] of text.matchAll(/(?:bash|-f) ([.\w/-]+)/g)) {
+      assert.ok(existsSync(join(ROOT, path)), `${file}: ${path}`);
+    }
+  }
+});
+
+test('the release attaches every file that docs/releasing.md lists', () => {
+  const workflow = read('.github/workflows/release.yml');
+  for (const command of ['npm run package', 'npm run sbom', 'docker save', 'sha256sum']) {
+    assert.ok(workflow.includes(command), command);
+  }
+  const listed = [...read('docs/releasing.md').matchAll(/^\| `(petstore-image[^`]*)/gm)];
+  const [[, image = ''] = []] = listed;
+  assert.ok(workflow.includes(image.replace('ARCH', '${{ matrix.arch }}')), image);
+});

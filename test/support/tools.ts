@@ -1,0 +1,32 @@
+// Tools that the project itself does not need, such as those with their own TypeScript. Each set has a folder with
+// its own lock file, and is installed outside the folders that the compiler checks.
+
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const FILES = ['package.json', 'package-lock.json', '.npmrc'];
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Where the tools of a folder are installed. */
+export function toolsFolder(folder: string): string {
+  return join(ROOT, 'artifacts', basename(folder));
+}
+
+/** Installs the tools of a folder unless its lock file is the one that was installed before. */
+export async function installTools(folder: string): Promise<void> {
+  const target = toolsFolder(folder);
+  const lock = await readFile(join(folder, 'package-lock.json'), 'utf8');
+  const stamp = join(target, 'node_modules', '.stamp');
+  if ((await readFile(stamp, 'utf8').catch(() => '')) === lock) return;
+  await rm(target, { recursive: true, force: true });
+  await mkdir(target, { recursive: true });
+  for (const file of FILES) await cp(join(folder, file), join(target, file));
+  await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--loglevel=error'], {
+    cwd: target,
+    shell: process.platform === 'win32',
+  });
+  await writeFile(stamp, lock);
+}

@@ -1,0 +1,484 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { NewPet } from '../../sdk/src/index.ts';
+import { keepPicture, signIn, Stage, until, visit } from '../support/stage.ts';
+
+const FIRST_VIEW_BYTES_MAX = 40 * 1024;
+const CONSOLE_BYTES_MAX = 140 * 1024;
+const STATUSES = ['available', 'pending', 'sold'] as const;
+const WIDE = { width: 1440, height: 900 };
+const PHONE = { width: 360, height: 740 };
+
+function animals(count: number): NewPet[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `Animal ${index + 1}`,
+    categoryId: (index % 7) + 1,
+    status: STATUSES[index % STATUSES.length],
+  }));
+}
+
+const names = (page: Page) => page.locator('#rows .name').allTextContents();
+const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
+const addButton = (page: Page) => page.getByRole('button', { name: 'Add animal' });
+
+async function fillAnimal(page: Page, name: string, categoryId: string): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Category id').fill(categoryId);
+}
+
+async function lookUp(page: Page, id: string): Promise<void> {
+  const field = page.getByLabel('Id', { exact: true });
+  if (!(await field.isVisible())) await page.getByText('Look up by id').click();
+  await field.fill(id);
+  await page.getByRole('button', { name: 'Look up' }).click();
+}
+
+async function assertNoSidewaysScroll(page: Page): Promise<void> {
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
+}
+
+test('console › the first visit asks for a key and loads less than 40 KiB including headers; the whole console less than 140 KiB', async (t) => {
+  const stage = await Stage.open(t);
+  const { page, context } = await visit(t, stage);
+  const network = await context.newCDPSession(page);
+  let bytes = 0;
+  network.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await network.send('Network.enable');
+  await network.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await page.reload({ waitUntil: 'networkidle' });
+
+  assert.equal(await page.evaluate('document.activeElement.id'), 'key');
+  assert.equal(await page.locator('#workspace').isVisible(), false);
+  const usableMs = await page.evaluate<number>(
+    'performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd',
+  );
+  t.diagnostic(`first view: ${bytes} bytes with headers, usable after ${Math.round(usableMs)} ms`);
+  assert.ok(bytes > 10_000 && bytes < FIRST_VIEW_BYTES_MAX, `${bytes} bytes`);
+
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').waitFor();
+  await page.waitForLoadState('networkidle');
+  t.diagnostic(`the whole console: ${bytes} bytes with headers`);
+  assert.ok(bytes < CONSOLE_BYTES_MAX, `${bytes} bytes`);
+});
+
+test('console › every module of a view is preloaded, so that none waits for another', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage);
+  await page.getByLabel('API key').waitFor();
+  const urls = (script: string) =>
+    page.evaluate<string[]>(`[...new Set(Array.from(${script}))].sort()`);
+  const preloads = () =>
+    urls(`document.querySelectorAll('link[rel=modulepreload]'), (e) => e.href`);
+  const loaded = () =>
+    urls(
+      `performance.getEntriesByType('resource').map((e) => e.name).filter((e) => /\\.ts$/.test(e))`,
+    );
+  assert.deepEqual(await loaded(), await preloads());
+  const workspace = await urls(`document.querySelectorAll('link[rel=later]'), (e) => e.href`);
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  const modules = await loaded();
+  assert.ok(workspace.every((url) => modules.includes(url)));
+  // What is not preloaded is loaded after the view.
+  await until(
+    page,
+    `performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/parts.css'))`,
+  );
+  assert.equal(
+    (await preloads()).some((url) => url.endsWith('/many.ts')),
+    false,
+  );
+});
+
+test('console › the error for a wrong key is beside its field, with the message of the service one click away', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: 'pet_live_wrong' });
+  await page.getByText('This key does not open the catalogue. Paste another one.').waitFor();
+  await page.getByText('What the service said').click();
+  await page.getByText('The API key is malformed; was it copied completely?').waitFor();
+  assert.equal(await page.getByLabel('API key').getAttribute('aria-invalid'), 'true');
+  await signIn(page, 'ключ');
+  await page.getByText('apiKey must be visible ASCII characters.').waitFor();
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+});
+
+test('console › the key survives a reload, is in no URL, and is deleted by "Forget key"', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(1) });
+  const { page, context } = await visit(t, stage);
+  const addresses: string[] = [];
+  context.on('request', (request) => addresses.push(request.url()));
+  await signIn(page, stage.key);
+  await place(page, 'Animal 1 of 1');
+  await page.reload();
+  await place(page, 'Animal 1 of 1');
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
+  assert.equal(addresses.join('\n').includes(stage.key.slice(9, 30)), false);
+  assert.equal(page.url().includes('pet_'), false);
+  const another = await context.newPage();
+  await another.goto(stage.site);
+  await another.getByLabel('API key').waitFor();
+});
+
+test('console › "Keep on this computer" is off at first; with it, the key opens a new tab until "Forget key"', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(1) });
+  const { page, context } = await visit(t, stage);
+  const keep = page.getByLabel('Keep on this computer');
+  assert.equal(await keep.isChecked(), false);
+  await page.getByText('everyone who uses this browser can open the catalogue').waitFor();
+  const field = page.getByLabel('API key');
+  assert.equal(await field.getAttribute('autocomplete'), 'current-password');
+  await keep.check();
+  await signIn(page, `${stage.key.slice(0, -1)}?`);
+  await page.getByText('This key does not open the catalogue.').waitFor();
+  assert.equal(await page.evaluate('localStorage.length'), 0, 'a refused key is not kept');
+  await signIn(page, stage.key);
+  await place(page, 'Animal 1 of 1');
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  const another = await context.newPage();
+  await another.goto(stage.site);
+  await place(another, 'Animal 1 of 1');
+  await another.getByRole('button', { name: 'Forget key' }).click();
+  await another.getByLabel('API key').waitFor();
+  assert.equal(await another.evaluate('sessionStorage.length + localStorage.length'), 0);
+  await page.reload();
+  await page.getByLabel('API key').waitFor();
+});
+
+test('console › a key of another environment is refused before it is sent, in words that name both', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: 'pet_test_0' });
+  await page.getByText('This is a staging key. This console is for production.').waitFor();
+});
+
+test('console › Next and Previous move through three pages, with any page size', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(23) });
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await place(page, 'Animals 1–20, more follow');
+  await page.getByLabel('Page size').selectOption('10');
+  await place(page, 'Animals 1–10, more follow');
+  const first = await names(page);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await place(page, 'Animals 11–20, more follow');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await place(page, 'Animals 21–23 of 23');
+  assert.deepEqual(await names(page), ['Animal 21', 'Animal 22', 'Animal 23']);
+  const next = page.getByRole('button', { name: 'Next' });
+  assert.equal(await next.getAttribute('aria-disabled'), 'true');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await place(page, 'Animals 11–20');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await place(page, 'Animals 1–10');
+  assert.deepEqual(await names(page), first);
+  await page.getByLabel('Page size').selectOption('100');
+  await place(page, 'Animals 1–23 of 23');
+});
+
+test('console › the filter shows the animals of one status, from the first page', async (t) => {
+  const pets = animals(33).filter(({ status }) => status !== 'sold');
+  const stage = await Stage.open(t, { pets });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await place(page, 'Animals 21–22 of 22');
+  await page.locator('#filter label', { hasText: 'Pending' }).click();
+  await place(page, 'Animals 1–11 of 11');
+  const chips = await page.locator('#rows .chip').allTextContents();
+  assert.deepEqual(new Set(chips), new Set(['Pending']));
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.getByText('No animal is sold').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await place(page, 'Animals 1–20, more follow');
+});
+
+test('console › a page that is loading is shown as loading', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(3) });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–3 of 3');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets**', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.locator('#catalogue[aria-busy=true]').waitFor();
+  await place(page, 'Loading …');
+  held.resolve();
+  await page.locator('#catalogue[aria-busy=false]').waitFor();
+  await place(page, 'Animal 1 of 1');
+});
+
+test('console › an added animal is reported with its id and marked in the list', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await page.getByText('No animals yet').waitFor();
+  await fillAnimal(page, 'Rex', '7');
+  await page.locator('#add label', { hasText: 'Pending' }).click();
+  await addButton(page).click();
+  await page.getByText('Rex was added with the id 1.').waitFor();
+  await page.locator('#rows tr.new', { hasText: 'Pending' }).waitFor();
+});
+
+test('console › after an add, category and status stay, the name is empty and has the focus, and "Just added" survives a reload', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add label', { hasText: 'Pending' }).click();
+  for (const [name, category] of [
+    ['Rex', '9223372036854775807'],
+    ['Mimi', '9223372036854775807'],
+  ] as const) {
+    await fillAnimal(page, name, category);
+    await addButton(page).click();
+    await page.getByText(`${name} was added with the id`).waitFor();
+  }
+  assert.equal(await page.getByLabel('Name').inputValue(), '');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'name');
+  assert.equal(await page.getByLabel('Category id').inputValue(), '9223372036854775807');
+  assert.equal(await page.locator('#add input[value=pending]').isChecked(), true);
+  await page.reload();
+  await place(page, 'Animals 1–2 of 2');
+  const added = page.locator('#just-added li');
+  assert.deepEqual(await added.allTextContents(), ['MimiId 2Pending', 'RexId 1Pending']);
+  await added.getByRole('button', { name: 'Rex' }).click();
+  await page.getByRole('dialog').getByText('9223372036854775807', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+});
+
+test('console › an error of a field is beside that field in plain words, with the message of the service one click away', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await page.getByText('No animals yet').waitFor();
+  await fillAnimal(page, 'x'.repeat(256), '7');
+  await addButton(page).click();
+  await page.getByText('The name has 256 characters; at most 255 fit.').waitFor();
+  const said = page.getByText('name must be a string of 1 to 255');
+  assert.equal(await said.isVisible(), false);
+  await page.locator('#name-fault summary').click();
+  await said.waitFor();
+  assert.equal(await page.getByLabel('Name').getAttribute('aria-invalid'), 'true');
+  assert.equal(await page.getByLabel('Name').inputValue(), 'x'.repeat(256));
+  assert.equal(await page.locator('#categoryId-fault').textContent(), '');
+
+  for (const [wrong, words] of [
+    ['', 'Enter a category'],
+    ['1.5', 'The category is a whole number, such as 7.'],
+    ['seven', 'The category is a whole number, such as 7.'],
+    ['9223372036854775808', 'The category is a whole number from'],
+    ['-9223372036854775809', 'The category is a whole number from'],
+  ] as const) {
+    await fillAnimal(page, '', wrong);
+    await addButton(page).click();
+    await page.locator('#categoryId-fault', { hasText: words }).waitFor();
+    await page.locator('#name-fault', { hasText: 'Enter a name.' }).waitFor();
+    assert.equal(await page.evaluate('document.activeElement.id'), 'name');
+  }
+  assert.equal((await stage.client().pets.list().page()).pets.length, 0);
+});
+
+test('console › a double click adds one animal, even if the response arrives before the second click', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  let sent = 0;
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() === 'POST') sent += 1;
+    await held.promise;
+    await route.continue();
+  });
+  await fillAnimal(page, 'Rex', '7');
+  await addButton(page).dblclick();
+  await page.getByRole('button', { name: 'Adding …' }).click({ force: true });
+  held.resolve();
+  await page.getByText('Rex was added').waitFor();
+  assert.equal(sent, 1);
+
+  // The response arrives before the second click, and the form is empty again.
+  await fillAnimal(page, 'Mimi', '7');
+  await addButton(page).click();
+  await page.getByText('Mimi was added').waitFor();
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  await place(page, 'Animals 1–2 of 2');
+  assert.equal(await page.locator('.field-fault:not(:empty)').count(), 0);
+  assert.equal((await stage.client().pets.list().page()).pets.length, 2);
+});
+
+test('console › if the response to a create is lost, trying again stores no second animal', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  const sent: (string | undefined)[] = [];
+  // More responses are lost than the client library retries, so the user must press the button again.
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    sent.push(route.request().headers()['idempotency-key']);
+    const response = await route.fetch();
+    return sent.length <= 3 ? route.abort('connectionreset') : route.fulfill({ response });
+  });
+  await fillAnimal(page, 'Rex', '7');
+  await addButton(page).click();
+  await page.getByText('The service cannot be reached').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Rex was added with the id 1.').waitFor();
+  assert.equal(new Set(sent).size, 1);
+  assert.equal(sent.length, 4);
+  await place(page, 'Animal 1 of 1');
+});
+
+test('console › the cells of a row with a long name align at the top', async (t) => {
+  const stage = await Stage.open(t, { pets: [{ name: 'long name '.repeat(25), categoryId: 7 }] });
+  const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
+  await place(page, 'Animal 1 of 1');
+  const tops = await page.evaluate<number[]>(`(() => {
+    const top = (node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return range.getClientRects()[0].top;
+    };
+    return Array.from(document.querySelectorAll('#rows td :is(bdi, .chip), #rows td.id'), top);
+  })()`);
+  assert.equal(tops.length, 3);
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 6, tops.join(', '));
+});
+
+test('console › names are shown as text, also if they look like markup or code', async (t) => {
+  const hostile = [
+    '<img src=x onerror=alert(1)>',
+    '</td></table><script>alert(2)</script>',
+    '"><svg/onload=alert(3)>',
+    'javascript:alert(4)',
+    '{{7*7}}${7*7}',
+    '&lt;b&gt;',
+    '\u202Egnp.exe',
+    'שלום עולם',
+    'two\nlines\tand a tab',
+    '🦊'.repeat(255),
+  ];
+  const stage = await Stage.open(t, { pets: hostile.map((name) => ({ name, categoryId: 1 })) });
+  const { page } = await visit(t, stage, { key: stage.key, viewport: PHONE });
+  await place(page, `Animals 1–${hostile.length} of ${hostile.length}`);
+  assert.deepEqual(await names(page), hostile);
+  assert.equal(await page.locator('#workspace :is(img, script, svg, b)').count(), 0);
+  await assertNoSidewaysScroll(page);
+  await fillAnimal(page, '<img src=x onerror=alert(5)>', '1');
+  await addButton(page).click();
+  await page.getByText('<img src=x onerror=alert(5)> was added').waitFor();
+  await lookUp(page, '2');
+  await page.locator('.found', { hasText: '<script>alert(2)</script>' }).waitFor();
+  await keepPicture(page, 'hostile-360');
+});
+
+test('console › int64 values are shown with all digits', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: stage.key });
+  await page.getByText('No animals yet').waitFor();
+  for (const extreme of ['9223372036854775807', '-9223372036854775808', '9007199254740993']) {
+    await fillAnimal(page, 'Big', extreme);
+    await addButton(page).click();
+    await page.locator('#rows .category', { hasText: new RegExp(`^${extreme}$`) }).waitFor();
+  }
+  await lookUp(page, '1');
+  await page.getByText('category 9223372036854775807').waitFor();
+});
+
+test('console › the lookup is closed at first, shows its removal date, 5 December 2030, and says if no animal has the id', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(1) });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animal 1 of 1');
+  const card = page.locator('section', { hasText: 'Look up by id' });
+  assert.equal(await page.getByLabel('Id', { exact: true }).isVisible(), false);
+  assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
+  for (const [id, shown] of [
+    ['1', 'Animal 1'],
+    ['2', 'Check the number and try again.'],
+    ['9223372036854775807', 'Check the number and try again.'],
+    ['one', 'An id is a whole number'],
+  ] as const) {
+    await lookUp(page, id);
+    await card.getByText(shown).waitFor();
+  }
+});
+
+test('console › every view can be copied as a curl command that does not contain the key', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(3) });
+  const { page, context } = await visit(t, stage, { key: stage.key });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await place(page, 'Animal 1 of 1');
+  const header = '-H "Authorization: Bearer $PETSTORE_API_KEY"';
+  const copied = async (view: string): Promise<string> => {
+    await page.locator(`${view} button`, { hasText: 'Copy as curl' }).click();
+    await page.locator(`${view} pre`).waitFor();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+  assert.equal(await copied('#list-curl'), `curl ${header} '${stage.site}/v1/pets?status=sold'`);
+  await page.getByText('Look up by id').click();
+  await page.getByLabel('Id', { exact: true }).fill('12');
+  assert.equal(await copied('#lookup-curl'), `curl ${header} '${stage.site}/v1/pets/12'`);
+  await fillAnimal(page, "O'Malley", '7');
+  assert.equal(
+    await copied('#add-curl'),
+    `curl ${header} -H 'Content-Type: application/json' -d '{"name":"O'\\''Malley","categoryId":7,"status":"available"}' '${stage.site}/v1/pets'`,
+  );
+  assert.equal((await page.content()).includes(stage.key), false);
+});
+
+test('console › everything can be done with the keyboard, and the focus is always visible', async (t) => {
+  const stage = await Stage.open(t, { pets: animals(25) });
+  const { page } = await visit(t, stage, { viewport: WIDE });
+  const { keyboard } = page;
+  const focus = (): Promise<string> =>
+    page.evaluate<string>(`(() => {
+      const at = document.activeElement;
+      const ring = getComputedStyle(at.type === 'radio' ? at.parentElement : at);
+      if (ring.outlineStyle === 'none') throw new Error('no focus ring on ' + at.outerHTML);
+      return at.id || at.value || at.textContent.replaceAll(/\\s+/g, ' ').trim();
+    })()`);
+  const tabTo = async (wanted: string): Promise<void> => {
+    for (let presses = 0; presses < 40; presses += 1) {
+      await keyboard.press('Tab');
+      if ((await focus()) === wanted) return;
+    }
+    assert.fail(`Tab does not lead to ${wanted}.`);
+  };
+  await page.getByLabel('API key').waitFor();
+  await keyboard.insertText(stage.key);
+  await keyboard.press('Enter');
+  await place(page, 'Animals 1–20, more follow');
+  await tabTo('all');
+  await keyboard.press('ArrowRight');
+  await place(page, 'Animals 1–9 of 9');
+  await keyboard.press('ArrowLeft');
+  await place(page, 'Animals 1–20, more follow');
+  await tabTo('next');
+  await keyboard.press('Enter');
+  await place(page, 'Animals 21–25 of 25');
+  assert.equal(await focus(), 'next');
+  await tabTo('name');
+  await keyboard.insertText('Rex');
+  await tabTo('categoryId');
+  await keyboard.insertText('7');
+  await tabTo('available');
+  await keyboard.press('ArrowRight');
+  await tabTo('add-submit');
+  await keyboard.press('Space');
+  await page.getByText('Rex was added with the id 26.').waitFor();
+  assert.equal(await focus(), 'name');
+  await tabTo('Look up by id Deprecated');
+  await keyboard.press('Enter');
+  await tabTo('petId');
+  await keyboard.insertText('26');
+  await keyboard.press('Enter');
+  await page.locator('.found', { hasText: 'Pending' }).waitFor();
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { signIn, Stage, until, visit } from '../support/stage.ts';
+
+const PETS = Array.from({ length: 3 }, (_, index) => ({ name: `Animal ${index}`, categoryId: 1 }));
+const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
+
+async function addRex(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Category id').fill('9223372036854775807');
+  await page.getByRole('button', { name: 'Add animal' }).click();
+}
+
+async function assertRexIsStillTyped(page: Page): Promise<void> {
+  assert.equal(await page.getByLabel('Name').inputValue(), 'Rex');
+  assert.equal(await page.getByLabel('Category id').inputValue(), '9223372036854775807');
+}
+
+test('console › a service that cannot be reached is reported, and the form keeps its values until it is back', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–3 of 3');
+  await stage.stop();
+  await addRex(page);
+  await page.locator('#add-outcome', { hasText: 'The service cannot be reached' }).waitFor();
+  await page.locator('#filter label', { hasText: 'Available' }).click();
+  await page.locator('#list-message', { hasText: 'The service cannot be reached' }).waitFor();
+  assert.equal(await page.locator('#rows tr').count(), 3);
+  await place(page, 'Still showing the earlier rows');
+  await assertRexIsStillTyped(page);
+
+  await stage.start();
+  await page.locator('#list-message button', { hasText: 'Try again' }).click();
+  await place(page, 'Animals 1–3 of 3');
+  await assertRexIsStillTyped(page);
+  await page.locator('#add-outcome button', { hasText: 'Try again' }).click();
+  await page.getByText('Rex was added with the id 4.').waitFor();
+  await place(page, 'Animals 1–4 of 4');
+});
+
+test('console › 401: a key that is no longer valid is asked for again, and the form keeps its values', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–3 of 3');
+  await stage.stop();
+  stage.changeStore();
+  await stage.start();
+  await addRex(page);
+  await page.getByText('This key does not open the catalogue.').waitFor();
+  await page.getByText('What the service said').click();
+  await page.getByText('The API key is unknown or was revoked.').waitFor();
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  await signIn(page, stage.key);
+  await place(page, 'No animals');
+  await assertRexIsStillTyped(page);
+  await page.getByRole('button', { name: 'Add animal' }).click();
+  await page.getByText('Rex was added with the id 1.').waitFor();
+});
+
+test('console › 403: without pets:write the form is hidden and the page says why, until another key is used', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: await stage.newKey('pets:read') });
+  await place(page, 'Animals 1–3 of 3');
+  await addRex(page);
+  await page.getByText('This key cannot add animals').waitFor();
+  assert.equal(await page.getByLabel('Name').isVisible(), false);
+  assert.equal(await page.getByRole('button', { name: 'Add many at once' }).isVisible(), false);
+  await page.getByText('What the service said').click();
+  await page.getByText('This API key lacks the scope pets:write.').waitFor();
+  await page.getByRole('button', { name: 'Use another key' }).click();
+  await signIn(page, stage.key);
+  await place(page, 'Animals 1–3 of 3');
+  await assertRexIsStillTyped(page);
+  await page.getByRole('button', { name: 'Add animal' }).click();
+  await page.getByText('Rex was added with the id 4.').waitFor();
+});
+
+test('console › 403: a key without pets:read starts at the form and can add animals', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage, { key: await stage.newKey('pets:write') });
+  await page.getByText('This key only adds animals').waitFor();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'name');
+  assert.equal(await page.locator('#catalogue').isVisible(), false);
+  await addRex(page);
+  await page.getByText('Rex was added with the id 1.').waitFor();
+  await page.locator('#just-added', { hasText: 'Id 1' }).waitFor();
+  await page.reload();
+  await page.getByText('This key only adds animals').waitFor();
+  await until(page, `document.activeElement.id === 'name'`);
+});
+
+test('console › 429: the seconds to wait are counted down, and the form keeps its values', async (t) => {
+  const stage = await Stage.open(t, { flags: ['--rate-limit', '1/60s'] });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'No animals');
+  await addRex(page);
+  const countdown = page.getByRole('timer');
+  const first = await countdown.textContent();
+  assert.match(first ?? '', /^Trying again in \d+ s\.$/);
+  const shown = `document.querySelector('[role=timer]').textContent`;
+  await until(page, `${shown} !== ${JSON.stringify(first)}`);
+  await assertRexIsStillTyped(page);
+});
+
+test('console › 503: the page tries again by itself once, and then offers "Try again"', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–3 of 3');
+  const message = 'Too many requests are waiting.';
+  let failing = 3;
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().method() !== 'POST' || failing === 0) return route.continue();
+    failing -= 1;
+    return route.fulfill({
+      status: 503,
+      headers: { 'Retry-After': '0', 'X-Request-Id': 'busy-1' },
+      contentType: 'application/json',
+      body: JSON.stringify({ code: 'overloaded', message, status: 503 }),
+    });
+  });
+  // The client library sends three times, and the page once more after its countdown.
+  await addRex(page);
+  await page.getByText('Rex was added with the id 4.').waitFor();
+
+  failing = Number.POSITIVE_INFINITY;
+  await addRex(page);
+  await page.locator('#add-outcome:not(:has([role=timer]))', { hasText: 'is busy' }).waitFor();
+  await page.getByText('What the service said').click();
+  await page.getByText(message).waitFor();
+  await page.getByText('busy-1').waitFor();
+  await assertRexIsStillTyped(page);
+  failing = 0;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Rex was added with the id 5.').waitFor();
+});
+
+test('console › a response that is not from the service is reported as a failure and not shown', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–3 of 3');
+  await page.route('**/v1/pets**', (route) =>
+    route.fulfill({ status: 200, contentType: 'text/html', body: '<h1>A proxy</h1>' }),
+  );
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.getByText('The service has failed').waitFor();
+  assert.equal(await page.getByText('A proxy').count(), 0);
+});

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { signIn, Stage, until, visit } from '../support/stage.ts';
+
+const PETS = Array.from({ length: 45 }, (_, index) => ({
+  name: `Animal ${index + 1}`,
+  categoryId: 7,
+  status: (['available', 'pending', 'sold'] as const)[index % 3],
+}));
+
+const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
+const names = (page: Page) => page.locator('#rows .name').allTextContents();
+const next = (page: Page) => page.getByRole('button', { name: 'Next' });
+const filter = (page: Page, status: string) => page.locator('#filter label', { hasText: status });
+
+test('console › the URL has the status, the page size and the cursor: back, forward, reload and links work', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page, context } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  assert.equal(page.url(), `${stage.site}/`);
+  await page.getByLabel('Page size').selectOption('10');
+  await place(page, 'Animals 1–10, more follow');
+  await next(page).click();
+  await place(page, 'Animals 11–20, more follow');
+  await next(page).click();
+  await place(page, 'Animals 21–30, more follow');
+  assert.match(page.url(), /\/\?limit=10&cursor=[\w-]+$/);
+  await page.goBack();
+  await place(page, 'Animals 11–20, more follow');
+  const link = page.url();
+  const shared = await names(page);
+  await filter(page, 'Sold').click();
+  await place(page, 'Animals 1–10, more follow');
+  assert.equal(page.url(), `${stage.site}/?status=sold&limit=10`);
+  await page.goBack();
+  await place(page, 'Animals 11–20, more follow');
+  assert.deepEqual(await names(page), shared);
+  assert.equal(await page.locator('#all').isChecked(), true);
+  await page.goForward();
+  await place(page, 'Animals 1–10, more follow');
+  assert.deepEqual(new Set(await page.locator('#rows .chip').allTextContents()), new Set(['Sold']));
+  await page.goBack();
+  await place(page, 'Animals 11–20');
+  await page.reload();
+  await place(page, 'Animals 11–20, more follow');
+  assert.deepEqual(await names(page), shared);
+  // A link within the page adds an entry to the history, and the place stays.
+  await page.goto(`${page.url()}#add-title`);
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await place(page, 'Animals 1–10');
+
+  const other = await context.newPage();
+  await other.goto(link);
+  await signIn(other, stage.key);
+  // Nobody has counted the animals before this page.
+  await place(other, '10 animals, more follow');
+  assert.deepEqual(await names(other), shared);
+  await other.getByRole('button', { name: 'First page' }).click();
+  await place(other, 'Animals 1–10, more follow');
+  await other.goto(`${stage.site}/?status=lost&limit=7&cursor=nonsense`);
+  await other.getByText('This link leads to no page').waitFor();
+  await other.getByRole('button', { name: 'First page' }).click();
+  await place(other, 'Animals 1–20, more follow');
+});
+
+test('console › "Newest" shows the last 100 animals of the filter, newest first, and the address has it', async (t) => {
+  const many = Array.from({ length: 350 }, (_, index) => PETS[index % 3]).map((pet, index) => ({
+    categoryId: 7,
+    ...pet,
+    name: `Animal ${index + 1}`,
+  }));
+  const stage = await Stage.open(t, { pets: many });
+  const { page, context } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  await page.getByLabel('Page size').selectOption('10');
+  const newest = page.getByRole('button', { name: 'Newest' });
+  await newest.click();
+  await place(page, 'The last 100 animals, newest first');
+  const shown = await names(page);
+  assert.deepEqual([shown.length, shown[0], shown[99]], [100, 'Animal 350', 'Animal 251']);
+  assert.equal(await newest.getAttribute('aria-pressed'), 'true');
+  assert.equal(await next(page).getAttribute('aria-disabled'), 'true');
+  assert.equal(await page.getByLabel('Page size').isVisible(), false);
+  assert.equal(page.url(), `${stage.site}/?limit=10&cursor=last`);
+  await page.locator('#list-curl button').click();
+  await page.getByText(`'${stage.site}/v1/pets?limit=100&cursor=last'`).waitFor();
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Category id').fill('7');
+  await page.getByRole('button', { name: 'Add animal' }).click();
+  await page.locator('#rows tr.new:first-child', { hasText: 'Rex' }).waitFor();
+
+  await filter(page, 'Sold').click();
+  await until(page, `document.querySelector('#rows .name')?.textContent === 'Animal 348'`);
+  const sold = new Set(await page.locator('#rows .chip').allTextContents());
+  assert.deepEqual(sold, new Set(['Sold']));
+  const link = page.url();
+  await newest.click();
+  await place(page, 'Animals 1–10, more follow');
+  await page.goBack();
+  await place(page, 'The last 100 animals, newest first');
+  const other = await context.newPage();
+  await other.goto(link);
+  await signIn(other, stage.key);
+  await place(other, 'The last 100 animals, newest first');
+  await other.getByRole('button', { name: 'First page' }).click();
+  await place(other, 'Animals 1–10, more follow');
+  assert.equal(await other.getByRole('button', { name: 'Newest', pressed: false }).count(), 1);
+});
+
+test('console › /?id=7 opens one animal after the key was accepted, and an open animal has that link', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page, context } = await visit(t, stage, { path: '/?id=7' });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await signIn(page, stage.key);
+  const dialog = page.getByRole('dialog', { name: 'Animal 7' });
+  await dialog.waitFor();
+  await page.reload();
+  await dialog.waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  assert.equal(page.url(), `${stage.site}/`);
+  await filter(page, 'Sold').click();
+  await place(page, 'Animals 1–15 of 15');
+  await page.getByRole('button', { name: 'Animal 9' }).click();
+  await page.getByRole('dialog', { name: 'Animal 9' }).waitFor();
+  assert.equal(page.url(), `${stage.site}/?status=sold&id=9`);
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('Copied.').waitFor();
+  assert.equal(
+    await page.evaluate<string>('navigator.clipboard.readText()'),
+    `${stage.site}/?id=9`,
+  );
+  await page.goto(`${stage.site}/?id=99`);
+  await page.getByText('No animal has this id', { exact: true }).waitFor();
+  await page.goto(`${stage.site}/?id=seven`);
+  await page.getByText('This link leads to no animal: an id is a whole number').waitFor();
+  await place(page, 'Animals 1–20, more follow');
+});
+
+test('console › the animals of the filter, from all pages, are saved as CSV that can be pasted again', async (t) => {
+  const pets = Array.from({ length: 120 }, () => PETS.slice(0, 2)).flat();
+  const odd = { name: 'Łukasz, "the cat"\n', categoryId: 9223372036854775807n };
+  const stage = await Stage.open(t, { pets: [...pets, { ...odd, status: 'sold' }] });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  const saved = async (): Promise<[name: string, text: string]> => {
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    const file = await download;
+    return [file.suggestedFilename(), await readFile(await file.path(), 'utf8')];
+  };
+  const [name, all] = await saved();
+  assert.equal(name, 'all-animals.csv');
+  assert.equal(all.split('\r\n').length, 1 + 241 + 1);
+  await page.getByText('Saved 241 animals.').waitFor();
+  await filter(page, 'Sold').click();
+  await place(page, 'Animal 1 of 1');
+  assert.deepEqual(await saved(), [
+    'sold-animals.csv',
+    '\uFEFFid,name,categoryId,status\r\n241,"Łukasz, ""the cat""\n",9223372036854775807,sold\r\n',
+  ]);
+});
+
+test('console › the rows, the focus and the scroll position stay while the next page loads or fails', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const viewport = { width: 1000, height: 500 };
+  const { page } = await visit(t, stage, { key: stage.key, viewport });
+  await place(page, 'Animals 1–20, more follow');
+  const first = await names(page);
+  let answer = Promise.withResolvers<'pass' | 'fail'>();
+  await page.route('**/v1/pets?**', async (route) => {
+    if ((await answer.promise) === 'pass') await route.continue();
+    else await route.abort('connectionrefused');
+  });
+  await next(page).focus();
+  const scrollY = await page.evaluate<number>('scrollY');
+  assert.ok(scrollY > 100);
+  await page.keyboard.press('Enter');
+  await page.locator('#catalogue[aria-busy=true]').waitFor();
+  assert.deepEqual(await names(page), first);
+  answer.resolve('fail');
+  await page.getByText('The service cannot be reached').waitFor();
+  await place(page, 'Still showing the earlier rows');
+  assert.deepEqual(await names(page), first);
+  assert.equal(await page.evaluate('document.activeElement.id'), 'next');
+  answer = Promise.withResolvers();
+  answer.resolve('pass');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await place(page, 'Animals 21–40, more follow');
+
+  await next(page).focus();
+  const lower = await page.evaluate<number>('scrollY');
+  await until(page, `history.state.scrollY === ${lower}`);
+  await page.reload();
+  await place(page, 'Animals 21–40, more follow');
+  await until(page, `scrollY === ${lower}`);
+  await page.goBack();
+  await place(page, 'Animals 1–20, more follow');
+  assert.deepEqual(await names(page), first);
+});
+
+test('console › an added animal is in "Just added" with its id, also when it is on another page', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key, path: '/?status=sold' });
+  await place(page, 'Animals 1–15 of 15');
+  for (const name of ['Rex', 'Mimi', 'Ada', 'Bob', 'Cleo', 'Dora']) {
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel('Category id').fill('9223372036854775807');
+    await page.getByRole('button', { name: 'Add animal' }).click();
+    await page.getByText(`${name} was added with the id`).waitFor();
+  }
+  const added = page.locator('#just-added li');
+  assert.equal(await added.count(), 5);
+  assert.match((await added.first().textContent()) ?? '', /^DoraId 51Available$/);
+  await page.getByText('and 1 more').waitFor();
+  assert.equal(await page.locator('#rows', { hasText: 'Dora' }).count(), 0);
+});
+
+test('console › an animal can be opened: it shows all fields, and its id, JSON and curl command can be copied', async (t) => {
+  const stage = await Stage.open(t);
+  await stage.client().pets.create({ name: 'O"Malley', categoryId: 9223372036854775807n });
+  const { page, context } = await visit(t, stage, { key: stage.key });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'O"Malley' }).click();
+  const dialog = page.getByRole('dialog', { name: 'O"Malley' });
+  await dialog.waitFor();
+  assert.deepEqual(await dialog.locator('dd').allTextContents(), [
+    '1',
+    'O"Malley',
+    '9223372036854775807',
+    'Available',
+  ]);
+  const copied = async (name: string): Promise<string> => {
+    await page.evaluate(`navigator.clipboard.writeText('')`);
+    await dialog.getByRole('button', { name }).click();
+    await dialog.getByText('Copied.').waitFor();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+  assert.equal(await copied('Copy id'), '1');
+  assert.equal(
+    await copied('Copy JSON'),
+    '{\n  "id": 1,\n  "name": "O\\"Malley",\n  "categoryId": 9223372036854775807,\n  "status": "available"\n}',
+  );
+  assert.match(await copied('Copy as curl'), /\$PETSTORE_API_KEY" '.*\/v1\/pets\/1'$/);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'O"Malley');
+});
