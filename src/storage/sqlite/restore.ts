@@ -50,7 +50,7 @@ export async function restoreStore(
 ): Promise<Restored> {
   const { environment, onProgress = () => undefined } = options;
   // Opened before anything is changed: it may be missing or belong to another program.
-  using source = openToRead(backupFile, environment);
+  using source = openToRead(backupFile, environment, 'name another backup');
   const realFile = existsSync(file) ? realpathSync(file) : file;
   using former = lockFormer(realFile);
   const other = 'name another store with --data';

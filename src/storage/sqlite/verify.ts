@@ -33,7 +33,11 @@ export interface OpenStore {
 }
 
 /** Opens a store of any version, and of this environment if one is given, without changing it. */
-export function openToRead(file: string, environment?: Environment): Disposable & OpenStore {
+export function openToRead(
+  file: string,
+  environment?: Environment,
+  other = 'name another store with --data',
+): Disposable & OpenStore {
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
   if (!isFile) throw new StoreUnusable(`there is no file ${file}.`);
   refuseForeign(file);
@@ -44,7 +48,7 @@ export function openToRead(file: string, environment?: Environment): Disposable 
     }
     refuseUnfinishedCopy(database, file);
     const identity = findStoreIdentity(database);
-    requireEnvironment(identity, environment, { store: file, other: 'name another one' });
+    requireEnvironment(identity, environment, { store: file, other });
   } catch (error) {
     database.close();
     throw fileError(file, error);
