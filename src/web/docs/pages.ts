@@ -22,7 +22,7 @@ export function docsPages(service: DocumentedService): [path: string, page: Page
       contentPage('html', async () => (await site()).pages.get(path) ?? '', HTML_HEADERS),
     ]),
     // Relative, as every link, so that it also works behind a proxy that adds a path prefix.
-    ['/docs/', () => ({ status: 308, headers: ['Location', './'], body: '' })],
+    ['/docs/', () => ({ status: 308, headers: ['Location', '../docs'], body: '' })],
     ['/docs/search.json', contentPage('json', async () => (await site()).searchIndex)],
     ...DOCS_MODULES.map((file): [string, Page] => [
       `/assets/${file}`,
