@@ -2,7 +2,9 @@ import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
 import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
-import { isWrongSetting, NoHost, NotSent, readOnlyHost } from './errors.ts';
+import { isWrongSetting, NoHost, NotSent, readOnlyHost, stateOf } from './errors.ts';
+
+const SESSION_ENDED = '57P01';
 
 /** Half of the two seconds within which a process must leave a replaced primary. */
 const WATCH_INTERVAL_MS = 1_000;
@@ -158,9 +160,7 @@ export class Hosts {
   ): Promise<Connection | undefined> {
     if (host === undefined) return undefined;
     try {
-      if (!this.#checked.has(host)) await requireOwnSession(this.#address, host);
-      this.#checked.add(host);
-      const connection = await openConnection(this.#address, host);
+      const connection = await this.#openSession(host);
       if (host === this.#current) return connection;
       connection.destroy();
       faults.set(host, new NotSent('was replaced by another host'));
@@ -168,6 +168,22 @@ export class Hosts {
       faults.set(host, error);
     }
     return undefined;
+  }
+
+  /** An administrator may end a session while it is being opened; the server accepts the next one. */
+  async #openSession(host: Host): Promise<Connection> {
+    try {
+      return await this.#openOnce(host);
+    } catch (error) {
+      if (stateOf(error) !== SESSION_ENDED) throw error;
+      return await this.#openOnce(host);
+    }
+  }
+
+  async #openOnce(host: Host): Promise<Connection> {
+    if (!this.#checked.has(host)) await requireOwnSession(this.#address, host);
+    this.#checked.add(host);
+    return openConnection(this.#address, host);
   }
 
   /** Why a host with this state cannot be used; undefined if it can. */

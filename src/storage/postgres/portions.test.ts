@@ -15,8 +15,8 @@ test('portions in PostgreSQL', async (t) => {
   const server = await PostgresServer.start({ isDurable: false });
   t.after(() => server.close());
   const database = await server.createDatabase();
-  const stores = await Promise.all(
-    Array.from({ length: PROCESSES }, () => openPostgresStore(server.url(database))),
+  const stores = await Array.fromAsync({ length: PROCESSES }, () =>
+    openPostgresStore(server.url(database)),
   );
   t.after(() => Promise.all(stores.map((store) => store.close())));
   const take = async (keyId: string, index = 0): Promise<Portion> => {

@@ -12,6 +12,8 @@ import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempot
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Store } from '../../domain/store.ts';
+import { parseAddress } from './address.ts';
+import { Hosts } from './hosts.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -154,6 +156,29 @@ test('a create whose wait for the standby was cancelled by hand is refused', asy
     await server.query('ALTER SYSTEM RESET synchronous_standby_names');
     await server.query('SELECT pg_reload_conf()');
   }
+});
+
+test('a session that is ended while it is opened is opened again', async (context) => {
+  const database = await server.createDatabase();
+  const [[version] = []] = await server.query('SHOW server_version_num');
+  if (Number(version) < 170_000) return context.diagnostic('login triggers need PostgreSQL 17');
+  await server.query(
+    `CREATE SEQUENCE logins;
+     CREATE FUNCTION end_first() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF current_setting('application_name') = 'petstore' AND nextval('logins') = 1 THEN
+         PERFORM pg_terminate_backend(pg_backend_pid());
+       END IF;
+     END $$;
+     CREATE EVENT TRIGGER end_first ON login EXECUTE FUNCTION end_first()`,
+    database,
+  );
+  const address = parseAddress(server.url(database));
+  const hosts = new Hosts(address);
+  context.after(() => hosts.close());
+  const connection = await hosts.open();
+  await connection.close();
+  const [[logins] = []] = await server.query('SELECT last_value::int FROM logins', database);
+  assert.ok(Number(logins) > 1);
 });
 
 test('calls succeed after idle connections were cut', async (context) => {
