@@ -41,7 +41,9 @@ For PostgreSQL use pg_dump.`,
     const now = new Date();
     const isFolder = named.endsWith('/') || isExistingFolder(named);
     if (keep !== undefined && !isFolder) {
-      throw new UsageError(`--keep needs a folder, and ${named} is none: name one that exists.`);
+      throw new UsageError(
+        `--keep needs a folder, and ${named} is not a folder: name one that exists.`,
+      );
     }
     const file = isFolder ? join(named, datedName(environment, now)) : named;
     const progress = new Progress(io.stderr, 'pages');

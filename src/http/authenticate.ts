@@ -22,16 +22,15 @@ export function createAuthenticate(parts: {
   environment: Environment;
   keys: Pick<KeyRing, 'find'>;
   clock: Clock;
-  hash?: typeof hashApiKey;
 }): Authenticate {
-  const { environment, keys, clock, hash: hashOf = hashApiKey } = parts;
+  const { environment, keys, clock } = parts;
   // A client sends the same header with every request, so the hash is cached. Only headers of keys that
   // exist are cached, so that nobody can fill the cache.
   const hashes = new Map<string | undefined, string>();
 
   return async function authenticate(authorization) {
     const known = hashes.get(authorization);
-    const hash = known ?? hashOf(secretIn(authorization, environment));
+    const hash = known ?? hashApiKey(secretIn(authorization, environment));
     const key = requireUsableKey(await keys.find(hash), clock);
     if (known === undefined) {
       if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();

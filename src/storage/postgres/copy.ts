@@ -6,7 +6,7 @@ import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { unavailable } from '../unavailable.ts';
 import type { Connection } from './connection.ts';
-import { stateOf } from './errors.ts';
+import { LOCK_NOT_AVAILABLE, stateOf } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { migrate, requireStore } from './migrate.ts';
 
@@ -14,7 +14,6 @@ import { migrate, requireStore } from './migrate.ts';
 const STATEMENT_TIMEOUT_MS = 600_000;
 /** Longer than the server needs to roll back a copy that was killed. */
 const LOCK_TIMEOUT_MS = 5_000;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Other programs may keep writing: the first read takes a snapshot, which does not change. */
 const BEGIN_SNAPSHOT =

@@ -26,6 +26,8 @@ export class NoResponse extends Error {
 export type Fault = 'repeatable' | 'stale_session' | 'unknown' | 'refused';
 
 const READ_ONLY = '25006';
+/** Another session, such as a backup, uses the table. */
+export const LOCK_NOT_AVAILABLE = '55P03';
 
 const FAULT_OF_STATE: Record<string, Fault> = {
   '40001': 'repeatable', // serialization failure

@@ -10,7 +10,7 @@ import {
 } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import { ask, inTransaction, type Connection, type Row } from './connection.ts';
-import { isWrongSetting } from './errors.ts';
+import { isWrongSetting, LOCK_NOT_AVAILABLE, stateOf } from './errors.ts';
 
 const CHECK_TIMEOUT_MS = 4_000;
 /** A migration may have to rewrite a large table. No request is served meanwhile. */
@@ -118,10 +118,11 @@ async function applyPending(
 function refused(error: unknown, shown: string): Error {
   const reason = error instanceof Error ? error.message : String(error);
   const failed = `${shown} cannot be set up (${reason})`;
-  if (!isWrongSetting(error)) {
+  if (stateOf(error) === LOCK_NOT_AVAILABLE) {
     const remedy = 'end the session that uses its tables, such as a backup';
     return new Refusal('unavailable', `${failed}: ${remedy}.`);
   }
+  if (!isWrongSetting(error)) return new Refusal('unavailable', `${failed}; try again shortly.`);
   const right = 'be allowed to create tables there, and must own those that exist';
   return new StoreUnusable(`${failed}: the user in DATABASE_URL must ${right}.`, { cause: error });
 }

@@ -13,7 +13,7 @@ export function findStoreIdentity(database: DatabaseSync): StoreIdentity | undef
   return row && identityOfRow(row);
 }
 
-/** Whether there is a store. A file of 0 bytes is none: it is left where a first start was interrupted. */
+/** Whether there is a store. A file of 0 bytes is not a store: a first start that was interrupted leaves it. */
 export function hasStore(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
