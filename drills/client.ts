@@ -11,7 +11,15 @@ export interface WirePet {
 export interface ClientResponse {
   status: number;
   link: string;
+  etag: string;
   body: string;
+}
+
+export interface ClientRequest extends Pick<RequestOptions, 'method'> {
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  /** The connection is cut after this time. */
+  cutAfterMs?: number | undefined;
 }
 
 /** A request that got neither a response nor a closed connection. */
@@ -27,19 +35,18 @@ export class Client {
   }
 
   get(url: string): Promise<ClientResponse> {
-    return this.#send(url, { method: 'GET', headers: { Authorization: this.#authorization } });
+    return this.send(url, { method: 'GET' });
   }
 
   /** Creates an animal with this name. `isClaimed` sends the name as the Idempotency-Key too. */
   create(baseUrl: string, name: string, options: { isClaimed: boolean }): Promise<ClientResponse> {
     const body = JSON.stringify({ name, categoryId: 1 });
     const headers = {
-      Authorization: this.#authorization,
       'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
+      'Content-Length': String(Buffer.byteLength(body)),
       ...(options.isClaimed ? { 'Idempotency-Key': name } : {}),
     };
-    return this.#send(`${baseUrl}/pets`, { method: 'POST', headers }, body);
+    return this.send(`${baseUrl}/pets`, { method: 'POST', headers, body });
   }
 
   close(): void {
@@ -47,8 +54,9 @@ export class Client {
   }
 
   /** Never sends a request twice. A connection that ends without a response is a failure. */
-  #send(url: string, options: RequestOptions, body?: string): Promise<ClientResponse> {
+  send(url: string, { method, headers, body, cutAfterMs }: ClientRequest): Promise<ClientResponse> {
     return new Promise((resolve, reject) => {
+      const options = { method, headers: { Authorization: this.#authorization, ...headers } };
       const sent = request(url, { ...options, agent: this.#agent }, (response) => {
         readResponse(response).then(resolve, reject);
       });
@@ -56,6 +64,7 @@ export class Client {
         sent.destroy(new StalledRequest('no response within 30 s')),
       );
       sent.once('error', reject);
+      if (cutAfterMs !== undefined) setTimeout(() => sent.destroy(), cutAfterMs);
       sent.end(body);
     });
   }
@@ -76,10 +85,11 @@ export async function* followList(
 async function readResponse(response: IncomingMessage): Promise<ClientResponse> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  const { link = '' } = response.headers;
+  const { link = '', etag = '' } = response.headers;
   return {
     status: response.statusCode ?? 0,
     link: String(link),
+    etag,
     body: Buffer.concat(chunks).toString(),
   };
 }

@@ -1,10 +1,12 @@
 // What all drills have in common. A drill breaks the service, or its surroundings, on purpose, and checks that
 // every promise still holds. `drills/main.ts` runs them, `drills/drills.ts` lists them.
 
-/** One drill. `npm run drill` prints its texts. */
+/** One drill. `npm run drill` and docs/reliability.md show its texts. */
 export interface Drill {
-  /** What it does, in one sentence. */
-  readonly purpose: string;
+  /** What must hold, in one sentence. */
+  readonly promise: string;
+  /** How it is tested. */
+  readonly method: string;
   /** What `--rounds` counts, such as "rounds" or "requests", and how many there are by default. */
   readonly unit: string;
   readonly rounds: number;
@@ -15,8 +17,13 @@ export interface Drill {
   /** The sentence "nginx is not installed", if a part is missing. The drill is then skipped. */
   readonly findMissing?: () => string | undefined;
   readonly run: RunDrill;
-  /** The same drill on a variant that is broken on purpose. It must report violations. */
-  readonly control: { readonly brokenBy: string; readonly run: RunDrill };
+  /** The same drill on a variant that is broken on purpose. */
+  readonly control: {
+    readonly brokenBy: string;
+    /** What it must find: each of these texts must be part of a violation. */
+    readonly finds: readonly string[];
+    readonly run: RunDrill;
+  };
 }
 
 export type RunDrill = (options: DrillOptions) => Promise<DrillReport>;

@@ -1,6 +1,10 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Output } from '../src/cli/command.ts';
 import { Progress, renderTable } from '../src/cli/terminal.ts';
+import { originOf, updateDocument, type Entry } from './document.ts';
 import type { Drill, DrillOptions, DrillReport } from './drill.ts';
 
 const VIOLATIONS_SHOWN_MAX = 20;
@@ -15,12 +19,16 @@ const USAGE = `npm run drill                                   what there is
 npm run drill -- NAME… [--rounds N] [--seed S]  these drills
 npm run drill -- all                            all drills, except those that must be named
 npm run drill -- NAME… --quick                  few rounds, three drills at a time
+npm run drill -- NAME… --write                  also writes the figures to docs/reliability.md
 
-Each drill also runs on a variant that is broken on purpose, its control, which must report violations.
+Each drill also runs on a variant that is broken on purpose, its control, which must report the violations that
+the drill names. The log of a drill that failed is kept in artifacts/drills.
 The exit code is 0 if no drill failed, 1 if one did, and 2 if the command line is wrong.
 `;
 
 const ALL = 'all';
+const EARLY_END = 'the drill ended early';
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 export type DrillList = Readonly<Record<string, () => Promise<{ drill: Drill }>>>;
 
@@ -31,13 +39,28 @@ interface Selection {
   rounds: number | undefined;
   seed: number;
   isQuick: boolean;
+  isWritten: boolean;
 }
 
 interface Outcome {
   passed: number;
   failed: number;
-  isSkipped?: boolean;
+  /** For the summary. */
+  note?: string;
+  /** For docs/reliability.md. */
+  entry?: Entry;
 }
+
+/** Where the program keeps the logs of drills that failed, and the document that `--write` changes. */
+export interface Places {
+  logs: string;
+  document: string;
+}
+
+const PLACES: Places = {
+  logs: join(ROOT, 'artifacts', 'drills'),
+  document: join(ROOT, 'docs', 'reliability.md'),
+};
 
 type Print = (text: string) => void;
 
@@ -48,10 +71,11 @@ export async function runProgram(
   args: readonly string[],
   drills: DrillList,
   { stdout, stderr }: { stdout: Output; stderr: Output },
+  places = PLACES,
 ): Promise<number> {
   try {
     const { values, positionals } = parse(args);
-    const program = new Program(drills, stdout, stderr);
+    const program = new Program(drills, { stdout, stderr }, places);
     if (values.help) stdout.write(USAGE);
     else if (positionals.length === 0) await program.list();
     if (values.help || positionals.length === 0) return 0;
@@ -69,6 +93,7 @@ export async function runProgram(
       rounds: values.rounds === undefined ? undefined : parseCount('--rounds', values.rounds),
       seed: values.seed === undefined ? newSeed() : parseCount('--seed', values.seed),
       isQuick: values.quick,
+      isWritten: values.write,
     });
   } catch (error) {
     if (!(error instanceof BadCommandLine)) throw error;
@@ -80,12 +105,18 @@ export async function runProgram(
 class Program {
   readonly #drills: DrillList;
   readonly #stdout: Output;
+  readonly #places: Places;
   readonly #progress: Progress;
   readonly #intervalMs: number;
   #shownMs = 0;
 
-  constructor(drills: DrillList, stdout: Output, stderr: Output) {
+  constructor(
+    drills: DrillList,
+    { stdout, stderr }: { stdout: Output; stderr: Output },
+    places: Places,
+  ) {
     this.#drills = drills;
+    this.#places = places;
     this.#stdout = stdout;
     this.#progress = new Progress(stderr);
     this.#intervalMs = stderr.isTTY === true ? REDRAW_INTERVAL_MS : LINE_INTERVAL_MS;
@@ -96,14 +127,13 @@ class Program {
     for (const [name, load] of Object.entries(this.#drills)) {
       const { drill } = await load();
       const named = drill.isNamedOnly === true ? ', only if named' : '';
-      rows.push([name, `${drill.rounds} ${drill.unit}${named}`, drill.purpose]);
+      rows.push([name, `${drill.rounds} ${drill.unit}${named}`, drill.promise]);
     }
     this.#stdout.write(`${renderTable(rows, this.#stdout.columns)}\n${USAGE}`);
   }
 
   async runAll(selection: Selection): Promise<number> {
-    const total = { passed: 0, failed: 0 };
-    const notes: string[] = [];
+    const outcomes: Outcome[] = [];
     const waiting = Object.entries(this.#drills);
     const runNext = async (): Promise<void> => {
       const [name, load] = waiting.shift() ?? [];
@@ -111,32 +141,40 @@ class Program {
       const { drill } = await load();
       const isOfAll = selection.isAll && drill.isNamedOnly !== true;
       const isSelected = isOfAll || selection.names.includes(name);
-      if (isSelected) {
-        const outcome = await this.#runOne(name, drill, selection);
-        total.passed += outcome.passed;
-        total.failed += outcome.failed;
-        if (outcome.failed > 0) notes.push(`${name} failed`);
-        if (outcome.isSkipped === true) notes.push(`${name} was skipped`);
-      }
+      if (isSelected) outcomes.push(await this.#runOne(name, drill, selection));
+      if (isSelected && selection.isWritten) this.#write(outcomes);
       await runNext();
     };
     await Promise.all(Array.from({ length: selection.isQuick ? QUICK_AT_ONCE : 1 }, runNext));
-    const noted = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
-    this.#stdout.write(`all: ${total.passed} passed, ${total.failed} failed${noted}\n`);
-    return total.failed === 0 ? 0 : 1;
+    const sum = (of: 'passed' | 'failed') => outcomes.reduce((total, each) => total + each[of], 0);
+    for (const { note } of outcomes) if (note !== undefined) this.#stdout.write(`${note}\n`);
+    this.#stdout.write(`all: ${sum('passed')} passed, ${sum('failed')} failed\n`);
+    return sum('failed') === 0 ? 0 : 1;
+  }
+
+  /** After each drill: a complete run takes hours, and may be ended early. */
+  #write(outcomes: readonly Outcome[]): void {
+    const entries = outcomes.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    const text = readFileSync(this.#places.document, 'utf8');
+    const names = Object.keys(this.#drills);
+    const updated = updateDocument(text, entries, { origin: originOf(ROOT), names });
+    writeFileSync(this.#places.document, updated);
   }
 
   async #runOne(name: string, drill: Drill, selection: Selection): Promise<Outcome> {
     const { seed, isQuick } = selection;
     const texts: string[] = [];
-    // The texts of several drills must not be mixed.
-    const print: Print = (text) => (isQuick ? texts.push(text) : this.#stdout.write(text));
+    const print: Print = (text) => {
+      texts.push(text);
+      // The texts of several drills must not be mixed.
+      if (!isQuick) this.#stdout.write(text);
+    };
     try {
-      print(`${name}: ${drill.purpose}\n`);
+      print(`${name}: ${drill.promise}\n`);
       const missing = drill.findMissing?.();
       if (missing !== undefined) {
         print(`${name}: skipped, because ${missing}\n\n`);
-        return { passed: 0, failed: 0, isSkipped: true };
+        return { passed: 0, failed: 0, note: `${name} was skipped, because ${missing}` };
       }
       const rounds = selection.rounds ?? (isQuick ? drill.quickRounds : drill.rounds);
       const startedMs = performance.now();
@@ -147,45 +185,62 @@ class Program {
       for (const violation of report.violations.slice(0, VIOLATIONS_SHOWN_MAX)) {
         print(`VIOLATION ${violation}\n`);
       }
-      if (report.violations.length > 0) {
+      const { violations } = report;
+      if (violations.length > 0) {
         print(`Repeat: npm run drill -- ${name} --rounds ${rounds} --seed ${seed}\n`);
       }
-      const isControlRed = await this.#runControl(name, drill, { seed, print });
-      const failed = report.violations.length + (isControlRed ? 0 : 1);
+      const control = await this.#runControl(name, drill, { seed, print });
+      const failed = violations.length + (control.found === undefined ? 1 : 0);
       print(`${name}: ${report.passed} passed, ${failed} failed\n\n`);
-      return { passed: report.passed, failed };
+      const entry = { name, drill, rounds, seed, seconds, report, controlFound: control.found };
+      if (failed === 0) return { passed: report.passed, failed, entry };
+      const all = [...violations, 'control:', ...control.violations];
+      const log = this.#keepLog(`${name}-${seed}`, `${texts.join('')}${all.join('\n')}\n`);
+      const note = `${name} failed: ${violations[0] ?? 'its control'} (${log})`;
+      return { passed: report.passed, failed, note, entry };
     } finally {
-      this.#stdout.write(texts.join(''));
+      if (isQuick) this.#stdout.write(texts.join(''));
     }
   }
 
-  /** Whether the control reported violations, as it must. A control that throws has shown nothing. */
+  /** Returns the path, as seen from the project. */
+  #keepLog(name: string, text: string): string {
+    mkdirSync(this.#places.logs, { recursive: true });
+    const file = join(this.#places.logs, `${name}.log`);
+    writeFileSync(file, text);
+    return relative(ROOT, file);
+  }
+
+  /** `found` is the first violation, if the control has found all that it must. */
   async #runControl(
     name: string,
     { control, quickRounds }: Drill,
     { seed, print }: { seed: number; print: Print },
-  ): Promise<boolean> {
+  ): Promise<{ found: string | undefined; violations: readonly string[] }> {
     const options = { rounds: quickRounds, seed, ...this.#shownAs(`${name}, control`) };
-    const { violations, isEarlyEnd } = await this.#report(control.run, options);
-    const [first] = violations;
+    const { violations } = await this.#report(control.run, options);
+    // A control that throws has shown nothing.
+    const find = (text: string) =>
+      violations.find((each) => each.includes(text) && !each.startsWith(EARLY_END));
+    const found = find(control.finds[0] ?? '');
     const count = `control (${control.brokenBy}): ${violations.length} violations`;
-    print(`${count}${first === undefined ? '' : `, such as: ${first}`}\n`);
-    const isRed = first !== undefined && isEarlyEnd !== true;
-    if (!isRed) print('VIOLATION the control must report violations\n');
-    return isRed;
+    print(`${count}${found === undefined ? '' : `, such as: ${found}`}\n`);
+    const missing = control.finds.filter((text) => find(text) === undefined);
+    for (const text of missing) {
+      const instead = violations[0] === undefined ? 'nothing' : violations[0];
+      print(`VIOLATION the control must find "${text}", and found ${instead}\n`);
+    }
+    return { found: missing.length === 0 ? found : undefined, violations };
   }
 
   /** A drill that throws has failed, and the drills after it still run. */
-  async #report(
-    run: Drill['run'],
-    options: DrillOptions,
-  ): Promise<DrillReport & { isEarlyEnd?: true }> {
+  async #report(run: Drill['run'], options: DrillOptions): Promise<DrillReport> {
     try {
       return await run(options);
     } catch (error) {
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const violations = [`the drill ended early: ${reason}`];
-      return { passed: 0, violations, figures: {}, isEarlyEnd: true };
+      const violations = [`${EARLY_END}: ${reason}`];
+      return { passed: 0, violations, figures: {} };
     } finally {
       this.#progress.clear();
     }
@@ -212,6 +267,7 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string' },
         seed: { type: 'string' },
         quick: { type: 'boolean', default: false },
+        write: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });

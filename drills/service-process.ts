@@ -1,48 +1,76 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { newSecret } from '../src/domain/api-key.ts';
 
 const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
 /** The line of a start. That of version 1.1.0 is text. */
 export const READY = /"baseUrl":"([^"]+)".*"msg":"started"| is ready at (\S+)/;
+/** What the service logs when a rolling restart is complete. */
+const REPLACED = 'all workers were replaced';
 /** As in `npm start`. */
 const NODE_FLAGS = ['--max-semi-space-size=8'];
 
-/** `petstore serve` in its own process, on a free port. */
+export interface ServiceOptions {
+  /** By default a new folder, which is removed when the process is stopped. */
+  data?: string | undefined;
+  /** The URL of a PostgreSQL database; undefined for the embedded store. */
+  database?: string | undefined;
+  /** Becomes the first key of an empty store. By default a new one. */
+  key?: string;
+  /** More flags of `petstore serve`. */
+  flags?: readonly string[];
+  /** The program of another version. */
+  main?: string | undefined;
+  env?: Readonly<Record<string, string>>;
+  /** Flags of Node.js, which break the service on purpose for the control of a drill. */
+  nodeFlags?: readonly string[] | undefined;
+}
+
+/** `petstore serve` in its own process, on a free port, without a log. */
 export class ServiceProcess {
   readonly baseUrl: string;
+  readonly key: string;
+  /** The file of the embedded store. */
+  readonly file: string;
   readonly #child: ChildProcess;
   readonly #stderrLines: string[];
 
-  private constructor(baseUrl: string, child: ChildProcess, stderrLines: string[]) {
-    this.baseUrl = baseUrl;
+  private constructor(
+    parts: Pick<ServiceProcess, 'baseUrl' | 'key' | 'file'>,
+    child: ChildProcess,
+    stderrLines: string[],
+  ) {
+    ({ baseUrl: this.baseUrl, key: this.key, file: this.file } = parts);
     this.#child = child;
     this.#stderrLines = stderrLines;
   }
 
-  /**
-   * Resolves when the service accepts requests. `key` becomes the first key of an empty store; `main` is
-   * the program of another version; `nodeFlags` break it on purpose, for the control of a drill.
-   */
-  static async start(
-    flags: readonly string[],
-    key: string,
-    main = MAIN,
-    nodeFlags: readonly string[] = [],
-  ): Promise<ServiceProcess> {
-    const fixed = ['--port', '0', '--admin-port', 'off'];
-    const args = [...NODE_FLAGS, ...nodeFlags, main, 'serve', ...fixed, ...flags];
-    const child = spawn(process.execPath, args, {
-      env: { PETSTORE_BOOTSTRAP_KEY: key },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+  /** Resolves when the service accepts requests. */
+  static async start(options: ServiceOptions = {}): Promise<ServiceProcess> {
+    const { key = newSecret('production', randomBytes), database, main = MAIN } = options;
+    const data = options.data ?? mkdtempSync(join(tmpdir(), 'petstore-drill-'));
+    const fixed = ['--port', '0', '--admin-port', 'off', '--log', 'silent', '--data', data];
+    if (database !== undefined) fixed.push('--database', database);
+    const nodeFlags = [...NODE_FLAGS, ...(options.nodeFlags ?? [])];
+    const child = spawn(
+      process.execPath,
+      [...nodeFlags, main, 'serve', ...fixed, ...(options.flags ?? [])],
+      { env: { PETSTORE_BOOTSTRAP_KEY: key, ...options.env }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
     // The service must not keep running after a drill that fails.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
-    child.once('exit', () => process.removeListener('exit', kill));
+    child.once('exit', () => {
+      process.removeListener('exit', kill);
+      if (options.data === undefined) rmSync(data, { recursive: true, force: true });
+    });
     const stderrLines: string[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     createInterface({ input: child.stderr })
@@ -54,11 +82,16 @@ export class ServiceProcess {
       .once('close', () =>
         reject(new Error(`the service did not start: ${stderrLines.join('\n')}`)),
       );
-    return new ServiceProcess(await promise, child, stderrLines);
+    const file = join(data, 'production', 'petstore.sqlite');
+    return new ServiceProcess({ baseUrl: await promise, key, file }, child, stderrLines);
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  get port(): number {
+    return Number(new URL(this.baseUrl).port);
   }
 
   /** The processes that it has started, oldest first: its workers. */
@@ -95,6 +128,11 @@ export class ServiceProcess {
     return this.#stderrLines.filter((line) => line.includes(text)).length;
   }
 
+  /** How many rolling restarts are complete. The log must have the level info. */
+  restarts(): number {
+    return this.countLogLines(REPLACED);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -118,15 +156,9 @@ export class ServiceProcess {
 
   /** Returns the violations of the process: it must still run, and must then exit with 0. */
   async stop(): Promise<string[]> {
-    const child = this.#child;
-    if (this.#hasEnded) {
-      return [`the process of ${this.baseUrl} ended before it was stopped`];
-    }
-    const ended = once(child, 'exit') as Promise<[number | null]>;
-    const overdue = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
-    child.kill('SIGTERM');
-    const [code] = await ended;
-    clearTimeout(overdue);
+    if (this.#hasEnded) return [`the process of ${this.baseUrl} ended before it was stopped`];
+    this.#child.kill('SIGTERM');
+    const code = await this.waitForEnd(STOP_MS_MAX);
     return code === 0 ? [] : [`the process of ${this.baseUrl} ended with ${code ?? 'a signal'}`];
   }
 

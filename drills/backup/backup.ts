@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { newSecret } from '../../src/domain/api-key.ts';
 import { MAIN } from '../../test/support/test-process.ts';
+import type { WirePet } from '../client.ts';
+import type { DrillReport } from '../drill.ts';
+import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { SteadyCreates } from './steady-creates.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
+const CLIENTS = 32;
 const CREATES_PER_SECOND = 1_000;
 /** Fewer than this would not be the load that the drill promises. */
 const CREATES_PER_SECOND_MIN = 900;
@@ -28,22 +29,9 @@ export interface BackupOptions {
   onProgress: (text: string) => void;
 }
 
-export interface BackupReport {
-  idleMs: number[];
-  loadedMs: number[];
-  /** Creates acknowledged per second while the backup ran, for each round. */
-  rates: number[];
-  /** Animals of the load that were acknowledged before a backup began, over all rounds. */
-  acknowledgedBefore: number;
-  acknowledged: number;
-  slowestCreateMs: number;
-  cleanRounds: number;
-  violations: string[];
-}
-
 /** `petstore backup`, as a process of its own. */
 export async function backUpByCommand(data: string, file: string): Promise<void> {
-  await command(['backup', file, '--data', data]);
+  await command('backup', file, '--data', data);
 }
 
 /** A copy of the database file alone, without its log. */
@@ -52,105 +40,92 @@ export async function backUpByCopy(data: string, file: string): Promise<void> {
 }
 
 /** Backs up a store under a steady load and restores it elsewhere, again and again. */
-export async function drillBackup(options: BackupOptions): Promise<BackupReport> {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-backup-drill-'));
-  const report: BackupReport = {
-    idleMs: [],
-    loadedMs: [],
-    rates: [],
-    acknowledgedBefore: 0,
-    acknowledged: 0,
-    slowestCreateMs: 0,
-    cleanRounds: 0,
-    violations: [],
-  };
-  const data = join(folder, 'store');
-  try {
-    options.onProgress(`importing ${options.animals} animals`);
-    await importAnimals(folder, data, options.animals);
-    const key = newSecret('production', randomBytes);
-    const service = await ServiceProcess.start(['--data', data, '--log', 'warn'], key);
-    const load = new SteadyCreates(service.baseUrl, key, CREATES_PER_SECOND);
-    for (let round = 1; round <= options.rounds; round += 1) {
-      options.onProgress(`round ${round} of ${options.rounds}`);
-      const found = report.violations.length;
-      await runRound({ ...options, folder, data, load, report, title: `round ${round}` });
-      if (report.violations.length === found) report.cleanRounds += 1;
-    }
-    await load.close();
-    report.acknowledged = load.acknowledged.size;
-    report.slowestCreateMs = load.slowestMs;
-    report.violations.push(...load.failures, ...(await service.stop()), ...slownessOf(report));
-    return report;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+export async function drillBackup(options: BackupOptions): Promise<DrillReport> {
+  await using folder = await temporaryFolder();
+  const data = join(folder.path, 'store');
+  options.onProgress(`importing ${options.animals} animals`);
+  await importAnimals(folder.path, data, options.animals);
+  const service = await ServiceProcess.start({ data });
+  const { key, baseUrl } = service;
+  const load = new Load({ key, baseUrl: () => baseUrl });
+  const times: RoundTimes[] = [];
+  for (let round = 1; round <= options.rounds; round += 1) {
+    options.onProgress(`round ${round} of ${options.rounds}`);
+    times.push(await runRound({ ...options, folder: folder.path, data, load }));
   }
+  load.violations.push(...(await service.stop()));
+  const of = (name: keyof RoundTimes) => times.map((each) => each[name]);
+  const idleMs = median(of('idleMs'));
+  const loadedMs = median(of('loadedMs'));
+  const rate = Math.round(median(of('perSecond')));
+  if (loadedMs > SLOWDOWN_MAX * idleMs) {
+    load.violations.push(`a backup took ${loadedMs} ms under load, and ${idleMs} ms without`);
+  }
+  if (rate < CREATES_PER_SECOND_MIN) {
+    load.violations.push(`only ${rate} creates per second were acknowledged meanwhile`);
+  }
+  return {
+    passed: load.creates.acknowledged.size,
+    violations: load.violations,
+    figures: {
+      animals: options.animals,
+      'backup without and under load, median (s)': `${seconds(idleMs)}, ${seconds(loadedMs)}`,
+      'backup under load, slowest (s)': seconds(Math.max(...of('loadedMs'))),
+      'creates per second during the backup, median': rate,
+      'slowest create (ms)': load.slowestMs,
+      'creates acknowledged before a backup, checked in it': of('before').reduce((a, b) => a + b),
+    },
+  };
 }
 
-interface Round extends BackupOptions {
-  folder: string;
-  data: string;
-  load: SteadyCreates;
-  report: BackupReport;
-  title: string;
+interface RoundTimes {
+  idleMs: number;
+  loadedMs: number;
+  /** Creates acknowledged per second while the backup ran. */
+  perSecond: number;
+  /** Animals of the load that were acknowledged before the backup began. */
+  before: number;
 }
 
-async function runRound(round: Round): Promise<void> {
-  const { folder, data, load, report, title, animals, backUp } = round;
+async function runRound({
+  folder,
+  data,
+  load,
+  animals,
+  backUp,
+}: BackupOptions & { folder: string; data: string; load: Load }): Promise<RoundTimes> {
   const file = join(folder, 'backup.sqlite');
   const elsewhere = join(folder, 'elsewhere');
-  report.idleMs.push(await timeMs(() => backUp(data, file)));
+  const { acknowledged } = load.creates;
+  const idleMs = await timeMs(() => backUp(data, file));
   rmSync(file);
-  load.start();
+  load.start(CLIENTS, CREATES_PER_SECOND);
   await sleep(LOAD_MS);
-  const before = new Map(load.acknowledged);
+  const before = [...acknowledged.values()];
   const loadedMs = await timeMs(() => backUp(data, file));
-  const created = load.acknowledged.size - before.size;
-  await load.pause();
-  report.loadedMs.push(loadedMs);
-  report.rates.push((created * 1_000) / loadedMs);
-  report.acknowledgedBefore += before.size;
+  const created = acknowledged.size - before.length;
+  await load.stop();
   try {
-    await command(['restore', file, '--data', elsewhere]);
-    await command(['verify', '--data', elsewhere]);
+    await command('restore', file, '--data', elsewhere);
+    await command('verify', '--data', elsewhere);
     const missing = countMissing(storeFile(elsewhere), animals, before);
-    if (missing > 0) report.violations.push(`${title}: ${missing} acknowledged animals are gone`);
+    if (missing > 0) load.violations.push(`${missing} acknowledged animals are not in the backup`);
   } catch (error) {
-    report.violations.push(`${title}: ${String(error)}`);
+    load.violations.push(String(error));
   }
-  rmSync(file, { force: true });
-  rmSync(elsewhere, { recursive: true, force: true });
+  for (const path of [file, elsewhere]) rmSync(path, { recursive: true, force: true });
+  return { idleMs, loadedMs, perSecond: (created * 1_000) / loadedMs, before: before.length };
 }
 
-function slownessOf({ idleMs, loadedMs, rates }: BackupReport): string[] {
-  const violations: string[] = [];
-  const slowdown = median(loadedMs) / median(idleMs);
-  if (slowdown > SLOWDOWN_MAX) {
-    violations.push(`under load a backup takes ${slowdown.toFixed(2)} times as long`);
-  }
-  const rate = median(rates);
-  if (rate < CREATES_PER_SECOND_MIN) {
-    violations.push(`only ${Math.round(rate)} creates per second were acknowledged meanwhile`);
-  }
-  return violations;
-}
-
-function countMissing(
-  file: string,
-  imported: number,
-  acknowledged: ReadonlyMap<number, string>,
-): number {
-  const database = new DatabaseSync(file, { readOnly: true });
-  try {
-    const kept = database
-      .prepare("SELECT count(*) AS kept FROM pets WHERE id <= ? AND name = 'Animal ' || id")
-      .get(imported);
-    const find = database.prepare('SELECT 1 FROM pets WHERE id = ? AND name = ?');
-    const gone = [...acknowledged].filter(([id, name]) => find.get(id, name) === undefined);
-    return imported - Number(kept?.['kept']) + gone.length;
-  } finally {
-    database.close();
-  }
+function countMissing(file: string, imported: number, acknowledged: readonly string[]): number {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const kept = database
+    .prepare("SELECT count(*) AS kept FROM pets WHERE id <= ? AND name = 'Animal ' || id")
+    .get(imported);
+  const find = database.prepare('SELECT 1 FROM pets WHERE id = ? AND name = ?');
+  const pets = acknowledged.map((text) => JSON.parse(text) as WirePet);
+  const gone = pets.filter(({ id, name }) => find.get(id, name) === undefined);
+  return imported - Number(kept?.['kept']) + gone.length;
 }
 
 async function importAnimals(folder: string, data: string, count: number): Promise<void> {
@@ -161,26 +136,28 @@ async function importAnimals(folder: string, data: string, count: number): Promi
   );
   mkdirSync(data);
   writeFileSync(file, lines.join(''));
-  await command(['import', file, '--create', '--data', data]);
+  await command('import', file, '--create', '--data', data);
   rmSync(file);
 }
 
-function storeFile(data: string): string {
+export function storeFile(data: string): string {
   return join(data, 'production', 'petstore.sqlite');
 }
 
-/** Runs a command of this version. It rejects with what the command printed if its exit code is not 0. */
-async function command(args: string[]): Promise<void> {
+/** Runs a command of this version. Throws what the command printed if its exit code is not 0. */
+export function command(...args: string[]): Promise<{ stdout: string; stderr: string }> {
   const options = { env: {}, timeout: COMMAND_MS_MAX };
-  await promisify(execFile)(process.execPath, [MAIN, ...args], options);
+  return promisify(execFile)(process.execPath, [MAIN, ...args], options);
 }
 
 async function timeMs(work: () => Promise<void>): Promise<number> {
   const startedMs = performance.now();
   await work();
-  return performance.now() - startedMs;
+  return Math.round(performance.now() - startedMs);
 }
 
-export function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 }
+
+const seconds = (ms: number) => (ms / 1_000).toFixed(1);

@@ -2,22 +2,15 @@
 // ever acknowledged may be assigned again, and no key that was ended may be accepted.
 
 import { randomBytes } from 'node:crypto';
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { run } from '../../test/support/test-process.ts';
-import { Client } from '../client.ts';
+import { Client, type WirePet } from '../client.ts';
+import type { DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../random.ts';
 import { ServiceProcess } from '../service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { command, storeFile } from './backup.ts';
 
 const CREATES = 20;
 const DAMAGED_BYTES = 4_096;
@@ -28,17 +21,6 @@ export interface DisasterOptions {
   /** Puts the backup in the place of the store, and returns what it has printed. */
   restore: (data: string, file: string) => Promise<string>;
   onProgress: (text: string) => void;
-}
-
-export interface DisasterReport {
-  cleanRounds: number;
-  restores: number;
-  /** Ids that were acknowledged, over all rounds. */
-  ids: number;
-  idsGivenAgain: number;
-  endedKeysTried: number;
-  endedKeysAccepted: number;
-  violations: string[];
 }
 
 /** `petstore restore`, as a process of its own. */
@@ -55,144 +37,112 @@ export async function restoreByCopy(data: string, file: string): Promise<string>
 }
 
 /** What happens to the store. The last one leaves it as it is: the restore then knows its past. */
-const DISASTERS: Record<string, (context: Round) => Promise<void>> = {
+const DISASTERS: Readonly<Record<string, (round: Round) => Promise<void>>> = {
   'file removed': async ({ data }) => rmSync(storeFile(data)),
   'file damaged': async ({ data, random }) => damage(storeFile(data), random),
-  'empty store created': async (context) => {
-    rmSync(storeFile(context.data));
-    rmSync(join(context.data, 'production', 'petstore.store-id'));
-    await createMany(context, { isNewStore: true });
+  'empty store created': async (round) => {
+    rmSync(storeFile(round.data));
+    rmSync(join(round.data, 'production', 'petstore.store-id'));
+    await useStore(round, { isNewStore: true });
   },
   none: async () => undefined,
 };
 const NAMES = Object.keys(DISASTERS);
 
-interface Round extends DisasterOptions {
+interface Round {
   data: string;
   random: Random;
   key: string;
-  report: DisasterReport;
   /** Every id that was acknowledged in this round. */
   ids: Set<number>;
+  violations: string[];
 }
 
-export async function drillDisasters(options: DisasterOptions): Promise<DisasterReport> {
-  const report: DisasterReport = {
-    cleanRounds: 0,
-    restores: 0,
-    ids: 0,
-    idsGivenAgain: 0,
-    endedKeysTried: 0,
-    endedKeysAccepted: 0,
-    violations: [],
-  };
-  const random = newRandom(options.seed);
-  for (let round = 1; round <= options.rounds; round += 1) {
-    const [first = '', second = ''] = [round, Math.floor(round / NAMES.length) + round].map(
-      (number) => NAMES[number % NAMES.length],
+export async function drillDisasters(options: DisasterOptions): Promise<DrillReport> {
+  const { rounds, seed, onProgress } = options;
+  const random = newRandom(seed);
+  const violations: string[] = [];
+  let ids = 0;
+  for (let round = 1; round <= rounds; round += 1) {
+    const disasters = [round, Math.floor(round / NAMES.length) + round].map(
+      (number) => NAMES[number % NAMES.length] ?? '',
     );
-    const title = `disaster ${round} of ${options.rounds}: ${first}, then ${second}`;
-    options.onProgress(title);
-    const folder = mkdtempSync(join(tmpdir(), 'petstore-disaster-'));
-    const found = report.violations.length;
+    const title = `disaster ${round} of ${rounds}: ${disasters.join(', then ')}`;
+    onProgress(title);
+    await using folder = await temporaryFolder();
+    const key = newSecret('production', randomBytes);
+    const data = join(folder.path, 'store');
+    const context: Round = { data, random, key, ids: new Set(), violations: [] };
     try {
-      const key = newSecret('production', randomBytes);
-      const data = join(folder, 'store');
-      const context = { ...options, data, random, key, report, ids: new Set<number>() };
-      await runRound(context, [first, second]);
-      report.ids += context.ids.size;
+      await runRound(context, disasters, options.restore);
     } catch (error) {
-      report.violations.push(`${title}: ${String(error)}`);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
+      context.violations.push(String(error));
     }
-    const isClean = report.violations.length === found;
-    if (isClean) report.cleanRounds += 1;
-    else report.violations.push(`in ${title}`);
+    ids += context.ids.size;
+    violations.push(...context.violations.map((text) => `${title}: ${text}`));
   }
-  return report;
+  const figures = { disasters: rounds, restores: 2 * rounds, 'ids, none given again': ids };
+  return { passed: ids, violations, figures };
 }
 
-async function runRound(context: Round, disasters: readonly string[]): Promise<void> {
-  const { data, report, restore } = context;
+async function runRound(
+  round: Round,
+  disasters: readonly string[],
+  restore: DisasterOptions['restore'],
+): Promise<void> {
+  const { data } = round;
   const here = ['--data', data];
   const backup = join(data, 'backup.sqlite');
-  await createMany(context);
-  const [revoked, rotated] = [await createKey(here), await createKey(here)];
+  await useStore(round);
+  const createKey = async () => {
+    const { stdout } = await command('keys', 'create', '--name', 'ended', '--json', ...here);
+    return JSON.parse(stdout) as { id: string; key: string };
+  };
+  const [revoked, rotated] = [await createKey(), await createKey()];
   await command('backup', backup, ...here);
   await command('keys', 'revoke', revoked.id, ...here);
   await command('keys', 'rotate', rotated.id, '--overlap', '0s', ...here);
   const ended = [revoked, rotated];
-  await createMany(context);
+  await useStore(round);
   for (const name of disasters) {
-    await DISASTERS[name]?.(context);
+    await DISASTERS[name]?.(round);
     const printed = await restore(data, backup);
-    report.restores += 1;
     // The operator ends the keys again that the summary lists.
     const listed = ended.filter(({ id }) => printed.includes(`${id} (`));
     for (const { id } of listed) await command('keys', 'revoke', id, ...here);
-    await createMany(context, { ended: ended.map(({ key }) => key) });
+    await useStore(round, { ended: ended.map(({ key }) => key) });
   }
 }
 
-interface Creating {
-  /** Keys that must be refused. */
-  ended?: readonly string[];
-  /** A new store begins with the first id again. */
-  isNewStore?: boolean;
-}
-
-/** Starts the service, creates animals, tries the ended keys, and stops the service. */
-async function createMany(
-  { data, key, ids, report }: Round,
-  { ended = [], isNewStore = false }: Creating = {},
+/** Starts the service, creates animals, tries the keys that must be refused, and stops the service. */
+async function useStore(
+  { data, key, ids, violations }: Round,
+  { ended = [], isNewStore = false }: { ended?: readonly string[]; isNewStore?: boolean } = {},
 ): Promise<void> {
-  const service = await ServiceProcess.start(['--data', data, '--log', 'warn'], key);
+  const service = await ServiceProcess.start({ data, key });
   const client = new Client(key);
   for (let count = 0; count < CREATES; count += 1) {
     const response = await client.create(service.baseUrl, `animal-${count}`, { isClaimed: false });
     if (response.status !== 201) throw new Error(`a create got ${response.status}`);
-    const { id } = JSON.parse(response.body) as { id: number };
-    if (ids.has(id) && !isNewStore) {
-      report.idsGivenAgain += 1;
-      report.violations.push(`the id ${id} was given again`);
-    }
+    const { id } = JSON.parse(response.body) as WirePet;
+    // A new store begins with the first id again.
+    if (ids.has(id) && !isNewStore) violations.push(`the id ${id} was given again`);
     ids.add(id);
   }
   client.close();
   for (const secret of ended) {
     const other = new Client(secret);
-    report.endedKeysTried += 1;
     const { status } = await other.get(`${service.baseUrl}/pets?limit=1`);
     other.close();
-    if (status === 401) continue;
-    report.endedKeysAccepted += 1;
-    report.violations.push(`an ended key got ${status}`);
+    if (status !== 401) violations.push(`an ended key got ${status}`);
   }
-  report.violations.push(...(await service.stop()));
-}
-
-async function createKey(here: readonly string[]): Promise<{ id: string; key: string }> {
-  const { stdout } = await command('keys', 'create', '--name', 'ended', '--json', ...here);
-  return JSON.parse(stdout) as { id: string; key: string };
+  violations.push(...(await service.stop()));
 }
 
 /** Overwrites some of the file: its header, or a part that is chosen at random. */
 function damage(file: string, random: Random): void {
   const content = readFileSync(file);
-  const parts = Math.floor(statSync(file).size / DAMAGED_BYTES);
-  const from = random.integer(parts) * DAMAGED_BYTES;
+  const from = random.integer(Math.floor(content.length / DAMAGED_BYTES)) * DAMAGED_BYTES;
   randomBytes(DAMAGED_BYTES).copy(content, from);
   writeFileSync(file, content);
-}
-
-function storeFile(data: string): string {
-  mkdirSync(join(data, 'production'), { recursive: true });
-  return join(data, 'production', 'petstore.sqlite');
-}
-
-async function command(...args: string[]): Promise<{ stdout: string; stderr: string }> {
-  const { code, stdout, stderr } = await run(args);
-  if (code !== 0) throw new Error(`petstore ${args.join(' ')}: ${stderr}`);
-  return { stdout, stderr };
 }

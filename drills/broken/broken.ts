@@ -3,12 +3,16 @@ import { fileURLToPath } from 'node:url';
 /** The flags of Node.js that load a file of this folder into the service before its own code. */
 export function brokenBy(
   name:
-    | 'commits-late'
+    | 'acknowledges-early'
+    | 'another-status'
+    | 'commits-asynchronously'
     | 'forgets-creates'
+    | 'ignores-full-disk'
     | 'keeps-chunks'
     | 'leaks'
     | 'plain-errors'
-    | 'starts-too-many'
+    | 'slow-commits'
+    | 'stops-at-once'
     | 'waits-for-ever',
 ): readonly string[] {
   return ['--import', fileURLToPath(new URL(`./${name}.ts`, import.meta.url))];

@@ -1,15 +1,17 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
+import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
+import { MAIN } from '../../test/support/test-process.ts';
 import { Client, followList } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { newRandom, type Random } from '../random.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Animals, isListed, isStillTrue } from './animals.ts';
-import { newChangesReport, type ChangesReport } from './changes-report.ts';
-import { runCatalogue } from './command.ts';
-import { pageOf, shownAlone, shownInPage } from './page.ts';
 
 /** Created before the first command. */
 const FIRST_ANIMALS = 50;
@@ -22,7 +24,12 @@ const REPEATED_EVERY = 5;
 /** One command in so many removes, and one in so many names an id that does not exist. */
 const REMOVE_EVERY = 4;
 const MISSING_EVERY = 5;
+/** On a busy machine the store may not respond in time. Nothing was changed then. */
+const NOTHING_CHANGED = /gives no response in time|database is locked/;
+const COMMAND_ATTEMPTS_MAX = 10;
 export const NO_SUCH_ID = '9223372036854775807';
+
+export type ChangesReport = ChangesDrill['report'];
 
 export interface ChangesOptions {
   commands: number;
@@ -47,9 +54,7 @@ export interface ChangesOptions {
 export async function drillChanges(options: ChangesOptions): Promise<ChangesReport> {
   const key = newSecret('production', randomBytes);
   await using data = await temporaryFolder();
-  const { database } = options;
-  const store = ['--data', data.path, ...(database === undefined ? [] : ['--database', database])];
-  const drill = new ChangesDrill(options, key, store);
+  const drill = new ChangesDrill(options, key, data.path);
   try {
     await drill.run();
   } finally {
@@ -60,18 +65,29 @@ export async function drillChanges(options: ChangesOptions): Promise<ChangesRepo
 
 class ChangesDrill {
   readonly animals: Animals;
-  readonly report = newChangesReport();
+  readonly report = {
+    commands: 0,
+    animalsChanged: 0,
+    creates: 0,
+    repeatedCreates: 0,
+    /** Reads of an animal that no command was changing: each had one right response. */
+    checkedReads: 0,
+    walks: 0,
+    /** Responses with 503, after which the request was sent again: the machine was too busy. */
+    refused: 0,
+    violations: [] as string[],
+  };
   readonly #options: ChangesOptions;
   readonly #key: string;
-  readonly #store: string[];
+  readonly #data: string;
   readonly #random: Random;
   readonly #services: ServiceProcess[] = [];
   #isOver = false;
 
-  constructor(options: ChangesOptions, key: string, store: string[]) {
+  constructor(options: ChangesOptions, key: string, data: string) {
     this.#options = options;
     this.#key = key;
-    this.#store = store;
+    this.#data = data;
     this.#random = newRandom(options.seed);
     this.animals = new Animals(this.#random);
   }
@@ -103,8 +119,9 @@ class ChangesDrill {
   }
 
   async #startService(main?: string): Promise<void> {
-    const flags = [...this.#store, '--log', 'silent'];
-    this.#services.push(await ServiceProcess.start(flags, this.#key, main));
+    const { database } = this.#options;
+    const service = { data: this.#data, database, key: this.#key, main };
+    this.#services.push(await ServiceProcess.start(service));
   }
 
   /** So many clients, each doing this again and again until the last command has returned. */
@@ -138,8 +155,8 @@ class ChangesDrill {
     }
   }
 
-  #violation(text: string): void {
-    this.report.violations.push(text);
+  #violation(what: string): void {
+    this.report.violations.push(what);
   }
 
   async #create(client: Client): Promise<void> {
@@ -215,10 +232,11 @@ class ChangesDrill {
     const verb = status === undefined ? ['remove', '--yes'] : ['set-status', '--to', status];
     const animals = this.animals.choose(1 + this.#random.integer(20));
     const ids = animals.map(({ id }) => String(id));
-    const { runCommand = runCatalogue } = this.#options;
+    const { runCommand = runCatalogue, database } = this.#options;
     const run = async () => {
       const all = isRefused ? [...ids, NO_SUCH_ID] : ids;
-      const { code, said } = await runCommand([...verb, ...this.#store], all);
+      const store = database === undefined ? ['--data', this.#data] : ['--database', database];
+      const { code, said } = await runCommand([...verb, ...store], all);
       if (code !== (isRefused ? 1 : 0)) {
         this.#violation(`${verb.join(' ')} ended with ${code}: ${said}`);
       }
@@ -232,4 +250,43 @@ class ChangesDrill {
       this.report.animalsChanged += animals.length;
     }
   }
+}
+
+/** Runs `petstore catalogue` as a process of its own, with these ids on its standard input. */
+async function runCatalogue(
+  args: string[],
+  ids: string[],
+): Promise<{ code: number; said: string }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const result = await runOnce(args, ids);
+    if (attempt === COMMAND_ATTEMPTS_MAX || !NOTHING_CHANGED.test(result.said)) return result;
+  }
+}
+
+async function runOnce(args: string[], ids: string[]): Promise<{ code: number; said: string }> {
+  const child = spawn(process.execPath, [MAIN, 'catalogue', ...args, '--from-file', '-'], {
+    env: {},
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  child.stdin.end(ids.join('\n'));
+  const ended = once(child, 'exit') as Promise<[number]>;
+  const said = await text(child.stderr);
+  const [code] = await ended;
+  return { code, said };
+}
+
+/** The page that begins with this animal, if it is there and of this status. */
+function pageOf(id: number, status: PetStatus | undefined): string {
+  const filter = status === undefined ? '' : `&status=${status}`;
+  return `/pets?limit=1${filter}&cursor=${newCursor(BigInt(id) - 1n, status)}`;
+}
+
+function shownAlone({ status, body }: { status: number; body: string }): string | undefined {
+  if (status === 404) return undefined;
+  return (JSON.parse(body) as { status: string }).status;
+}
+
+function shownInPage({ body }: { body: string }, id: number): string | undefined {
+  const [first] = JSON.parse(body) as { id: number; status: string }[];
+  return first?.id === id ? first.status : undefined;
 }

@@ -7,14 +7,17 @@ const COMMAND_MS = 500;
 const LOAD = { processes: 2, readers: 32, creators: 8 };
 
 export const drill: Drill = {
-  purpose:
-    '`petstore catalogue` on a store that two processes serve to 32 readers and 8 creators: no read after a command is stale, no id is given twice, and no walk misses an animal.',
+  promise:
+    'A change by `petstore catalogue` is visible to every read after it, and no id is given twice.',
+  method:
+    '32 readers, 8 creators and 4 walks through two processes while commands change and remove animals, on each store.',
   unit: 'commands',
   rounds: 100,
   quickRounds: 4,
   run: (options) => onBothStores(({ database }) => runChanges(options, { database })),
   control: {
     brokenBy: 'commands that report success and change nothing',
+    finds: ['stale: '],
     run: (options) =>
       runChanges(options, {
         async runCommand(_args, ids) {

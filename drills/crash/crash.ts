@@ -1,38 +1,40 @@
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { renameSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
 import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
 import type { PostgresServer } from '../../test/support/postgres-server.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { brokenBy } from '../broken/broken.ts';
+import { Load } from '../load.ts';
 import { newRandom, type Random } from '../random.ts';
+import { ServiceProcess } from '../service-process.ts';
 import type { Timed } from '../stolen-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { Creates } from './creates.ts';
 
+const WRITERS = 32;
 /** The load runs for up to this long before the kill, and for this long after it if the service survives. */
 const LOAD_MS_MAX = 250;
 const LOAD_AFTER_MS = 150;
-const STEP_MS_MAX = 30_000;
+const FIRST_CREATE_MS_MAX = 30_000;
+const FAIL_STOP_MS_MAX = 20_000;
+/** How many acknowledged creates are repeated after each round. */
+const REPEATED = 20;
 const STARTS_MAX = 10;
 const NO_DATABASE = /no response in time|cannot be reached/;
 const POLL_MS = 5;
 /** Workers end after their primary: they drain for up to 8 seconds. */
 const WORKERS_END_MS_MAX = 12_000;
 
-/** `writer` is the process at the moment at which its writer thread has written a commit to the log. */
-export type Victim = 'process' | 'writer' | 'primary' | 'worker' | 'database' | 'session';
-
-const WORKERS: Readonly<Record<Victim, number>> = {
-  process: 1,
-  writer: 1,
-  primary: 2,
-  worker: 2,
-  database: 1,
-  session: 2,
-};
+/**
+ * `writer` is the process at the moment at which its writer thread has written a commit to the log, `slow commit`
+ * the process while each commit takes long, and `file` the store file or its folder, which are moved away.
+ */
+export type Victim =
+  'process' | 'writer' | 'slow commit' | 'primary' | 'worker' | 'file' | 'database' | 'session';
+const WITH_WORKERS: readonly Victim[] = ['primary', 'worker', 'session'];
+const ENDS_PROCESS: readonly Victim[] = ['process', 'writer', 'slow commit', 'primary', 'file'];
 
 export interface CrashOptions {
   rounds: number;
@@ -41,15 +43,14 @@ export interface CrashOptions {
   /** A PostgreSQL, which is killed too. By default the drill uses the embedded store. */
   server?: PostgresServer;
   /** These break the service on purpose. */
-  nodeFlags?: readonly string[] | undefined;
-  onProgress?: (round: number, victim: Victim, report: CrashReport) => void;
+  nodeFlags?: readonly string[];
+  onProgress?: (text: string) => void;
 }
 
 export interface CrashReport {
-  rounds: Record<string, number>;
   acknowledged: number;
   /** Creates without a response because of a kill. All of them were repeated. */
-  repeated: number;
+  unanswered: number;
   /** From the start of the process until it accepted requests. */
   starts: Timed[];
   /** Starts that failed because PostgreSQL gave no response in time. */
@@ -66,98 +67,107 @@ export async function drillCrash(options: CrashOptions): Promise<CrashReport> {
   const drill = new CrashDrill(options, folder.path);
   try {
     for (let round = 1; round <= options.rounds; round += 1) await drill.runRound(round);
-    await drill.finish();
+    return await drill.finish();
   } finally {
     await drill.service?.kill();
   }
-  return drill.report;
 }
 
 class CrashDrill {
-  readonly report: CrashReport;
   service: ServiceProcess | undefined;
   readonly #options: CrashOptions;
   readonly #folder: string;
   readonly #random: Random;
   readonly #key = newSecret('production', randomBytes);
-  readonly #creates = new Creates(this.#key);
-  #workers = 0;
+  readonly #starts: Timed[] = [];
+  readonly #load: Load;
+  #variant = '';
+  #refusedStarts = 0;
+  #unanswered = 0;
 
   constructor(options: CrashOptions, folder: string) {
     this.#options = options;
     this.#folder = folder;
     this.#random = newRandom(options.seed);
-    const { violations } = this.#creates;
-    this.report = {
-      rounds: {},
-      acknowledged: 0,
-      repeated: 0,
-      starts: [],
-      refusedStarts: 0,
-      violations,
-    };
+    const baseUrl = () => this.service?.baseUrl ?? '';
+    this.#load = new Load({ key: this.#key, baseUrl, mayRefuse: true, mayDisconnect: true });
   }
 
   async runRound(round: number): Promise<void> {
-    const { victims } = this.#options;
+    const { victims, rounds, onProgress } = this.#options;
     const victim = victims[round % victims.length] ?? 'process';
-    this.#options.onProgress?.(round, victim, this.report);
-    const creates = this.#creates;
-    const before = creates.violations.length;
-    const known = creates.acknowledged.size;
-    const service = await this.#start(WORKERS[victim]);
-    const writers = creates.startWriters(service.baseUrl);
-    await until('the first create', () => creates.acknowledged.size > known);
+    const service = await this.#start(victim);
+    const load = this.#load;
+    const { violations } = load;
+    const before = violations.length;
+    const known = load.creates.acknowledged.size;
+    onProgress?.(
+      `round ${round} of ${rounds}: ${victim}; ${known} acknowledged, ${before} violations`,
+    );
+    load.start(WRITERS);
+    await load.untilAcknowledged(FIRST_CREATE_MS_MAX);
     await sleep(this.#random.integer(LOAD_MS_MAX));
     const workers = service.workerPids();
     await this.#kill(victim, service);
-    if (victim === 'process' || victim === 'writer' || victim === 'primary') {
-      await writers.ended;
-      await this.#requireEnd(workers);
+    if (ENDS_PROCESS.includes(victim)) {
+      await load.stop();
+      await requireEnd(workers, violations);
       this.service = undefined;
     } else {
       await sleep(LOAD_AFTER_MS);
-      writers.stop();
-      await writers.ended;
+      await load.stop();
     }
-    const { baseUrl } = await this.#start(WORKERS[victim]);
-    await creates.repeat(baseUrl, known, this.#random);
-    await creates.compare(baseUrl, { isAll: false });
-    await this.#verify();
-    this.report.rounds[victim] = (this.report.rounds[victim] ?? 0) + 1;
-    this.report.acknowledged = creates.acknowledged.size;
-    this.report.repeated = creates.repeated;
-    for (const [index, text] of creates.violations.entries()) {
-      if (index >= before) creates.violations[index] = `round ${round}, ${victim}: ${text}`;
+    const { baseUrl } = await this.#start(victim);
+    const { open } = load.creates;
+    this.#unanswered += open.size;
+    await load.repeat(baseUrl, [...open, ...load.creates.sample(REPEATED, this.#random)]);
+    await load.compare(baseUrl, { isAll: false });
+    violations.push(...(await this.#verify()));
+    for (let index = before; index < violations.length; index += 1) {
+      violations[index] = `round ${round}, ${victim}: ${violations[index]}`;
     }
   }
 
   /** Compares the whole catalogue once more: a later crash must not lose what an earlier one left. */
-  async finish(): Promise<void> {
-    const service = await this.#start(this.#workers);
-    await this.#creates.compare(service.baseUrl, { isAll: true });
-    this.report.violations.push(...(await service.stop()));
-    await this.#verify();
+  async finish(): Promise<CrashReport> {
+    const service = await this.#start('process');
+    const load = this.#load;
+    await load.compare(service.baseUrl);
+    load.violations.push(...(await service.stop()), ...(await this.#verify()));
+    return {
+      acknowledged: load.creates.acknowledged.size,
+      unanswered: this.#unanswered,
+      starts: this.#starts,
+      refusedStarts: this.#refusedStarts,
+      violations: load.violations,
+    };
   }
 
-  /** Starts the service, unless it runs with this many workers. */
-  async #start(workers: number): Promise<ServiceProcess> {
-    if (this.service !== undefined && workers === this.#workers) return this.service;
-    if (this.service !== undefined) this.report.violations.push(...(await this.service.stop()));
-    const { server, nodeFlags } = this.#options;
-    const flags = ['--data', this.#folder, '--workers', String(workers), '--log', 'silent'];
-    if (server !== undefined) flags.push('--database', server.url());
+  /** Starts the service as the victim needs it, unless it runs like that. */
+  async #start(victim: Victim): Promise<ServiceProcess> {
+    const workers = WITH_WORKERS.includes(victim) ? '2' : '1';
+    const slow = victim === 'slow commit' ? brokenBy('slow-commits') : [];
+    const nodeFlags = [...slow, ...(this.#options.nodeFlags ?? [])];
+    const variant = [workers, ...nodeFlags].join();
+    if (this.service !== undefined && variant === this.#variant) return this.service;
+    if (this.service !== undefined) this.#load.violations.push(...(await this.service.stop()));
     for (let attempt = 1; ; attempt += 1) {
       const sentMs = Date.now();
       try {
-        this.service = await ServiceProcess.start(flags, this.#key, undefined, nodeFlags);
-        this.#workers = workers;
-        this.report.starts.push({ sentMs, tookMs: Date.now() - sentMs });
+        this.service = await ServiceProcess.start({
+          key: this.#key,
+          data: this.#folder,
+          database: this.#options.server?.url(),
+          flags: ['--workers', workers, '--log', 'fatal'],
+          nodeFlags,
+        });
+        this.#variant = variant;
+        this.#starts.push({ sentMs, tookMs: Date.now() - sentMs });
         return this.service;
       } catch (error) {
         // On a busy machine PostgreSQL may not respond in time. A supervisor starts the service again.
         if (!NO_DATABASE.test(String(error)) || attempt === STARTS_MAX) throw error;
-        this.report.refusedStarts += 1;
+        this.#refusedStarts += 1;
       }
     }
   }
@@ -165,6 +175,7 @@ class CrashDrill {
   async #kill(victim: Victim, service: ServiceProcess): Promise<void> {
     switch (victim) {
       case 'process':
+      case 'slow commit':
       case 'primary':
         return service.kill();
       case 'writer':
@@ -173,6 +184,8 @@ class CrashDrill {
       case 'worker':
         process.kill(this.#random.pick(service.workerPids()), 'SIGKILL');
         return undefined;
+      case 'file':
+        return this.#loseFile(service);
       case 'database':
         await this.#options.server?.kill();
         return this.#options.server?.start();
@@ -189,6 +202,25 @@ class CrashDrill {
     while (changedNs() === beforeNs) await setImmediate();
   }
 
+  /** The service must acknowledge nothing more, and end by itself with one line. The file then comes back. */
+  async #loseFile(service: ServiceProcess): Promise<void> {
+    const load = this.#load;
+    const moved = this.#random.isOneIn(2) ? this.#file : dirname(this.#file);
+    const aside = join(this.#folder, 'aside');
+    renameSync(moved, aside);
+    const lostMs = performance.now();
+    const code = await service.waitForEnd(FAIL_STOP_MS_MAX);
+    await load.stop();
+    if (code !== 1) load.violations.push(`without its file the service ended with ${code}`);
+    const lines = service.countLogLines('"level":"fatal"');
+    if (lines !== 1) load.violations.push(`the service wrote ${lines} lines about its end`);
+    const late = load.acknowledgedMs.filter((sentMs) => sentMs > lostMs);
+    if (late.length > 0) {
+      load.violations.push(`${late.length} creates were acknowledged without the file`);
+    }
+    renameSync(aside, moved);
+  }
+
   /** PostgreSQL ends all sessions when one of them is killed, and recovers. */
   async #killSession(): Promise<void> {
     const rows = await this.#options.server?.query(
@@ -198,26 +230,26 @@ class CrashDrill {
     if (typeof pid === 'number') process.kill(pid, 'SIGKILL');
   }
 
-  async #requireEnd(pids: readonly number[]): Promise<void> {
-    const untilMs = performance.now() + WORKERS_END_MS_MAX;
-    while (pids.some(isRunning)) {
-      if (performance.now() > untilMs) {
-        this.report.violations.push('a worker outlived its primary by 12 s');
-        return;
-      }
-      await sleep(POLL_MS);
-    }
-  }
-
   get #file(): string {
     return join(this.#folder, 'production', 'petstore.sqlite');
   }
 
-  async #verify(): Promise<void> {
+  async #verify(): Promise<string[]> {
     const { server } = this.#options;
     const { problems } =
       server === undefined ? verifySqlite(this.#file) : await verifyPostgres(server.url());
-    this.report.violations.push(...problems.map((problem) => `verify: ${problem}`));
+    return problems.map((problem) => `verify: ${problem}`);
+  }
+}
+
+async function requireEnd(pids: readonly number[], violations: string[]): Promise<void> {
+  const untilMs = performance.now() + WORKERS_END_MS_MAX;
+  while (pids.some(isRunning)) {
+    if (performance.now() > untilMs) {
+      violations.push('a worker outlived its primary by 12 s');
+      return;
+    }
+    await sleep(POLL_MS);
   }
 }
 
@@ -226,13 +258,5 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-}
-
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  const untilMs = performance.now() + STEP_MS_MAX;
-  while (!isTrue()) {
-    if (performance.now() > untilMs) throw new Error(`no sign of ${what} within 30 s`);
-    await sleep(POLL_MS);
   }
 }

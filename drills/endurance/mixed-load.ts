@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { splitResponses } from '../../test/support/raw-socket.ts';
 import type { Random } from '../random.ts';
+import type { ServiceProcess } from '../service-process.ts';
 
 const CONNECTIONS = 8;
 const PIPELINED = 8;
@@ -16,31 +17,25 @@ interface Request {
   isCreate?: true;
 }
 
+interface MixedLoadOptions {
+  random: Random;
+  requests: number;
+  /** Called after each response. */
+  onDone: (done: number) => void;
+}
+
 /** Requests of every kind over a few connections, several at a time on each. Every status is checked. */
 export class MixedLoad {
   readonly violations: string[] = [];
-  readonly #port: number;
-  readonly #key: string;
-  readonly #random: Random;
-  readonly #count: number;
-  readonly #onDone: (done: number) => void;
+  readonly #service: ServiceProcess;
+  readonly #options: MixedLoadOptions;
   #begun = 0;
   done = 0;
   created = 0;
 
-  /** `onDone` is called after each response. */
-  constructor(
-    baseUrl: string,
-    key: string,
-    random: Random,
-    count: number,
-    onDone: (done: number) => void,
-  ) {
-    this.#port = Number(new URL(baseUrl).port);
-    this.#key = key;
-    this.#random = random;
-    this.#count = count;
-    this.#onDone = onDone;
+  constructor(service: ServiceProcess, options: MixedLoadOptions) {
+    this.#service = service;
+    this.#options = options;
   }
 
   /** Resolves when all requests have their responses. */
@@ -50,11 +45,12 @@ export class MixedLoad {
 
   #connect(): Promise<void> {
     return new Promise((resolve) => {
-      const socket = connect(this.#port, '127.0.0.1');
+      const socket = connect(this.#service.port, '127.0.0.1');
       socket.setNoDelay(true);
       const sent: Request[] = [];
       let received = '';
-      const isOver = () => this.#begun >= this.#count || this.violations.length >= VIOLATIONS_MAX;
+      const { requests } = this.#options;
+      const isOver = () => this.#begun >= requests || this.violations.length >= VIOLATIONS_MAX;
       const sendMore = () => {
         let text = '';
         while (sent.length < PIPELINED && !isOver()) {
@@ -72,13 +68,11 @@ export class MixedLoad {
         sendMore();
       });
       socket.on('error', (error) => this.violations.push(String(error)));
-      socket.on('close', () => resolve(this.#requireAll(sent, socket)));
+      socket.on('close', () => {
+        if (sent.length > 0) this.violations.push(`closed before ${sent.length} responses`);
+        resolve();
+      });
     });
-  }
-
-  #requireAll(sent: readonly Request[], socket: Socket): void {
-    if (sent.length === 0) return;
-    this.violations.push(`${socket.localPort}: closed before ${sent.length} responses`);
   }
 
   /** Checks the complete responses, and returns the bytes after them. */
@@ -87,7 +81,7 @@ export class MixedLoad {
     for (const { status, body } of responses) {
       const request = sent.shift();
       this.done += 1;
-      this.#onDone(this.done);
+      this.#options.onDone(this.done);
       if (request?.status !== status) {
         this.violations.push(`${request?.text.split('\r\n')[0]} got ${status} ${body}`);
       } else if (request.isCreate) this.created += 1;
@@ -96,7 +90,7 @@ export class MixedLoad {
   }
 
   #newRequest(): Request {
-    const random = this.#random;
+    const { random } = this.#options;
     const kind = random.integer(100);
     if (kind < 5) return { text: this.#create(kind < 2), status: 201, isCreate: true };
     if (kind < 50) return { text: this.#get(`/v1/pets?${this.#query()}`), status: 200 };
@@ -111,23 +105,23 @@ export class MixedLoad {
   }
 
   #query(): string {
-    const random = this.#random;
+    const { random } = this.#options;
     const limit = `limit=${1 + random.integer(LIMIT_MAX)}`;
     if (random.isOneIn(4)) return `${limit}&status=available`;
     if (random.isOneIn(2)) return limit;
     return `${limit}&cursor=${newCursor(BigInt(random.integer(this.created + 1)), undefined)}`;
   }
 
-  #get(target: string, key = this.#key): string {
+  #get(target: string, key = this.#service.key): string {
     return `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   }
 
   #create(isClaimed: boolean): string {
-    const body = `{"name":"animal ${this.#begun}","categoryId":${this.#random.integer(1_000)}}`;
+    const body = `{"name":"animal ${this.#begun}","categoryId":${this.#options.random.integer(1_000)}}`;
     return this.#post(body, isClaimed ? `Idempotency-Key: ${this.#begun}\r\n` : '');
   }
 
   #post(body: string, header = ''): string {
-    return `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${this.#key}\r\n${header}Content-Length: ${body.length}\r\n\r\n${body}`;
+    return `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${this.#service.key}\r\n${header}Content-Length: ${body.length}\r\n\r\n${body}`;
   }
 }

@@ -34,8 +34,8 @@ const RUNS: readonly { name: string; key: KeyChoice; flags: readonly string[] }[
 export interface FuzzOptions extends DrillOptions {
   /** Only the first run, on SQLite. */
   isShort?: boolean;
-  /** Puts something before the service, and returns its base URL. */
-  alter?: (baseUrl: string) => Promise<{ baseUrl: string; close(): Promise<void> }>;
+  /** These break the service on purpose. */
+  nodeFlags?: readonly string[];
 }
 
 export function findMissing(): string | undefined {
@@ -72,19 +72,23 @@ async function fuzzStore(store: StoreChoice, options: StoreOptions): Promise<Dri
   const runs = isShort ? RUNS.slice(0, 1) : RUNS;
   for (const { name, key, flags } of runs) {
     onProgress(`${store.name}, ${name}`);
-    const service = await ServiceProcess.start([...storeFlags, ...flags], keys.full);
+    const service = await ServiceProcess.start({
+      data,
+      database: store.database,
+      key: keys.full,
+      flags: ['--log', 'info', ...flags],
+      nodeFlags: options.nodeFlags,
+    });
     if (key === 'read-only') await addReadOnlyKey(storeFlags, keys[key]);
-    const altered = await options.alter?.(service.baseUrl);
     const examples = name === 'full key' ? rounds : Math.ceil(rounds / SHARE_OF_OTHER_RUNS);
     const folder = join(options.folder, `${store.name} ${name}`);
     await runSchemathesis(options, {
-      baseUrl: altered?.baseUrl ?? service.baseUrl,
+      baseUrl: service.baseUrl,
       key: keys[key],
       examples: Math.max(examples, EXAMPLES_MIN),
       folder,
     });
     for (const file of await readdir(folder)) await report.read(join(folder, file));
-    await altered?.close();
     const errors = service.countLogLines('"level":"error"');
     if (errors > 0) report.violations.push(`${name}: the log has ${errors} errors`);
     report.violations.push(...(await service.stop()));

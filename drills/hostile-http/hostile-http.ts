@@ -1,11 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { newSecret } from '../../src/domain/api-key.ts';
 import { ERRORS } from '../../src/domain/errors.ts';
 import { splitResponses, type RawResponse } from '../../test/support/raw-socket.ts';
 import { Client, followList } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { newRandom, type Random } from '../random.ts';
 import { newRequest, SMUGGLED_NAME, type HostileRequest } from './requests.ts';
 
@@ -34,10 +31,8 @@ export async function drillHostileHttp(options: {
   nodeFlags?: readonly string[];
   onProgress?: (requests: number) => void;
 }): Promise<HostileReport> {
-  const key = newSecret('production', randomBytes);
-  await using data = await temporaryFolder();
-  const flags = ['--data', data.path, '--log', 'silent'];
-  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
+  const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
+  const { key, port } = service;
   const report: HostileReport = {
     requests: 0,
     responses: 0,
@@ -46,14 +41,13 @@ export async function drillHostileHttp(options: {
     violations: [],
   };
   const acknowledged = new Set<string>();
-  const { port } = new URL(service.baseUrl);
   let connections = 0;
   const client = async () => {
     while (report.requests < options.requests && report.violations.length < VIOLATIONS_MAX) {
       connections += 1;
       // One seed per connection: a violation can be repeated alone.
       const seed = options.seed * 1_000_003 + connections;
-      const { requests, responses, violations } = await attack(Number(port), seed, key);
+      const { requests, responses, violations } = await attack(port, seed, key);
       report.requests += requests;
       report.responses += responses.length;
       report.violations.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
@@ -90,7 +84,7 @@ interface Attack {
 }
 
 /** Sends the requests of one connection, closes the sending side, and reads until the service closes. */
-export async function attack(port: number, seed: number, key: string): Promise<Attack> {
+async function attack(port: number, seed: number, key: string): Promise<Attack> {
   const random = newRandom(seed);
   const count = random.integer(REQUESTS_PER_CONNECTION_MAX) + 1;
   const requests = Array.from({ length: count }, (_, index) =>
@@ -131,7 +125,7 @@ function exchange(port: number, bytes: Buffer, random: Random): Promise<string |
   });
 }
 
-export function findViolations(
+function findViolations(
   requests: readonly HostileRequest[],
   responses: readonly RawResponse[],
 ): string[] {

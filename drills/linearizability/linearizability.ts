@@ -3,6 +3,7 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import type { DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom } from '../random.ts';
 import { findViolations, type CreateRecord } from './checker.ts';
+import { Follower } from './follower.ts';
 import { Processes, type Fault, type StoreName } from './processes.ts';
 import { tellStory } from './story.ts';
 
@@ -13,6 +14,8 @@ interface Totals {
   creates: number;
   reads: number;
   failures: number;
+  /** Animals that were read by following `rel="next"` all the while. */
+  followed: number;
   faults: Map<Fault, number>;
   violations: string[];
 }
@@ -31,6 +34,7 @@ export async function drillLinearizability(options: LinearizabilityOptions): Pro
     creates: 0,
     reads: 0,
     failures: 0,
+    followed: 0,
     faults: new Map(),
     violations: [],
   };
@@ -39,7 +43,7 @@ export async function drillLinearizability(options: LinearizabilityOptions): Pro
     const count = Math.floor((rounds + index) / stores.length);
     passed += await runOn(store, count, options, totals);
   }
-  const { histories, creates, reads, failures, faults, violations } = totals;
+  const { histories, creates, reads, failures, followed, faults, violations } = totals;
   return {
     passed,
     violations,
@@ -47,6 +51,7 @@ export async function drillLinearizability(options: LinearizabilityOptions): Pro
       histories,
       'creates, reads': `${creates}, ${reads}`,
       'requests without a response, or with 503': failures,
+      'animals read once and in order by following next': followed,
       ...Object.fromEntries([...faults].map(([fault, times]) => [`histories: ${fault}`, times])),
     },
   };
@@ -61,6 +66,7 @@ async function runOn(
 ): Promise<number> {
   const key = newSecret('production', randomBytes);
   const processes = await Processes.open(store, key, main);
+  const follower = new Follower(() => processes.pickUrl(newRandom(performance.now())), key);
   let passed = 0;
   try {
     let afterId = 0;
@@ -81,6 +87,7 @@ async function runOn(
       afterId = Math.max(afterId, ...seen.map(({ id }) => id));
       totals.histories += 1;
       totals.creates += story.creates.length;
+      follower.expect(story.creates.flatMap(({ pet }) => (pet === undefined ? [] : [pet])));
       totals.reads += story.reads.length;
       totals.failures += story.failures;
       totals.faults.set(fault, (totals.faults.get(fault) ?? 0) + 1);
@@ -91,6 +98,11 @@ async function runOn(
       if (index % SHOWN_EVERY === 0) onProgress(`${store}: ${index} of ${count} histories`);
     }
   } finally {
+    const missed = await follower.stop();
+    totals.violations.push(
+      ...missed.map((text) => `${store}, a reader that follows next: ${text}`),
+    );
+    totals.followed += follower.count;
     totals.violations.push(...(await processes.close()));
   }
   return passed;

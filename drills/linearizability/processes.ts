@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { ServiceProcess } from '../service-process.ts';
 import type { Random } from '../random.ts';
+import { temporaryFolder, type TemporaryFolder } from '../temporary-folder.ts';
 
 export type StoreName = 'SQLite' | 'PostgreSQL';
 export type Fault =
@@ -34,14 +32,14 @@ const FAULTS: Record<StoreName, readonly Fault[]> = {
 /** Several processes of the service on one store. */
 export class Processes {
   readonly store: StoreName;
-  readonly #folder: string;
+  readonly #folder: TemporaryFolder;
   readonly #database: PostgresServer | undefined;
   readonly #start: () => Promise<ServiceProcess>;
   #services: ServiceProcess[] = [];
 
   private constructor(parts: {
     store: StoreName;
-    folder: string;
+    folder: TemporaryFolder;
     database: PostgresServer | undefined;
     start: () => Promise<ServiceProcess>;
   }) {
@@ -53,11 +51,10 @@ export class Processes {
 
   /** `main` is the program to run instead of the service. */
   static async open(store: StoreName, key: string, main?: string): Promise<Processes> {
-    const folder = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
+    const folder = await temporaryFolder();
     const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
-    const flags = ['--data', folder, '--log', 'silent'];
-    if (database !== undefined) flags.push('--database', database.url());
-    const start = () => ServiceProcess.start(flags, key, main);
+    const service = { data: folder.path, database: database?.url(), key, main };
+    const start = () => ServiceProcess.start(service);
     const processes = new Processes({ store, folder, database, start });
     processes.#services = await Promise.all(Array.from({ length: PROCESSES[store] }, start));
     return processes;
@@ -89,7 +86,7 @@ export class Processes {
   async close(): Promise<string[]> {
     const ends = await Promise.all(this.#services.map((service) => service.stop()));
     await this.#database?.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    await this.#folder[Symbol.asyncDispose]();
     return ends.flat();
   }
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
+import { Client, type ClientRequest, type ClientResponse } from '../client.ts';
 import type { Random } from '../random.ts';
 import type { CreateRecord, Observation, ReadRecord, SeenPet } from './checker.ts';
-import { HistoryClient, type Response } from './client.ts';
 import type { Fault, Processes } from './processes.ts';
 
 const CLIENTS = 6;
@@ -32,6 +32,12 @@ export interface StoryOptions {
   fault: Fault;
 }
 
+/** A response, with the times of its request. */
+interface Response extends ClientResponse {
+  startMs: number;
+  endMs: number;
+}
+
 type List = Omit<Extract<Observation, { kind: 'list' }>, 'pets' | 'hasNext'>;
 
 /** Some clients create and read at the same time, through all processes, while a fault happens. */
@@ -51,7 +57,6 @@ export async function tellStory(options: StoryOptions): Promise<Story> {
 class Teller {
   readonly story: Story = { creates: [], reads: [], failures: 0, violations: [] };
   readonly #options: StoryOptions;
-  readonly #authorization: { Authorization: string };
   /** By target: what a client can revalidate with `If-None-Match`. */
   readonly #known = new Map<string, Pick<Response, 'etag' | 'body' | 'link'>>();
   /** The pages that `rel="next"` links lead to. */
@@ -61,12 +66,11 @@ class Teller {
   constructor(options: StoryOptions) {
     this.#options = options;
     this.#highestId = options.afterId;
-    this.#authorization = { Authorization: `Bearer ${options.key}` };
   }
 
   async runClient(): Promise<void> {
     const { random } = this.#options;
-    const client = new HistoryClient();
+    const client = new Client(this.#options.key);
     for (let count = 0; count < OPERATIONS_PER_CLIENT; count += 1) {
       const choice = random.integer(20);
       if (choice < 9) await this.#create(client);
@@ -78,7 +82,7 @@ class Teller {
 
   /** The last read of a story shows which of the creates without a response have happened. */
   async readAll(): Promise<void> {
-    const client = new HistoryClient();
+    const client = new Client(this.#options.key);
     const list: List = {
       kind: 'list',
       afterId: this.#options.afterId,
@@ -94,7 +98,7 @@ class Teller {
     client.close();
   }
 
-  async #create(client: HistoryClient): Promise<void> {
+  async #create(client: Client): Promise<void> {
     const { random, name: prefix, processes } = this.#options;
     const name = `${prefix}-${this.story.creates.length}`;
     const status = random.pick(PET_STATUSES);
@@ -110,10 +114,9 @@ class Teller {
     // Only a create with an Idempotency-Key can be repeated. One of two gives up after a lost response.
     const triesMax = isClaimed && random.isOneIn(2) ? RETRIES_MAX : 1;
     for (let tries = 0; tries < triesMax; tries += 1) {
-      const response = await client.send({
+      const response = await send(client, `${processes.pickUrl(random)}/pets`, {
         method: 'POST',
-        url: `${processes.pickUrl(random)}/pets`,
-        headers: { ...this.#authorization, ...(isClaimed ? { 'Idempotency-Key': name } : {}) },
+        headers: isClaimed ? { 'Idempotency-Key': name } : {},
         body: JSON.stringify({ name, categoryId: 1, status }),
         cutAfterMs: tries === 0 ? this.#pickCut() : undefined,
       });
@@ -128,7 +131,7 @@ class Teller {
     }
   }
 
-  async #list(client: HistoryClient): Promise<void> {
+  async #list(client: Client): Promise<void> {
     const { random, afterId } = this.#options;
     if (random.isOneIn(4) && this.#nextPages.length > 0) {
       const { target, list } = random.pick(this.#nextPages);
@@ -152,7 +155,7 @@ class Teller {
     return `/pets?limit=${limit}${filter}${cursor}`;
   }
 
-  async #get(client: HistoryClient): Promise<void> {
+  async #get(client: Client): Promise<void> {
     const { random, afterId } = this.#options;
     // Up to the id that the next create may get.
     const id = afterId + 1 + random.integer(this.#highestId - afterId + 2);
@@ -165,16 +168,15 @@ class Teller {
 
   /** Returns whether there was a response that says what the catalogue holds. */
   async #read(
-    client: HistoryClient,
+    client: Client,
     target: string,
     observe: (response: Response) => Observation,
   ): Promise<boolean> {
     const { random, processes } = this.#options;
     const known = random.isOneIn(2) ? this.#known.get(target) : undefined;
-    const response = await client.send({
+    const response = await send(client, processes.pickUrl(random) + target, {
       method: 'GET',
-      url: processes.pickUrl(random) + target,
-      headers: { ...this.#authorization, ...(known && { 'If-None-Match': known.etag }) },
+      headers: known === undefined ? {} : { 'If-None-Match': known.etag },
       cutAfterMs: this.#pickCut(),
     });
     const isNotFound = response?.status === 404 && !target.includes('?');
@@ -220,4 +222,19 @@ function pageOf(list: List, { body, link }: Response): Observation {
     pets: JSON.parse(body) as SeenPet[],
     hasNext: link.includes('rel="next"'),
   };
+}
+
+/** Resolves to undefined if the response is lost. */
+async function send(
+  client: Client,
+  url: string,
+  request: ClientRequest,
+): Promise<Response | undefined> {
+  const startMs = performance.now();
+  try {
+    const response = await client.send(url, request);
+    return { ...response, startMs, endMs: performance.now() };
+  } catch {
+    return undefined;
+  }
 }

@@ -6,14 +6,17 @@ import { judgeMemory, MANY, type MemoryCase } from './memory.ts';
 const COMPLETE_MIN = 2_000;
 
 export const drill: Drill = {
-  purpose:
-    'Bodies in chunks of one byte, with, without and with invented keys, long bodies, pipelined requests and unread responses: the memory of the service stays limited and is free again afterwards, and other clients are served.',
+  promise:
+    'Whatever strangers send, memory is limited and free again afterwards, and others are served.',
+  method:
+    'Beside a service without connections: 20 and 100 bodies of 60,000 chunks of one byte, with and without a key; 400 behind a page in one packet; 400 with invented keys; then 2,000 and 10,000 connections that mix these with long bodies, pipelined requests and unread responses.',
   unit: 'connections of the mix',
   rounds: MANY,
   quickRounds: 400,
   run: (options) => run(options),
   control: {
     brokenBy: 'a service that keeps each chunk of a body',
+    finds: ['the memory grew'],
     run: (options) => run(options, brokenBy('keeps-chunks')),
   },
 };

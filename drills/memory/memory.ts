@@ -1,12 +1,9 @@
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { newSecret } from '../../src/domain/api-key.ts';
 import { Client, StalledRequest } from '../client.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
 /** By when everything is sent or refused, and how long the attackers then stay connected. */
@@ -67,16 +64,13 @@ export async function judgeMemory(options: MemoryCase): Promise<MemoryReport> {
 
 /** Lets many clients attack a service at once, and measures its memory and how long another client waits. */
 async function drillMemory(options: MemoryCase): Promise<MemoryReport> {
-  const key = newSecret('production', randomBytes);
-  await using data = await temporaryFolder();
-  const flags = ['--data', data.path, '--log', 'silent'];
-  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
+  const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
+  const { key, port } = service;
   const client = new Client(key);
   const violations: string[] = [];
   try {
     const beforeMib = await warmUp(service, client);
-    const { port } = new URL(service.baseUrl);
-    const args = [ATTACKERS, options.attack, port, String(options.connections), key];
+    const args = [ATTACKERS, options.attack, String(port), String(options.connections), key];
     const attackers = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     const kill = () => attackers.kill('SIGKILL');
     process.once('exit', kill);

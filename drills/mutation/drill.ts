@@ -1,10 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { testsFor } from './areas.ts';
-import type { Coverage } from './coverage.ts';
 import { chooseMutants, type Mutant } from './mutants.ts';
 import { Sandbox } from './sandbox.ts';
 
@@ -19,61 +17,75 @@ const FAST_MS_MAX = 8_000;
 /** Its result does not depend on any mutated file. */
 const UNRELATED_TEST = 'src/cli/terminal.test.ts';
 
+/** The tests of each part of the source: the first prefix that fits counts. */
+const AREAS = Object.entries(
+  JSON.parse(readFileSync(new URL('./areas.json', import.meta.url), 'utf8')) as Record<
+    string,
+    string[]
+  >,
+);
+
 export const drill: Drill = {
-  purpose:
-    'Changes one place of src/domain, src/http or src/storage at a time, and runs the tests of its area: at least 90 % of the changes make a test fail.',
+  promise: 'The tests notice when the code changes: at least 90 % of the changes fail one.',
+  method:
+    'Stryker makes mutants of the service, its commands and pages, the client library and the conformance check; a seed chooses them. Each is written to a copy of the project and tried with the test files of its area, the fastest first; what the compiler refuses does not count. The tests must pass without a change. Stryker does not run them itself: its mutants are switched by an environment variable, which browsers do not have.',
   unit: 'mutants',
   rounds: 400,
   quickRounds: 6,
   isNamedOnly: true,
-  run: (options) => run(options, testsFor, writeLists),
+  run: (options) => run(options, testsFor),
   control: {
     brokenBy: 'a test that depends on none of the changed files',
-    run: (options) =>
-      run(
-        options,
-        () => [UNRELATED_TEST],
-        async () => undefined,
-      ),
+    finds: ['no test finds '],
+    run: (options) => run(options, () => [UNRELATED_TEST]),
   },
 };
 
-// Stryker makes the mutants. It would run them too, but it selects a mutant by an environment variable, which
-// the processes that the tests start do not receive, and it cannot choose 400 of 4,000. Here each mutant is
-// written to a copy of the project.
+function testsFor(file: string): string[] {
+  const [, globs = []] = AREAS.find(([prefix]) => file.startsWith(prefix)) ?? [];
+  return globSync(globs, { cwd: ROOT });
+}
+
+/** One line per mutant, or per test that failed without one. */
+interface Results {
+  found: string[];
+  notFound: string[];
+  refused: string[];
+  unchanged: string[];
+}
+
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
-  testsOf: (file: string) => readonly string[],
-  onResults: (results: Results) => Promise<void>,
+  testsOf: (file: string) => string[],
 ): Promise<DrillReport> {
   const mutants = await chooseMutants(ROOT, rounds, seed);
   const files = [...new Set(mutants.flatMap(({ file }) => testsOf(file)))];
   const results: Results = { found: [], notFound: [], refused: [], unchanged: [] };
-  const sandboxes = await Promise.all(Array.from({ length: SANDBOXES }, () => Sandbox.open(ROOT)));
-  await using _ = { [Symbol.asyncDispose]: () => closeAll(sandboxes) };
-  const tests: TestFile[] = [];
+  using stack = new DisposableStack();
+  const sandboxes = Array.from({ length: SANDBOXES }, () => stack.use(new Sandbox(ROOT)));
+  const tookMs = new Map<string, number>();
   await inParallel(sandboxes, files, async (sandbox, file) => {
-    tests.push(await tryUnchanged(sandbox, file, results));
-    onProgress(`${tests.length} of ${files.length} test files without a change`);
+    const startedMs = performance.now();
+    // A test that fails without a change would find every mutant.
+    const failing = await sandbox.failingTest(file);
+    tookMs.set(file, performance.now() - startedMs);
+    if (failing !== undefined) results.unchanged.push(`${file}: ${failing}`);
+    onProgress(`${tookMs.size} of ${files.length} test files without a change`);
   });
   await inParallel(sandboxes, mutants, async (sandbox, mutant) => {
-    const inArea = tests.filter(({ file }) => testsOf(mutant.file).includes(file));
-    await tryMutant(sandbox, mutant, inArea, results);
+    // The test of the file itself comes first, then the others by the time that they take.
+    const own = `/${basename(mutant.file, '.ts')}.test.ts`;
+    const msOf = (file: string) => (file.endsWith(own) ? 0 : (tookMs.get(file) ?? 0));
+    const tests = testsOf(mutant.file).toSorted((one, other) => msOf(one) - msOf(other));
+    const isFast = (file: string) => msOf(file) < FAST_MS_MAX;
+    const slow = tests.filter((file) => !isFast(file));
+    await tryMutant(sandbox, mutant, [tests.filter(isFast), slow], results);
     // After each one: a run takes long, and may be ended early.
-    await onResults(results);
-    const { found, refused, notFound } = results;
-    const tried = found.length + refused.length + notFound.length;
-    onProgress(`${tried} of ${mutants.length} mutants, ${notFound.length} not found`);
+    writeLists(results);
+    const tried = results.found.length + results.refused.length + results.notFound.length;
+    onProgress(`${tried} of ${mutants.length} mutants, ${results.notFound.length} not found`);
   });
-  return toReport(results);
-}
-
-/** A file of tests, as it runs without a change. */
-interface TestFile {
-  file: string;
-  tookMs: number;
-  /** Undefined if it is not known: the tests then run for every mutant of their area. */
-  coverage: Coverage | undefined;
+  return reportOf(results);
 }
 
 async function inParallel<Item>(
@@ -91,68 +103,40 @@ async function inParallel<Item>(
   );
 }
 
-async function closeAll(sandboxes: readonly Sandbox[]): Promise<void> {
-  for (const sandbox of sandboxes) await sandbox[Symbol.asyncDispose]();
-}
+const shorten = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, TEXT_LENGTH_MAX);
 
-/** A test that fails without a change would find every mutant. */
-async function tryUnchanged(sandbox: Sandbox, file: string, results: Results): Promise<TestFile> {
-  const startedMs = performance.now();
-  const coverage = await sandbox.coverageOf(file);
-  const tookMs = performance.now() - startedMs;
-  // Writing the coverage makes a test slow, and may make it fail.
-  const failing = coverage === undefined ? await sandbox.failingTest([file]) : undefined;
-  if (failing !== undefined) results.unchanged.push(failing);
-  return { file, tookMs, coverage };
-}
-
-/** Runs the tests that run the changed place: the fast ones one after the other, then the others together. */
 async function tryMutant(
   sandbox: Sandbox,
   mutant: Mutant,
-  tests: readonly TestFile[],
+  [fast, slow]: [fast: readonly string[], slow: readonly string[]],
   results: Results,
 ): Promise<void> {
-  await using _ = await sandbox.change(mutant);
-  const reaching = tests.filter(({ coverage }) => coverage?.includes(mutant) ?? true);
-  // The thread that writes to SQLite tells nothing of its coverage, so none may be known.
-  const ordered = (reaching.length > 0 ? reaching : tests).toSorted((a, b) => a.tookMs - b.tookMs);
-  const filesOf = (isWanted: (test: TestFile) => boolean) =>
-    ordered.filter(isWanted).map(({ file }) => file);
-  const fast = filesOf(({ tookMs }) => tookMs < FAST_MS_MAX);
-  const slow = filesOf(({ tookMs }) => tookMs >= FAST_MS_MAX);
-  const addFound = (test: string) => results.found.push(`${describe(mutant)}: found by "${test}"`);
-  for (const file of fast) {
-    const test = await sandbox.failingTest([file]);
-    if (test !== undefined) return void addFound(test);
+  using _ = sandbox.change(mutant);
+  const { file, line, original, replacement } = mutant;
+  const change = `${file}:${line}: ${shorten(original)} → ${shorten(replacement)}`;
+  for (const tests of [fast, slow]) {
+    for (const each of tests) {
+      const test = await sandbox.failingTest(each);
+      if (test !== undefined) return void results.found.push(`${change}: found by "${test}"`);
+    }
+    if (tests === fast && (await sandbox.isRefused())) return void results.refused.push(change);
   }
-  if (await sandbox.isRefused()) return void results.refused.push(describe(mutant));
-  const test = slow.length === 0 ? undefined : await sandbox.failingTest(slow);
-  if (test !== undefined) addFound(test);
-  else results.notFound.push(describe(mutant));
+  results.notFound.push(change);
 }
 
-/** One line per mutant, or per test that failed without one. */
-interface Results {
-  found: string[];
-  notFound: string[];
-  refused: string[];
-  unchanged: string[];
+function writeLists({ found, notFound }: Results): void {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  writeFileSync(join(ARTIFACTS, 'mutants-found.txt'), found.toSorted().join('\n'));
+  writeFileSync(join(ARTIFACTS, 'mutants-not-found.txt'), notFound.toSorted().join('\n'));
 }
 
-async function writeLists({ found, notFound }: Results): Promise<void> {
-  await mkdir(ARTIFACTS, { recursive: true });
-  await writeFile(join(ARTIFACTS, 'mutants-found.txt'), found.toSorted().join('\n'));
-  await writeFile(join(ARTIFACTS, 'mutants-not-found.txt'), notFound.toSorted().join('\n'));
-}
-
-function toReport({ found, notFound, refused, unchanged }: Results): DrillReport {
+function reportOf({ found, notFound, refused, unchanged }: Results): DrillReport {
   const share = found.length / (found.length + notFound.length);
   return {
     passed: found.length,
     violations: [
       ...unchanged.map((test) => `a test fails without a change: ${test}`),
-      ...(share < FOUND_SHARE_MIN ? notFound : []),
+      ...(share < FOUND_SHARE_MIN ? notFound.map((change) => `no test finds ${change}`) : []),
     ],
     figures: {
       'found by a test (artifacts/mutants-found.txt)': found.length,
@@ -161,12 +145,4 @@ function toReport({ found, notFound, refused, unchanged }: Results): DrillReport
       'share found by a test': `${(share * 100).toFixed(1)} %`,
     },
   };
-}
-
-function describe({ file, line, original, replacement }: Mutant): string {
-  return `${file}:${line}: ${shorten(original)} → ${shorten(replacement)}`;
-}
-
-function shorten(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').slice(0, TEXT_LENGTH_MAX);
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installTools, toolsFolder } from '../../test/support/tools.ts';
 import { newRandom } from '../random.ts';
@@ -9,8 +9,6 @@ import { newRandom } from '../random.ts';
 export interface Mutant {
   file: string;
   line: number;
-  /** Where the place begins in the original file, in characters. */
-  offset: number;
   /** The original text of the place, and what replaces it. */
   original: string;
   replacement: string;
@@ -23,57 +21,48 @@ interface Position {
   column: number;
 }
 
-/** The part of Stryker's instrumenter that the drill uses. */
-interface Instrumenter {
-  instrument(
-    files: { name: string; mutate: true; content: string }[],
-    options: object,
-  ): Promise<{
-    mutants: {
-      mutatorName: string;
-      replacement: string;
-      location: { start: Position; end: Position };
-    }[];
-  }>;
+interface Found {
+  mutatorName: string;
+  replacement: string;
+  location: { start: Position; end: Position };
 }
 
-/** A changed message changes no behaviour that the specification states. */
-const EXCLUDED_MUTATIONS = ['StringLiteral'];
-const SILENT_LOG = {
-  debug: () => undefined,
-  info: () => undefined,
-  isDebugEnabled: () => false,
-};
-const MUTATED = /^src\/(?:domain|http|storage)\/(?!.*\.(?:test|contract)\.ts$).*\.ts$/;
+/** The part of Stryker's instrumenter that the drill uses. */
+interface Instrumenter {
+  instrument(files: object[], options: object): Promise<{ mutants: Found[] }>;
+}
+
+/** The part of Stryker's configuration that the drill uses. */
+interface Configuration {
+  mutate: string[];
+  mutator: { excludedMutations: string[] };
+}
+
+const ENTRY = 'node_modules/@stryker-mutator/instrumenter/dist/src/index.js';
+const nothing = () => undefined;
+const SILENT_LOG = { debug: nothing, info: nothing, isDebugEnabled: () => false };
 
 /** Chooses mutants of the sources at random, all with the same probability. */
 export async function chooseMutants(root: string, count: number, seed: number): Promise<Mutant[]> {
-  await installTools(import.meta.dirname);
-  const instrumenter = await loadInstrumenter();
-  const files = execFileSync('git', ['ls-files', 'src'], { cwd: root, encoding: 'utf8' })
-    .split('\n')
-    .filter((file) => MUTATED.test(file));
+  const folder = import.meta.dirname;
+  await installTools(folder);
+  const { href } = pathToFileURL(join(toolsFolder(folder), ENTRY));
+  const stryker = (await import(href)) as { Instrumenter: new (log: object) => Instrumenter };
+  const instrumenter = new stryker.Instrumenter(SILENT_LOG);
+  const configuration = readFileSync(join(folder, 'stryker.config.json'), 'utf8');
+  const { mutate, mutator } = JSON.parse(configuration) as Configuration;
+  const isMutated = (file: string) =>
+    mutate.every((glob) => !glob.startsWith('!') || !matchesGlob(file, glob.slice(1))) &&
+    mutate.some((glob) => matchesGlob(file, glob));
+  const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n');
   const mutants: Mutant[] = [];
-  for (const file of files) {
+  for (const file of files.filter(isMutated)) {
     const content = readFileSync(join(root, file), 'utf8');
-    const { mutants: found } = await instrumenter.instrument(
-      [{ name: file, mutate: true, content }],
-      { plugins: [], excludedMutations: EXCLUDED_MUTATIONS, ignorers: [] },
-    );
-    const lineStarts = [0, ...content.matchAll(/\n/g).map(({ index }) => index + 1)];
-    const offsetOf = ({ line, column }: Position) => (lineStarts[line] ?? 0) + column;
-    for (const { replacement, location, mutatorName } of found) {
-      if (EXCLUDED_MUTATIONS.includes(mutatorName)) continue;
-      const [start, end] = [offsetOf(location.start), offsetOf(location.end)];
-      mutants.push({
-        file,
-        line: location.start.line + 1,
-        offset: start,
-        original: content.slice(start, end),
-        replacement,
-        content: content.slice(0, start) + replacement + content.slice(end),
-      });
-    }
+    const options = { ...mutator, ignorers: [] };
+    const source = [{ name: file, mutate: true, content }];
+    const { mutants: found } = await instrumenter.instrument(source, options);
+    const isIncluded = ({ mutatorName }: Found) => !mutator.excludedMutations.includes(mutatorName);
+    mutants.push(...found.filter(isIncluded).map((each) => mutantOf(file, content, each)));
   }
   const random = newRandom(seed);
   const chosen: Mutant[] = [];
@@ -83,13 +72,15 @@ export async function chooseMutants(root: string, count: number, seed: number): 
   return chosen;
 }
 
-async function loadInstrumenter(): Promise<Instrumenter> {
-  const entry = join(
-    toolsFolder(import.meta.dirname),
-    'node_modules/@stryker-mutator/instrumenter/dist/src/index.js',
-  );
-  const { Instrumenter: Loaded } = (await import(pathToFileURL(entry).href)) as {
-    Instrumenter: new (log: object) => Instrumenter;
+function mutantOf(file: string, content: string, { replacement, location }: Found): Mutant {
+  const lineStarts = [0, ...content.matchAll(/\n/g).map(({ index }) => index + 1)];
+  const offsetOf = ({ line, column }: Position) => (lineStarts[line] ?? 0) + column;
+  const [start, end] = [offsetOf(location.start), offsetOf(location.end)];
+  return {
+    file,
+    line: location.start.line + 1,
+    original: content.slice(start, end),
+    replacement,
+    content: content.slice(0, start) + replacement + content.slice(end),
   };
-  return new Loaded(SILENT_LOG);
 }

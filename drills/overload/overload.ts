@@ -1,10 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { StolenTime } from '../stolen-time.ts';
@@ -43,8 +38,8 @@ export async function drillOverload(
   }: { seconds: number; broken?: readonly string[]; onProgress: (text: string) => void },
 ): Promise<OverloadReport> {
   await using stack = new AsyncDisposableStack();
-  const { service, key } = await startSlowed(store, broken, stack);
-  const port = Number(new URL(service.baseUrl).port);
+  const service = await startSlowed(store, broken, stack);
+  const { key, port } = service;
   const barePort = await startBareServer(stack);
   const stolenTime = stack.use(new StolenTime());
   const start = async (toPort: number, request: string, firstConnections: number) =>
@@ -69,7 +64,7 @@ export async function drillOverload(
   const before = await run(NORMAL_PER_SECOND, normalSeconds, SETTLE_SECONDS);
   onProgress(`${store}: ${OFFERED_PER_SECOND} creates per second`);
   const [memoryMib, during] = await Promise.all([
-    memoryAt(service.pid, seconds),
+    memoryAt(service, seconds),
     run(OFFERED_PER_SECOND, seconds, 0),
   ]);
   onProgress(`${store}: ${NORMAL_PER_SECOND} creates per second again`);
@@ -81,38 +76,32 @@ async function startSlowed(
   store: StoreName,
   broken: readonly string[],
   stack: AsyncDisposableStack,
-): Promise<{ service: ServiceProcess; key: string }> {
-  const key = newSecret('production', randomBytes);
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-drill-'));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const flags = ['--data', folder, '--log', 'error'];
-  const slow = ['--import', fileURLToPath(new URL('./slow-writes.ts', import.meta.url))];
+): Promise<ServiceProcess> {
   if (store === 'SQLite') {
-    const service = await ServiceProcess.start(flags, key, undefined, [...slow, ...broken]);
+    const slow = ['--import', fileURLToPath(new URL('./slow-writes.ts', import.meta.url))];
+    const service = await ServiceProcess.start({ nodeFlags: [...slow, ...broken] });
     stack.defer(async () => void (await service.stop()));
-    return { service, key };
+    return service;
   }
   const server = await PostgresServer.start({ isDurable: true });
   stack.defer(() => server.close());
   const database = await server.createDatabase();
-  const url = server.url(database);
-  const service = await ServiceProcess.start(['--database', url, ...flags], key, undefined, broken);
+  const options = { database: server.url(database), nodeFlags: broken };
+  const service = await ServiceProcess.start(options);
   stack.defer(async () => void (await service.stop()));
   await server.query(SLOW_INSERTS, database);
-  return { service, key };
+  return service;
 }
 
 /** The memory of the process after a third of this time, and at its end. */
-async function memoryAt(pid: number, seconds: number): Promise<[early: number, late: number]> {
-  await new Promise((resolve) => setTimeout(resolve, (seconds * 1_000) / 3));
-  const early = memoryMibOf(pid);
-  await new Promise((resolve) => setTimeout(resolve, (seconds * 2_000) / 3));
-  return [early, memoryMibOf(pid)];
-}
-
-function memoryMibOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);
+async function memoryAt(
+  service: ServiceProcess,
+  seconds: number,
+): Promise<[early: number, late: number]> {
+  await sleep((seconds * 1_000) / 3);
+  const early = service.memoryMib();
+  await sleep((seconds * 2_000) / 3);
+  return [early, service.memoryMib()];
 }
 
 const createBody = '{"name":"Rex","categoryId":1}';

@@ -1,69 +1,66 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
 import { PostgresServer } from '../../test/support/postgres-server.ts';
-import type { OpenTarget } from './target.ts';
-import { Load } from './load.ts';
+import { brokenBy } from '../broken/broken.ts';
+import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { mergeReports } from '../stores.ts';
+import { runUnderLoad } from './under-load.ts';
 
-const CLIENTS = 20;
 const LOAD_MS = 300;
+const FIRST_CREATE_MS_MAX = 5_000;
+const POLL_MS = 10;
+/** The WAL writer writes so rarely that a crash loses every asynchronous commit. */
+const SETTINGS = { wal_writer_delay: '10s', wal_writer_flush_after: '1GB', autovacuum: 'off' };
 
-export interface CommitsRound {
-  round: number;
-  acknowledged: number;
-  violations: string[];
-  /** Whether the crash lost the control: a commit of a session that uses the reloaded configuration. */
-  isControlLost: boolean;
-}
+export const drill: Drill = {
+  promise:
+    'A commit is on the disk of PostgreSQL before it is acknowledged, whatever is configured there.',
+  method:
+    'A reload sets `synchronous_commit = off` while sessions are open, then all processes of PostgreSQL are killed.',
+  unit: 'rounds',
+  rounds: 20,
+  quickRounds: 2,
+  run: (options) => drillCommits(options),
+  control: {
+    brokenBy: 'sessions that use the setting of PostgreSQL',
+    finds: ['is lost'],
+    run: (options) => drillCommits(options, { nodeFlags: brokenBy('commits-asynchronously') }),
+  },
+};
 
-/**
- * Turns `synchronous_commit` off by a reload while sessions are open, then kills PostgreSQL. The WAL writer
- * is set to write so rarely that the crash loses every asynchronous commit.
- */
-export async function drillCommits(options: {
-  rounds: number;
-  isDurable: boolean;
-  openTarget: OpenTarget;
-  onRound?: (report: CommitsRound) => void;
-}): Promise<CommitsRound[]> {
-  const server = await PostgresServer.start({
-    isDurable: options.isDurable,
-    settings: { wal_writer_delay: '10s', wal_writer_flush_after: '1GB', autovacuum: 'off' },
-  });
+export async function drillCommits(
+  { rounds, onProgress }: Omit<DrillOptions, 'seed'>,
+  { nodeFlags, isDurable = true }: { nodeFlags?: readonly string[]; isDurable?: boolean } = {},
+): Promise<DrillReport> {
+  const server = await PostgresServer.start({ isDurable, settings: SETTINGS });
+  const reports: Record<string, DrillReport> = {};
   try {
-    await server.query('CREATE TABLE control (round integer)');
-    const reports: CommitsRound[] = [];
-    for (let round = 1; round <= options.rounds; round += 1) {
-      const report = await runRound(server, round, options.openTarget);
-      reports.push(report);
-      options.onRound?.(report);
+    for (let round = 1; round <= rounds; round += 1) {
+      onProgress(`round ${round} of ${rounds}`);
+      await setSynchronousCommit(server, 'on');
+      reports[`round ${round}`] = await runUnderLoad({
+        // Each round uses a new database, because a service creates the first key of its database.
+        database: server.url(await server.createDatabase()),
+        nodeFlags,
+        async disturb(load) {
+          await load.untilAcknowledged(FIRST_CREATE_MS_MAX);
+          await setSynchronousCommit(server, 'off');
+          await sleep(LOAD_MS);
+          await server.kill();
+          await load.stop();
+          await server.start();
+          return {};
+        },
+      });
     }
-    return reports;
+    const { passed, violations } = mergeReports(reports);
+    const acknowledged = Object.values(reports).reduce(
+      (sum, { figures }) => sum + Number(figures['creates acknowledged']),
+      0,
+    );
+    return { passed, violations, figures: { 'creates acknowledged': acknowledged } };
   } finally {
     await server.close();
   }
-}
-
-async function runRound(
-  server: PostgresServer,
-  round: number,
-  openTarget: OpenTarget,
-): Promise<CommitsRound> {
-  await setSynchronousCommit(server, 'on');
-  // Each round uses a new database, because a service over HTTP creates the first key of its database.
-  const target = await openTarget(server.url(await server.createDatabase()));
-  const load = new Load(target);
-  load.start(CLIENTS);
-  await load.untilAcknowledged(5_000);
-  await setSynchronousCommit(server, 'off');
-  await sleep(LOAD_MS);
-  await load.stop();
-  await commitControl(server, round);
-  await server.kill();
-  await server.start();
-  const { acknowledged, violations } = await load.check();
-  const control = await server.query(`SELECT FROM control WHERE round = ${round}`);
-  const all = [...violations, ...(await target.close())];
-  return { round, acknowledged, violations: all, isControlLost: control.length === 0 };
 }
 
 /** Resolves when new sessions have the value. Open sessions use it from their next statement. */
@@ -73,14 +70,6 @@ async function setSynchronousCommit(server: PostgresServer, value: 'on' | 'off')
   for (;;) {
     const [row] = await server.query('SHOW synchronous_commit');
     if (row?.[0] === value) return;
-    await sleep(10);
+    await sleep(POLL_MS);
   }
-}
-
-async function commitControl(server: PostgresServer, round: number): Promise<void> {
-  const client = new Client({ connectionString: server.url() });
-  // The server is killed while this connection is open. Without a listener that error would end the drill.
-  client.on('error', () => undefined);
-  await client.connect();
-  await client.query('INSERT INTO control VALUES ($1)', [round]);
 }

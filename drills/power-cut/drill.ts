@@ -1,4 +1,5 @@
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { mergeReports } from '../stores.ts';
 import { drillPowerCut, type PowerCutOptions, type PowerCutReport } from './power-cut.ts';
 import { findMissingTool } from './recording.ts';
 
@@ -11,8 +12,10 @@ const CREATES = 500;
 const SHOWN_EVERY = 25;
 
 export const drill: Drill = {
-  purpose:
-    'A power cut at any moment: of what was not synced, anything may be missing, torn or out of order; everything that was acknowledged is there.',
+  promise:
+    'A power cut loses nothing that was acknowledged, also after the first start and after a crash.',
+  method:
+    'Every write and sync of the files is recorded in a real run. The files are rebuilt as they may be after a cut: what was not synced is there, missing, torn by sector or out of order.',
   unit: 'cuts',
   rounds: 2_000,
   quickRounds: 150,
@@ -20,6 +23,7 @@ export const drill: Drill = {
   run: (options) => run(options, { creates: CREATES, hasCommands: true }),
   control: {
     brokenBy: 'synchronous = NORMAL, and a disk that ignores syncs of the log',
+    finds: ['synchronous = NORMAL: ', 'a disk that ignores syncs: ', 'are lost'],
     run: runControl,
   },
 };
@@ -56,13 +60,14 @@ async function run(options: DrillOptions, variant: Variant): Promise<DrillReport
   };
 }
 
-/** Both variants must fail. */
 async function runControl(options: DrillOptions): Promise<DrillReport> {
   const hook = new URL('normal-sync.ts', import.meta.url).href;
   const load = { creates: 200, hasCommands: false };
-  const weak = await run(options, { ...load, nodeFlags: ['--import', hook] });
-  const lying = await run(options, { ...load, isHonest: (path) => !path.endsWith('-wal') });
-  const areBothFound = weak.violations.length > 0 && lying.violations.length > 0;
-  const violations = areBothFound ? [...weak.violations, ...lying.violations] : [];
-  return { ...weak, violations };
+  return mergeReports({
+    'synchronous = NORMAL': await run(options, { ...load, nodeFlags: ['--import', hook] }),
+    'a disk that ignores syncs': await run(options, {
+      ...load,
+      isHonest: (path) => !path.endsWith('-wal'),
+    }),
+  });
 }

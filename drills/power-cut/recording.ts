@@ -1,17 +1,19 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { MAIN } from '../../test/support/test-process.ts';
+import type { ServiceProcess } from '../service-process.ts';
 
-const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const SOURCE = fileURLToPath(new URL('recorder.c', import.meta.url));
 /** The time that a sync takes. It decides how many creates share a commit. */
 const SYNC_US = 1_000;
 /** Without an event for this long, every process waits for a sync or for a request. */
 const QUIET_MS = 100;
 const QUIET_CHECKS_MAX = 20;
+const END_MS_MAX = 10_000;
 
 /** As `recorder.c` numbers them. */
 const KINDS = [
@@ -60,8 +62,8 @@ export class Recorder {
   readonly #lock: string;
   /** While this file exists, every sync waits. */
   readonly #hold: string;
-  readonly #env: Record<string, string>;
-  readonly #nodeFlags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly nodeFlags: readonly string[];
 
   /** Compiles the library into `folder`. */
   constructor(folder: string, root: string, nodeFlags: readonly string[]) {
@@ -72,8 +74,8 @@ export class Recorder {
     this.#log = join(folder, 'events.log');
     this.#lock = join(folder, 'events.lock');
     this.#hold = join(folder, 'hold-syncs');
-    this.#nodeFlags = nodeFlags;
-    this.#env = {
+    this.nodeFlags = nodeFlags;
+    this.env = {
       LD_PRELOAD: library,
       RECORD_ROOT: root,
       RECORD_LOG: this.#log,
@@ -83,34 +85,24 @@ export class Recorder {
     };
   }
 
-  /** Starts `petstore` with these arguments. */
-  start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-    const child = spawn(process.execPath, [...this.#nodeFlags, MAIN, ...args], {
-      env: { ...this.#env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const killChild = () => void child.kill('SIGKILL');
-    process.once('exit', killChild);
-    child.once('exit', () => process.off('exit', killChild));
-    return child;
-  }
-
   /** Runs `petstore` with these arguments until it ends. */
   async run(...args: string[]): Promise<{ pid: number; stdout: string }> {
-    const child = this.start(args);
-    let [stdout, stderr] = ['', ''];
-    child.stdout?.on('data', (chunk: Buffer) => (stdout += String(chunk)));
-    child.stderr?.on('data', (chunk: Buffer) => (stderr += String(chunk)));
-    const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0) throw new Error(`petstore ${args.join(' ')}: ${stderr}`);
-    return { pid: child.pid ?? 0, stdout };
+    const options = { env: { ...this.env } };
+    const running = promisify(execFile)(
+      process.execPath,
+      [...this.nodeFlags, MAIN, ...args],
+      options,
+    );
+    const { pid = 0 } = running.child;
+    const { stdout } = await running;
+    return { pid, stdout };
   }
 
   /**
    * Kills a process during a sync, and between two events, so that the log has exactly what happened. Something
    * must be writing.
    */
-  async killDuringSync(child: ChildProcess): Promise<void> {
+  async killDuringSync(service: ServiceProcess): Promise<void> {
     writeFileSync(this.#hold, '');
     // A service that does not sync its commits, as in the control, is not quiet.
     for (let [before, checks] = [-1, 0]; checks < QUIET_CHECKS_MAX; checks += 1) {
@@ -119,9 +111,8 @@ export class Recorder {
       before = size;
       await sleep(QUIET_MS);
     }
-    const ended = once(child, 'exit');
-    const killer = spawn('flock', [this.#lock, 'kill', '-9', String(child.pid)]);
-    await Promise.all([ended, once(killer, 'exit')]);
+    await promisify(execFile)('flock', [this.#lock, 'kill', '-9', String(service.pid)]);
+    await service.waitForEnd(END_MS_MAX);
     rmSync(this.#hold);
   }
 

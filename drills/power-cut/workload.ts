@@ -1,23 +1,18 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../client.ts';
+import type { WirePet } from '../client.ts';
+import { Load } from '../load.ts';
 import type { Random } from '../random.ts';
-import { READY } from '../service-process.ts';
+import { ServiceProcess } from '../service-process.ts';
 import type { Recorder } from './recording.ts';
 
 const WRITERS = 16;
+/** One create in so many has no Idempotency-Key. */
+const UNCLAIMED_EVERY = 4;
 /** Longer than the writer waits before it empties the log into the database. */
 const IDLE_MS = 1_300;
-const NAME_LENGTH_MAX = 200;
-
-/** One create that a client has sent, perhaps several times. */
-export interface SentCreate {
-  name: string;
-  isClaimed: boolean;
-}
+const NAME_END_LENGTH_MAX = 200;
+const POLL_MS = 1;
 
 /** A command that changes the store, by the process that ran it. */
 export interface SentChange {
@@ -30,7 +25,8 @@ export interface Workload {
   key: string;
   /** The id of the key that is revoked, or empty. */
   revokedId: string;
-  creates: Map<string, SentCreate>;
+  /** The creates that clients have sent. */
+  load: Load;
   changes: SentChange[];
 }
 
@@ -47,8 +43,7 @@ export async function runWorkload(
   options: { key: string; creates: number; hasCommands: boolean; random: Random },
 ): Promise<Workload> {
   const { key, creates, hasCommands, random } = options;
-  const workload: Workload = { key, revokedId: '', creates: new Map(), changes: [] };
-  const session = new Session(recorder, workload, random);
+  const session = new Session(recorder, key, random);
   await session.start();
   await session.createMany(creates / 2);
   if (hasCommands) {
@@ -56,102 +51,85 @@ export async function runWorkload(
     await sleep(IDLE_MS);
     await Promise.all([session.createMany(creates / 2), session.revokeKey()]);
   }
-  await session.killDuring(creates);
+  await session.killDuring(Math.floor(creates / 8) + random.integer(20));
   await session.start();
   await session.repeatUnacknowledged();
   await session.createMany(creates / 4);
   await session.stop();
-  if (!hasCommands) return workload;
-  await session.backUpAndRestore();
-  await session.start();
-  await session.createMany(creates / 2);
-  await session.stop();
+  if (hasCommands) {
+    await session.backUpAndRestore();
+    await session.start();
+    await session.createMany(creates / 2);
+    await session.stop();
+  }
+  const { workload } = session;
+  const [violation] = workload.load.violations;
+  if (violation !== undefined) throw new Error(violation);
   return workload;
 }
 
 class Session {
+  readonly workload: Workload;
   readonly #recorder: Recorder;
-  readonly #workload: Workload;
-  readonly #random: Random;
-  readonly #flags: string[];
-  /** The ids of acknowledged animals by their names. */
-  readonly #ids = new Map<string, bigint>();
-  #service: ChildProcess | undefined;
-  #baseUrl = '';
+  readonly #data: string;
+  #service: ServiceProcess | undefined;
 
-  constructor(recorder: Recorder, workload: Workload, random: Random) {
+  constructor(recorder: Recorder, key: string, random: Random) {
     this.#recorder = recorder;
-    this.#workload = workload;
-    this.#random = random;
-    this.#flags = ['--data', join(recorder.root, 'data')];
+    this.#data = join(recorder.root, 'data');
+    const load = new Load({
+      key,
+      baseUrl: () => this.#service?.baseUrl ?? '',
+      unclaimedEvery: UNCLAIMED_EVERY,
+      nameEnd: () => `-${'x'.repeat(1 + random.integer(NAME_END_LENGTH_MAX))}`,
+      mayDisconnect: true,
+    });
+    this.workload = { key, revokedId: '', load, changes: [] };
   }
 
   async start(): Promise<void> {
-    const args = ['serve', '--port', '0', '--admin-port', 'off', '--log', 'silent', ...this.#flags];
-    const service = this.#recorder.start(args, { PETSTORE_BOOTSTRAP_KEY: this.#workload.key });
-    this.#service = service;
-    service.stdout?.resume();
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    if (service.stderr === null) throw new Error('the service has no standard error');
-    const lines: string[] = [];
-    createInterface({ input: service.stderr })
-      .on('line', (line) => {
-        lines.push(line);
-        const baseUrl = READY.exec(line)?.slice(1).find(Boolean);
-        if (baseUrl !== undefined) resolve(baseUrl);
-      })
-      .once('close', () => reject(new Error(`the service did not start: ${lines.join('\n')}`)));
-    this.#baseUrl = await promise;
+    const { env, nodeFlags } = this.#recorder;
+    const { key } = this.workload;
+    this.#service = await ServiceProcess.start({ data: this.#data, key, env, nodeFlags });
   }
 
   async stop(): Promise<void> {
-    if (this.#service === undefined) return;
-    const ended = once(this.#service, 'exit');
-    this.#service.kill('SIGTERM');
-    await ended;
+    await this.#service?.stop();
   }
 
   async createMany(count: number): Promise<void> {
-    let left = Math.ceil(count);
-    await this.#withClients(WRITERS, async (client) => {
-      while (left > 0) {
-        left -= 1;
-        await this.#create(client, this.#newCreate());
-      }
-    });
+    await this.#createUntil(count, async () => undefined);
   }
 
   /** Kills the process while creates are being committed. */
   async killDuring(count: number): Promise<void> {
     const service = this.#service;
-    if (service === undefined) return;
-    const atLeast = this.#ids.size + Math.floor(count / 8) + this.#random.integer(20);
-    let killed: Promise<void> | undefined;
-    await this.#withClients(WRITERS, async (client) => {
-      while (killed === undefined) {
-        try {
-          await this.#create(client, this.#newCreate());
-        } catch {
-          // The process was killed.
-        }
-        if (this.#ids.size >= atLeast) killed ??= this.#recorder.killDuringSync(service);
-      }
-    });
-    await killed;
+    if (service !== undefined) {
+      await this.#createUntil(count, () => this.#recorder.killDuringSync(service));
+    }
+  }
+
+  /** Does something as soon as so many more creates were acknowledged, and then stops the clients. */
+  async #createUntil(count: number, work: () => Promise<void>): Promise<void> {
+    const { load } = this.workload;
+    const { acknowledged } = load.creates;
+    const enough = acknowledged.size + count;
+    load.start(WRITERS);
+    while (acknowledged.size < enough && load.violations.length === 0) await sleep(POLL_MS);
+    await work();
+    await load.stop();
   }
 
   /** One at a time: a create that was stored before the kill is then acknowledged without another commit. */
   async repeatUnacknowledged(): Promise<void> {
-    await this.#withClients(1, async (client) => {
-      for (const create of this.#workload.creates.values()) {
-        if (create.isClaimed && !this.#ids.has(create.name)) await this.#create(client, create);
-      }
-    });
+    const { load } = this.workload;
+    await load.repeat(this.#service?.baseUrl ?? '', load.creates.open, 1);
   }
 
   /** Sets the status of some animals and removes others, half of these the newest. */
   async changeAnimals(): Promise<void> {
-    const ids = [...this.#ids.values()];
+    const acknowledged = [...this.workload.load.creates.acknowledged.values()];
+    const ids = acknowledged.map((text) => BigInt((JSON.parse(text) as WirePet).id));
     const chosen = (from: number) => ids.slice(from, from + 8);
     await this.#change('set-status', chosen(0), ['catalogue', 'set-status', '--to', 'sold']);
     await this.#change(
@@ -162,49 +140,24 @@ class Session {
   }
 
   async revokeKey(): Promise<void> {
-    const create = ['keys', 'create', '--name', 'second', '--json'];
-    const { stdout } = await this.#recorder.run(...create, ...this.#flags);
+    const create = ['keys', 'create', '--name', 'second', '--json', '--data', this.#data];
+    const { stdout } = await this.#recorder.run(...create);
     const { id } = JSON.parse(stdout) as { id: string };
-    this.#workload.revokedId = id;
-    const { pid } = await this.#recorder.run('keys', 'revoke', id, ...this.#flags);
-    this.#workload.changes.push({ kind: 'revoke', pid, ids: [] });
+    this.workload.revokedId = id;
+    await this.#change('revoke', [], ['keys', 'revoke', id]);
   }
 
   /** The backup is the whole store, so that restoring it loses nothing. */
   async backUpAndRestore(): Promise<void> {
     const backup = join(this.#recorder.root, BACKUP_PATH);
     for (const kind of ['backup', 'restore'] as const) {
-      const { pid } = await this.#recorder.run(kind, backup, ...this.#flags);
-      this.#workload.changes.push({ kind, pid, ids: [] });
+      await this.#change(kind, [], [kind, backup]);
     }
   }
 
-  async #change(kind: 'set-status' | 'remove', ids: bigint[], args: string[]): Promise<void> {
-    const { pid } = await this.#recorder.run(...args, ...this.#flags, ...ids.map(String));
-    this.#workload.changes.push({ kind, pid, ids });
-  }
-
-  #newCreate(): SentCreate {
-    const { creates } = this.#workload;
-    const length = 1 + this.#random.integer(NAME_LENGTH_MAX);
-    const name = `animal-${creates.size}-${'x'.repeat(length)}`;
-    const create = { name, isClaimed: creates.size % 4 !== 0 };
-    creates.set(name, create);
-    return create;
-  }
-
-  async #create(client: Client, { name, isClaimed }: SentCreate): Promise<void> {
-    const { status, body } = await client.create(this.#baseUrl, name, { isClaimed });
-    if (status !== 201) throw new Error(`a create got ${status} ${body}`);
-    this.#ids.set(name, BigInt(/"id":(\d+)/.exec(body)?.[1] ?? 0));
-  }
-
-  async #withClients(count: number, work: (client: Client) => Promise<void>): Promise<void> {
-    const clients = Array.from({ length: count }, () => new Client(this.#workload.key));
-    try {
-      await Promise.all(clients.map(work));
-    } finally {
-      for (const client of clients) client.close();
-    }
+  async #change(kind: SentChange['kind'], ids: bigint[], args: string[]): Promise<void> {
+    const words = [...args, '--data', this.#data, ...ids.map(String)];
+    const { pid } = await this.#recorder.run(...words);
+    this.workload.changes.push({ kind, pid, ids });
   }
 }

@@ -1,4 +1,5 @@
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { mergeReports } from '../stores.ts';
 import { runJobs } from './jobs.ts';
 
 // Files in memory: a disk would only make the drill slower.
@@ -9,14 +10,16 @@ const PROCESSES = 2;
 const DEFECTS = ['late claims', 'ignored version'] as const;
 
 export const drill: Drill = {
-  purpose:
-    'The app, the batcher and SQLite in one thread with virtual time, random steps and faults: every response and every stored animal agrees with a simple model.',
+  promise: 'Every response agrees with a simple model, whatever fails.',
+  method:
+    'The app, the batcher and SQLite in one thread with virtual time: faults before and after a commit, a full or failing disk, lost responses, clock jumps, restarts, revoked keys, changed animals. A failing story is shortened.',
   unit: 'seeds',
   rounds: 10_000,
   quickRounds: 40,
   run: (options) => run(options),
   control: {
     brokenBy: 'claims that are stored after their animals, and a cache that ignores the version',
+    finds: ['late claims: ', 'ignored version: '],
     run: runControl,
   },
 };
@@ -37,11 +40,8 @@ async function run(
   };
 }
 
-/** Each defect must be found. */
 async function runControl(options: DrillOptions): Promise<DrillReport> {
-  const reports: DrillReport[] = [];
-  for (const defect of DEFECTS) reports.push(await run(options, defect));
-  const areAllFound = reports.every(({ violations }) => violations.length > 0);
-  const violations = areAllFound ? reports.flatMap((report) => report.violations) : [];
-  return { passed: 0, violations, figures: {} };
+  const reports: Record<string, DrillReport> = {};
+  for (const defect of DEFECTS) reports[defect] = await run(options, defect);
+  return mergeReports(reports);
 }

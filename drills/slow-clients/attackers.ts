@@ -23,8 +23,6 @@ const BODY_BYTES = 60_000;
 const ABORT_MS_MAX = 5;
 const PIPELINED = 50;
 
-export type Attack = 'drip' | 'abort' | 'never-read' | 'forge';
-
 const [attack = '', port = '', count = '', key = ''] = process.argv.slice(2);
 setPriority(PRIORITY);
 const attacks: Record<string, () => Promise<void>> = {

@@ -1,16 +1,20 @@
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { newSecret } from '../../src/domain/api-key.ts';
-import { Client, followList } from '../client.ts';
+import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import type { Attack } from './attackers.ts';
-import { LegalClients } from './legal.ts';
+import { p99, StolenTime, UNDISTURBED_SHARE_MIN } from '../stolen-time.ts';
 
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
+const SLOWHTTPTEST = 'slowhttptest';
+const SLOWHTTPTEST_PER_SECOND = 200;
+/** How long slowhttptest waits before it sends the next few bytes. */
+const FOLLOW_UP_SECONDS = 3;
+const CLIENTS = 8;
+/** The pause of each legal client between two requests. */
+const PAUSE_MS = 10;
+const CREATE_EVERY = 4;
 const MEASURED_MS = 6_000;
 const POLL_MS = 100;
 /** Legal requests may take twice as long as before. */
@@ -22,14 +26,25 @@ const KEPT_MIB_MAX = 128;
 const LATE_MS_MAX = 20_000;
 
 /**
- * By when the service must have closed the sockets: a request must be complete within 15 s, and a connection
- * without a moved byte is closed after at most 70 s.
+ * By when the service must have closed the sockets: a request must be complete within 15 s, its head within 10 s,
+ * and a connection without a moved byte is closed after at most 70 s.
  */
-const CLOSED_MS_MAX: Readonly<Record<Attack, number>> = {
+const CLOSED_MS_MAX = {
   drip: 15_000,
   abort: 0,
   'never-read': 70_000,
   forge: 0,
+  'slow headers': 10_000,
+  'slow body': 15_000,
+  'slow read': 70_000,
+} as const;
+export type Attack = keyof typeof CLOSED_MS_MAX;
+
+/** The attacks of slowhttptest, and its arguments for each. */
+const SLOWHTTPTEST_FLAGS: Partial<Record<Attack, string>> = {
+  'slow headers': `-H -i ${FOLLOW_UP_SECONDS}`,
+  'slow body': `-B -i ${FOLLOW_UP_SECONDS} -t POST -s 8192 -f application/json`,
+  'slow read': '-X -k 3 -n 5 -z 5 -w 1 -y 64',
 };
 
 export interface SlowClientsOptions {
@@ -43,17 +58,9 @@ export interface SlowClientsOptions {
   onProgress?: (text: string) => void;
 }
 
-export interface AttackReport {
-  p99Ms: number;
-  closedSeconds: number;
-  peakMib: number;
-}
-
 export interface SlowClientsReport {
   requests: number;
-  beforeMs: number;
-  attacks: Partial<Record<Attack, AttackReport>>;
-  memoryMib: [before: number, after: number];
+  figures: Record<string, string | number>;
   violations: string[];
   /** Attacks during which legal requests were too slow. A busy machine may be the cause. */
   slow: string[];
@@ -61,81 +68,107 @@ export interface SlowClientsReport {
   isDisturbed: boolean;
 }
 
+export function hasSlowhttptest(): boolean {
+  return spawnSync(SLOWHTTPTEST, ['-h']).error === undefined;
+}
+
 /** Measures legal requests before and during each attack, and waits until the service has closed its sockets. */
 export async function drillSlowClients(options: SlowClientsOptions): Promise<SlowClientsReport> {
-  const key = newSecret('production', randomBytes);
-  await using data = await temporaryFolder();
-  const flags = ['--data', data.path, '--log', 'silent'];
-  const service = await ServiceProcess.start(flags, key, undefined, options.nodeFlags);
-  const legal = new LegalClients(service.baseUrl, key);
-  const { violations } = legal;
-  const report: SlowClientsReport = {
-    requests: 0,
-    beforeMs: 0,
-    attacks: {},
-    memoryMib: [0, 0],
-    violations,
-    slow: [],
-    isDisturbed: false,
-  };
   const { attacks, measuredMs = MEASURED_MS, lateMsMax = LATE_MS_MAX } = options;
-  try {
-    await legal.untilConnected();
-    // The first half is for the compiler and the caches.
-    await sleep(measuredMs);
-    legal.takeP99Ms();
-    await sleep(measuredMs);
-    report.beforeMs = legal.takeP99Ms();
-    report.isDisturbed = Number.isNaN(report.beforeMs);
-    report.memoryMib[0] = service.memoryMib();
-    const scene = { key, measuredMs, lateMsMax, service, legal, report };
-    for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
-      options.onProgress?.(`${attack}, ${count} clients`);
-      report.attacks[attack] = await run(attack, count, scene);
+  const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
+  const { key, baseUrl } = service;
+  const load = new Load({
+    key,
+    baseUrl: () => baseUrl,
+    createEvery: CREATE_EVERY,
+    pauseMs: PAUSE_MS,
+  });
+  using measure = new Measure(load);
+  const figures: Record<string, string | number> = {};
+  const slow: string[] = [];
+  load.start(CLIENTS);
+  // The first half is for the compiler and the caches.
+  await sleep(measuredMs);
+  measure.takeP99Ms();
+  await sleep(measuredMs);
+  const beforeMs = measure.takeP99Ms();
+  const beforeMib = service.memoryMib();
+  figures['legal p99 before (ms)'] = beforeMs.toFixed(1);
+  const scene = { measuredMs, lateMsMax, service, measure, violations: load.violations };
+  for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
+    options.onProgress?.(`${attack}, ${count} clients`);
+    const { p99Ms, closedSeconds, peakMib } = await run(attack, count, scene);
+    figures[`${attack}: legal p99 (ms), closed after (s), memory (MiB)`] =
+      `${p99Ms.toFixed(1)}, ${closedSeconds}, ${peakMib}`;
+    if (!(p99Ms <= SLOWER_MAX * beforeMs)) {
+      slow.push(`${attack}: p99 of legal requests ${p99Ms} ms, before ${beforeMs} ms`);
     }
-    await sleep(measuredMs);
-    report.memoryMib[1] = service.memoryMib();
-    const [before, after] = report.memoryMib;
-    if (after > before + KEPT_MIB_MAX) {
-      violations.push(`the memory was ${before} MiB before and is ${after} MiB`);
-    }
-  } finally {
-    await legal.stop();
-    report.requests = legal.requests;
-    violations.push(...(await compareStored(service.baseUrl, key, legal.created)));
-    violations.push(...(await service.stop()));
   }
-  return report;
+  await sleep(measuredMs);
+  const afterMib = service.memoryMib();
+  if (afterMib > beforeMib + KEPT_MIB_MAX) {
+    load.violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB`);
+  }
+  await load.stop();
+  // An upload that was aborted must not be stored.
+  await load.compare(baseUrl);
+  load.violations.push(...(await service.stop()));
+  figures['memory before and after (MiB)'] = `${beforeMib}, ${afterMib}`;
+  const { isDisturbed } = measure;
+  const { violations, counts } = load;
+  return { requests: counts.requests, figures, violations, slow, isDisturbed };
+}
+
+/** How long legal requests take. */
+class Measure implements Disposable {
+  isDisturbed = false;
+  readonly #load: Load;
+  readonly #stolenTime = new StolenTime();
+  #taken = 0;
+
+  constructor(load: Load) {
+    this.#load = load;
+  }
+
+  /** The 99th percentile of the responses since the last call that the host of this machine did not disturb. */
+  takeP99Ms(): number {
+    const { tookMs, share } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#taken));
+    this.#taken = this.#load.times.length;
+    if (share >= UNDISTURBED_SHARE_MIN) return p99(tookMs);
+    // Nothing was measured if the host of this machine was too busy.
+    this.isDisturbed = true;
+    return Number.NaN;
+  }
+
+  [Symbol.dispose](): void {
+    this.#stolenTime[Symbol.dispose]();
+  }
 }
 
 interface Scene {
-  key: string;
   measuredMs: number;
   lateMsMax: number;
   service: ServiceProcess;
-  legal: LegalClients;
-  report: SlowClientsReport;
+  measure: Measure;
+  violations: string[];
 }
 
 async function run(
   attack: Attack,
   count: number,
-  { key, measuredMs, lateMsMax, service, legal, report }: Scene,
-): Promise<AttackReport> {
-  const { violations, beforeMs } = report;
+  { measuredMs, lateMsMax, service, measure, violations }: Scene,
+): Promise<{ p99Ms: number; closedSeconds: number; peakMib: number }> {
   const filesBefore = service.openFiles();
-  const { port } = new URL(service.baseUrl);
-  const args = [ATTACKERS, attack, port, String(count), key];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  measure.takeP99Ms();
+  const { child, connected } = startAttack(attack, count, service);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const ended = once(child, 'exit');
-  legal.takeP99Ms();
-  await Promise.race([once(child.stdout, 'data'), ended]);
+  await Promise.race([connected, ended]);
   const connectedMs = performance.now();
   // Aborted uploads are over now. The others have only begun.
   if (attack !== 'abort') await sleep(measuredMs);
-  const p99Ms = legal.takeP99Ms();
+  const p99Ms = measure.takeP99Ms();
   let peakMib = service.memoryMib();
   // A client that forges keys reads its responses, so it is not closed by the service.
   if (attack === 'forge') kill();
@@ -147,28 +180,34 @@ async function run(
   const open = service.openFiles() - filesBefore;
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
   if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
-  // Nothing was measured if the host of this machine was too busy.
-  if (Number.isNaN(p99Ms)) report.isDisturbed = true;
-  if (!(p99Ms <= SLOWER_MAX * beforeMs)) {
-    report.slow.push(
-      `${attack}: 1 % of legal requests took over ${p99Ms.toFixed(1)} ms, before ${beforeMs.toFixed(1)} ms`,
-    );
-  }
   kill();
   await ended;
   process.removeListener('exit', kill);
   return { p99Ms, closedSeconds, peakMib };
 }
 
-/** An upload that was aborted must not be stored. */
-async function compareStored(baseUrl: string, key: string, created: number): Promise<string[]> {
-  const client = new Client(key);
-  let stored = 0;
-  for await (const page of followList((target) => client.get(baseUrl + target))) {
-    stored += page.length;
+/** `connected` resolves when all clients have connected or are done. */
+function startAttack(
+  attack: Attack,
+  count: number,
+  { port, key, baseUrl }: ServiceProcess,
+): { child: ChildProcess; connected: Promise<unknown> } {
+  const flags = SLOWHTTPTEST_FLAGS[attack];
+  if (flags === undefined) {
+    const args = [ATTACKERS, attack, String(port), String(count), key];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    return { child, connected: once(child.stdout, 'data') };
   }
-  client.close();
-  return stored === created
-    ? []
-    : [`${created} creates were acknowledged and ${stored} are stored`];
+  const connectingMs = (count / SLOWHTTPTEST_PER_SECOND) * 1_000;
+  const seconds = Math.ceil((connectingMs + CLOSED_MS_MAX[attack] + LATE_MS_MAX) / 1_000);
+  const path = attack === 'slow read' ? '/openapi.json' : '/v1/pets';
+  const numbers = `-c ${count} -r ${SLOWHTTPTEST_PER_SECOND} -l ${seconds} -v 0`;
+  const url = new URL(path, baseUrl).href;
+  // The program has no option for other headers, but it sends the value of Accept as it is.
+  const args = [
+    ...`${flags} ${numbers} -u ${url} -m`.split(' '),
+    `*/*\r\nAuthorization: Bearer ${key}`,
+  ];
+  const child = spawn(SLOWHTTPTEST, args, { stdio: 'ignore' });
+  return { child, connected: sleep(connectingMs) };
 }

@@ -1,7 +1,10 @@
 // The program `npm run drill`: its command line, and what it makes of the reports of drills.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import type { Drill, DrillReport } from '../../drills/drill.ts';
 import { DRILLS } from '../../drills/drills.ts';
 import { runProgram, type DrillList } from '../../drills/program.ts';
@@ -11,25 +14,31 @@ const RED: DrillReport = { passed: 2, violations: ['Rex is lost'], figures: { cr
 
 function newDrill(change: Partial<Drill> = {}): Drill {
   return {
-    purpose: 'Loses no animal.',
+    promise: 'Loses no animal.',
+    method: 'Kills it.',
     unit: 'rounds',
     rounds: 20,
     quickRounds: 2,
     run: async () => GREEN,
-    control: { brokenBy: 'nothing is stored', run: async () => RED },
+    control: { brokenBy: 'nothing is stored', finds: ['is lost'], run: async () => RED },
     ...change,
   };
 }
+
+const folder = mkdtempSync(join(tmpdir(), 'petstore-drills-'));
+after(() => rmSync(folder, { recursive: true }));
+const places = { logs: join(folder, 'logs'), document: join(folder, 'reliability.md') };
 
 async function run(args: string[], drills: Record<string, Drill>) {
   const list: DrillList = Object.fromEntries(
     Object.entries(drills).map(([name, drill]) => [name, async () => ({ drill })]),
   );
   let [stdout, stderr] = ['', ''];
-  const code = await runProgram(args, list, {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-  });
+  const output = {
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  };
+  const code = await runProgram(args, list, output, places);
   return { code, stdout, stderr };
 }
 
@@ -42,7 +51,7 @@ test('a drill that holds prints its figures, its control and one final line, and
   assert.match(stdout, /^crash: 3 passed, 0 failed\n\nall: 3 passed, 0 failed\n$/m);
 });
 
-test('a drill that fails prints its violations and the command that repeats it, and the exit code is 1', async () => {
+test('a drill that fails prints its violations and the command that repeats it, its log is kept, and the exit code is 1', async () => {
   const { code, stdout } = await run(['crash', '--seed', '7', '--rounds', '5'], {
     crash: newDrill({ run: async () => RED }),
   });
@@ -51,8 +60,9 @@ test('a drill that fails prints its violations and the command that repeats it, 
   assert.match(stdout, /^Repeat: npm run drill -- crash --rounds 5 --seed 7$/m);
   assert.match(
     stdout,
-    /^crash: 2 passed, 1 failed\n\nall: 2 passed, 1 failed \(crash failed\)\n$/m,
+    /^crash: 2 passed, 1 failed\n\ncrash failed: Rex is lost \(\S+crash-7\.log\)\nall: 2 passed, 1 failed\n$/m,
   );
+  assert.match(readFileSync(join(places.logs, 'crash-7.log'), 'utf8'), /^VIOLATION Rex is lost$/m);
 });
 
 test('a drill that throws has failed, and the next drill still runs', async () => {
@@ -66,18 +76,47 @@ test('a drill that throws has failed, and the next drill still runs', async () =
   assert.match(stdout, /^second: 3 passed, 0 failed$/m);
 });
 
-for (const [what, control] of [
-  ['finds nothing', async () => GREEN],
-  ['throws', () => Promise.reject(new Error('no port is free'))],
+for (const [what, found, control] of [
+  ['finds nothing', 'nothing', async () => GREEN],
+  ['finds something else', 'a port', async () => ({ ...RED, violations: ['a port'] })],
+  ['throws', 'the drill ended', () => Promise.reject(new Error('is lost'))],
 ] as const) {
   test(`a drill whose control ${what} has failed`, async () => {
-    const drill = newDrill({ control: { brokenBy: 'nothing', run: control } });
+    const drill = newDrill({ control: { brokenBy: 'nothing', finds: ['is lost'], run: control } });
     const { code, stdout } = await run(['all'], { crash: drill });
     assert.equal(code, 1);
-    assert.match(stdout, /^VIOLATION the control must report violations$/m);
-    assert.match(stdout, /^crash: 3 passed, 1 failed$/m);
+    const line = `^VIOLATION the control must find "is lost", and found ${found}`;
+    assert.match(stdout, new RegExp(line, 'm'));
+    assert.match(stdout, /^crash: 3 passed, 1 failed\n\ncrash failed: its control \(.*\)$/m);
   });
 }
+
+test('--write replaces the row and the section of each drill that was run, and of no other', async () => {
+  const marks =
+    '<!-- Written by `npm run drill -- NAME… --write`: do not edit. -->\nold\n<!-- The end of what the program writes. -->\nAfter.\n';
+  writeFileSync(places.document, `Before.\n\n${marks}`);
+  const drills = { crash: newDrill(), other: newDrill() };
+  await run(['all', '--seed', '1', '--write'], drills);
+  await run(['crash', '--seed', '2', '--write'], {
+    ...drills,
+    crash: newDrill({ run: async () => RED }),
+  });
+  const written = readFileSync(places.document, 'utf8');
+  assert.match(written, /^Before\.\n\n<!-- Written/);
+  assert.match(written, /writes\. -->\nAfter\.\n$/);
+  assert.match(
+    written,
+    /^\| \[crash\]\(#crash\) \| 2 \| 1 \| 20 rounds, 0 s \| \w+.* \| \d{4}-\d\d-\d\d \|$/m,
+  );
+  assert.match(written, /^\| \[other\]\(#other\) \| 3 \| 0 \| /m);
+  const [, crash = '', other = ''] = written.split('### ');
+  assert.match(
+    crash,
+    /^crash\n\nLoses no animal\.\n\nKills it\.\n\nControl: nothing is stored\. It must report "is lost", and did\.\n\n\*\*Violation: Rex is lost\*\*\n\n- creates: 3\n/,
+  );
+  assert.match(crash, /`npm run drill crash`, 20 rounds, seed 2, /);
+  assert.match(other, /seed 1, /);
+});
 
 test('--quick runs few rounds, and the control gets the same seed', async () => {
   const runs: [rounds: number, seed: number][] = [];
@@ -85,7 +124,7 @@ test('--quick runs few rounds, and the control gets the same seed', async () => 
     runs.push([options.rounds, options.seed]);
     return report;
   };
-  const control = { brokenBy: 'nothing', run: record(RED) };
+  const control = { brokenBy: 'nothing', finds: ['lost'], run: record(RED) };
   await run(['all', '--quick', '--seed', '7'], {
     crash: newDrill({ run: record(GREEN), control }),
   });
@@ -103,7 +142,10 @@ test('a drill that must be named runs only if it is named, and a missing part sk
   const all = await run(['all'], drills);
   assert.doesNotMatch(all.stdout, /^long:/m);
   assert.match(all.stdout, /^other: skipped, because nginx is not installed$/m);
-  assert.match(all.stdout, /^all: 0 passed, 0 failed \(other was skipped\)$/m);
+  assert.match(
+    all.stdout,
+    /^other was skipped, because nginx is not installed\nall: 0 passed, 0 failed$/m,
+  );
   assert.match((await run(['long'], drills)).stdout, /^long: 3 passed, 0 failed$/m);
 });
 

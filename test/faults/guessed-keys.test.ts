@@ -1,27 +1,39 @@
-// A short run of drills/keys.
+// What somebody without a key learns: nothing, neither by guessing nor by the time of a refusal.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { careless, guessOn } from '../../drills/keys/drill.ts';
-import { GUESSES, type KnownKeys } from '../../drills/keys/guesses.ts';
-import { findTimingViolations, signedRank } from '../../drills/keys/timing.ts';
 import { newRandom } from '../../drills/random.ts';
-import { sqliteStorage } from '../support/test-service.ts';
+import { guessOn, type KnownKeys } from '../support/keys/guesses.ts';
+import { careless, findTimingViolations, signedRank } from '../support/keys/timing.ts';
+import { PostgresServer } from '../support/postgres-server.ts';
+import { sqliteStorage, type TestStorage } from '../support/test-service.ts';
 
 const SEED = 9;
-const options = { rounds: 500, seed: SEED, onProgress: () => undefined };
+const GUESSED = 500;
 const PAIRS = 32;
 
-test('no guessed key is accepted; refusals of unknown and revoked keys are equal, on every route', async () => {
-  const report = await guessOn(sqliteStorage, options, GUESSES);
+async function guess(storage: TestStorage): Promise<void> {
+  const report = await guessOn(storage, { guesses: GUESSED, seed: SEED });
   assert.deepEqual(report.violations, []);
-  assert.equal(report.guesses, options.rounds);
+  assert.equal(report.guesses, GUESSED);
   assert.equal(report.compared, 24);
+}
+
+test('no guessed key is accepted; refusals of unknown and revoked keys are equal, on every route', () =>
+  guess(sqliteStorage));
+
+test('on PostgreSQL too, no guessed key is accepted, and refusals are equal', async () => {
+  const server = await PostgresServer.start();
+  const newDatabase = async () => ({
+    flags: ['--database', server.url()],
+    remove: () => server.close(),
+  });
+  await guess({ name: 'PostgreSQL', newDatabase });
 });
 
-test('the drill finds a key that is accepted', async () => {
+test('a key that is accepted would be found', async () => {
   const kinds = { 'a valid key': ({ valid }: KnownKeys) => valid };
-  const { violations } = await guessOn(sqliteStorage, { ...options, rounds: 5 }, kinds);
+  const { violations } = await guessOn(sqliteStorage, { guesses: 5, seed: SEED, kinds });
   assert.match(violations.join(), /a valid key: \w+ \/pets\S* returned 20[01]/);
 });
 

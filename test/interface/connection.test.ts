@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { drillStaleReads } from '../../drills/stale-reads/stale-reads.ts';
+import { readAfterCreates } from '../support/stale-reads.ts';
 import { exchange, parseResponses } from '../support/raw-socket.ts';
 import { MAIN, run, serve, temporaryFolder } from '../support/test-process.ts';
 import {
@@ -428,7 +428,7 @@ test('clients that pipeline and never read use little memory, and other clients 
 });
 
 test('a read through one process sees every create that another process has acknowledged', async () => {
-  const report = await drillStaleReads({ reads: 200 });
+  const report = await readAfterCreates({ reads: 200 });
   assert.ok(report.creates > 0);
   assert.deepEqual(report.violations, []);
 });

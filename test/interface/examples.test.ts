@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { operationsOf, type OpenApiDocument } from '../../drills/openapi/document.ts';
+import { operationsOf, type OpenApiDocument } from '../support/openapi-document.ts';
 import { DOCS } from '../../src/web/docs/contents.ts';
 import {
   send,

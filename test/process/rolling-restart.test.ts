@@ -1,4 +1,4 @@
-// What must hold while workers are being replaced, with short runs of drills/rolling.
+// What must hold while workers are being replaced.
 // test/process/workers.test.ts shows that no request fails.
 
 import assert from 'node:assert/strict';
@@ -8,8 +8,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drillInterruptedStart } from '../../drills/rolling/interrupted-start.ts';
-import { drillKilledWorker } from '../../drills/rolling/killed-worker.ts';
+import { interruptStarts } from '../support/interrupted-start.ts';
+import { killWorkers } from '../support/killed-worker.ts';
 import { serve, temporaryFolder } from '../support/test-process.ts';
 
 const WORKERS = 2;
@@ -56,12 +56,12 @@ test('SIGHUP before all workers are ready does not stop the service', async (t) 
 });
 
 test('SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request', async () => {
-  const report = await drillInterruptedStart({ workers: 3, moments: 3 });
+  const report = await interruptStarts({ workers: 3, moments: 3 });
   assert.deepEqual(report.violations, []);
   assert.ok(report.acknowledged > 0);
 });
 
 test('a worker that is killed during a rolling restart is replaced once', async () => {
-  const report = await drillKilledWorker({ workers: 2, restarts: 1 });
+  const report = await killWorkers({ workers: 2, restarts: 1 });
   assert.deepEqual(report, { workers: [2], violations: [] });
 });

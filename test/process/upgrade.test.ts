@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { checkOut, isInHistory, type OlderVersion } from '../../drills/catalogue/older-version.ts';
+import { checkOut, isInHistory, type OlderVersion } from '../support/older-version.ts';
 import {
   FIXTURE_KEY,
   postgresDump,

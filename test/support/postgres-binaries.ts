@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 
 /** The version of the layout of the copy. Change it with the layout, so that no older copy is used. */
 const LAYOUT = 'a';
-/** Another PostgreSQL for the tests, such as /usr/lib/postgresql/15. `drills/parts/postgres-15.ts` sets it. */
+/** Another PostgreSQL for the tests: `PETSTORE_TEST_POSTGRES=/usr/lib/postgresql/15 npm test` uses that one. */
 const OTHER_FOLDER = process.env['PETSTORE_TEST_POSTGRES'];
 
 /**

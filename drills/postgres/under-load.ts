@@ -1,0 +1,51 @@
+import type { DrillReport } from '../drill.ts';
+import { Load } from '../load.ts';
+import { ServiceProcess } from '../service-process.ts';
+
+const CLIENTS = 20;
+const CREATE_EVERY = 2;
+const REQUEST_MS_MAX = 5_000;
+
+export interface UnderLoad {
+  /** Where the service connects to. */
+  database: string;
+  nodeFlags?: readonly string[] | undefined;
+  requestMsMax?: number;
+  /** What is done to the database. It returns figures. */
+  disturb: (load: Load) => Promise<DrillReport['figures']>;
+}
+
+/**
+ * 20 clients of one process create and read animals while the database is disturbed. Requests may be refused with
+ * 503. Each must end within 5 s, and in the end every acknowledged animal is stored, once.
+ */
+export async function runUnderLoad(options: UnderLoad): Promise<DrillReport> {
+  const { database, nodeFlags, requestMsMax = REQUEST_MS_MAX, disturb } = options;
+  const service = await ServiceProcess.start({ database, nodeFlags });
+  const { key, baseUrl } = service;
+  const load = new Load({
+    key,
+    baseUrl: () => baseUrl,
+    createEvery: CREATE_EVERY,
+    unclaimedEvery: 2,
+    mayRefuse: true,
+    requestMsMax,
+  });
+  load.start(CLIENTS);
+  const figures = await disturb(load);
+  await load.stop();
+  await load.compare(baseUrl);
+  const { violations, counts, slowestMs } = load;
+  violations.push(...(await service.stop()));
+  return {
+    passed: counts.requests - violations.length,
+    violations,
+    figures: {
+      requests: counts.requests,
+      'creates acknowledged': load.creates.acknowledged.size,
+      'requests refused with 503': counts.refused,
+      'slowest request (ms)': slowestMs,
+      ...figures,
+    },
+  };
+}
