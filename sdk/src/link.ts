@@ -1,5 +1,5 @@
 // RFC 8288: a target and its parameters. A quoted value may contain commas and angle brackets.
-const LINK = /<([^>]*)>((?:\s*;\s*[^\s=;,"<]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,"<]*))?)*)/g;
+const LINK = /<([^<>]*)>((?:\s*;\s*[^\s=;,"<]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,"<]*))?)*)/g;
 const RELATION = /;\s*rel\s*=\s*"?([^";]*)/i;
 
 /** Returns the target of the first link with this relation. */
