@@ -44,6 +44,7 @@ export interface Runtime {
   log: Log;
   /** The log of every request. Undefined if it is off. */
   accessLog?: Log | undefined;
+  clientTimeouts?: ServerParts['timeouts'];
   /** Whether this process is a worker. The primary then keeps the state that all workers share. */
   isWorker: boolean;
   /** Awaited before the service listens. If it throws, the service does not start. */
@@ -163,6 +164,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     host: config.host,
     port: config.port,
     newRequestId: runtime.newRequestId,
+    timeouts: runtime.clientTimeouts,
   });
   measured.push(server);
   let graceMs = DRAIN_GRACE_MS;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { exchange, parseResponses } from '../../test/support/raw-socket.ts';
 import { openServer, type HttpServer } from './server.ts';
 
@@ -37,50 +37,56 @@ async function ask(socket: Socket): Promise<string> {
   return chunk.toString();
 }
 
-test('a connection in use is kept, and one that is idle for too long is closed', async (context) => {
-  const socket = await openConnection(context);
-  for (let time = 0; time < 8; time += 1) {
-    assert.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Connection: keep-alive\r\n/);
-    await sleep(QUIET_MS_MAX / 4);
-  }
-  await once(socket, 'close');
-});
-
-test('a client that stops reading its response is disconnected', async (context) => {
-  const socket = await openConnection(context, 'x'.repeat(16 * MIB));
-  socket.write(REQUEST);
-  const [first] = (await once(socket, 'data')) as [Buffer];
-  socket.pause();
-  // Far longer than allowed; whatever the system had taken into its buffers by then is still delivered.
-  await sleep(3 * QUIET_MS_MAX);
-  let received = first.length;
-  socket.on('data', (chunk) => {
-    received += chunk.length;
+// They run at the same time, because each of them mostly waits.
+describe('A connection without a byte for too long', { concurrency: true }, () => {
+  test('a connection in use is kept, and one that is idle for too long is closed', async (context) => {
+    const socket = await openConnection(context);
+    for (let time = 0; time < 8; time += 1) {
+      assert.match(
+        await ask(socket),
+        /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Connection: keep-alive\r\n/,
+      );
+      await sleep(QUIET_MS_MAX / 4);
+    }
+    await once(socket, 'close');
   });
-  socket.resume();
-  await once(socket, 'close');
-  assert.ok(received < 16 * MIB, `${received} bytes were delivered`);
-});
 
-test('a client that reads slowly but steadily gets its whole response', async (context) => {
-  const size = 16 * MIB;
-  const socket = await openConnection(context, 'x'.repeat(size));
-  socket.write(REQUEST);
-  let received = 0;
-  const whole = new Promise<void>((resolve, reject) => {
-    socket.on('close', () => reject(new Error(`closed after ${received} bytes`)));
+  test('a client that stops reading its response is disconnected', async (context) => {
+    const socket = await openConnection(context, 'x'.repeat(16 * MIB));
+    socket.write(REQUEST);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    socket.pause();
+    // Far longer than allowed; whatever the system had taken into its buffers by then is still delivered.
+    await sleep(3 * QUIET_MS_MAX);
+    let received = first.length;
     socket.on('data', (chunk) => {
       received += chunk.length;
-      if (received >= size) resolve();
-      // One MiB at a time, with a pause that is short beside the time without any byte that is allowed.
-      if (received % MIB >= chunk.length) return;
-      socket.pause();
-      setTimeout(() => socket.resume(), QUIET_MS_MAX / 5);
     });
+    socket.resume();
+    await once(socket, 'close');
+    assert.ok(received < 16 * MIB, `${received} bytes were delivered`);
   });
-  const startedMs = performance.now();
-  await whole;
-  assert.ok(performance.now() - startedMs > 2 * QUIET_MS_MAX, 'it must take longer than allowed');
+
+  test('a client that reads slowly but steadily gets its whole response', async (context) => {
+    const size = 16 * MIB;
+    const socket = await openConnection(context, 'x'.repeat(size));
+    socket.write(REQUEST);
+    let received = 0;
+    const whole = new Promise<void>((resolve, reject) => {
+      socket.on('close', () => reject(new Error(`closed after ${received} bytes`)));
+      socket.on('data', (chunk) => {
+        received += chunk.length;
+        if (received >= size) resolve();
+        // One MiB at a time, with a pause that is short beside the time without any byte that is allowed.
+        if (received % MIB >= chunk.length) return;
+        socket.pause();
+        setTimeout(() => socket.resume(), QUIET_MS_MAX / 5);
+      });
+    });
+    const startedMs = performance.now();
+    await whole;
+    assert.ok(performance.now() - startedMs > 2 * QUIET_MS_MAX, 'it must take longer than allowed');
+  });
 });
 
 test('a request is not refused for the malformed body of the request behind it', async (context) => {

@@ -22,11 +22,10 @@ const CONNECTIONS_MAX = 10_000;
 /** Descriptors that connections leave for files, the database and the admin port. */
 const DESCRIPTORS_RESERVED = 128;
 const DROP_INTERVAL_MS = 60_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 15_000;
+/** How long a client may take for the head of a request and for all of it, and how often that is checked. */
+export const CLIENT_TIMEOUTS = { headersMs: 10_000, requestMs: 15_000, sweepMs: 1_000 };
 /** How long an idle connection may still send a request after the service was told to stop. */
 const IDLE_GRACE_MS = 1_000;
-const TIMEOUT_SWEEP_MS = 1_000;
 /** The longest that a service which stops accepts connections: under constant load there is always another one. */
 const ACCEPT_WAITING_MS_MAX = 1_000;
 
@@ -52,6 +51,7 @@ export interface ServerParts {
   onRefusal?: (code: ErrorCode, requestId: string, address: string | undefined) => void;
   /** Called when connections are refused because there are too many, at most once per minute. */
   onDrop?: (connectionsMax: number) => void;
+  timeouts?: typeof CLIENT_TIMEOUTS | undefined;
   /** After how long without a byte in either direction a connection is closed. */
   quietMsMax?: number;
 }
@@ -75,14 +75,15 @@ export class HttpServer implements Measured {
   constructor(parts: ServerParts) {
     this.#parts = parts;
     this.#connections = new Connections(parts.quietMsMax);
+    const { headersMs, requestMs, sweepMs } = parts.timeouts ?? CLIENT_TIMEOUTS;
     this.#server = createServer({
       IncomingMessage: ReceivedRequest,
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
       // connection.ts has one timeout for all that a client does, which costs less.
       keepAliveTimeout: 0,
-      connectionsCheckingInterval: TIMEOUT_SWEEP_MS,
+      connectionsCheckingInterval: sweepMs,
       // A repeated header is then visible. Otherwise all but the first would be dropped.
       joinDuplicateHeaders: true,
       // The service refuses this itself, because Node.js would respond without an Error body.

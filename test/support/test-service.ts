@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Flags } from '../../src/setting.ts';
 import { newApiKey, newSecret, type ApiKey, type Scope } from '../../src/domain/api-key.ts';
 import { openLog, type LogLevel } from '../../src/ops/log.ts';
-import { openConfiguredStore, startService } from '../../src/service.ts';
+import { openConfiguredStore, startService, type Runtime } from '../../src/service.ts';
 
 /** A kind of store to run a suite on. Each new database is empty, and its flags make a service use it. */
 export interface TestStorage {
@@ -67,10 +67,22 @@ export function flagsOf(args: readonly string[]): Flags {
   );
 }
 
+/** So short that a test need not wait. */
+export const SHORT_TIMEOUTS: Runtime['clientTimeouts'] = {
+  headersMs: 200,
+  requestMs: 400,
+  sweepMs: 50,
+};
+
 /** Starts the service with its real parts, on a free port. */
 export async function startTestService(
   storage: TestStorage,
-  options: { flags?: string[]; now?: Date; logLevel?: LogLevel } = {},
+  options: {
+    flags?: string[];
+    now?: Date;
+    logLevel?: LogLevel;
+    clientTimeouts?: Runtime['clientTimeouts'];
+  } = {},
 ): Promise<TestService> {
   const database = await storage.newDatabase();
   const flags = [...database.flags, '--port', '0', '--admin-port', 'off', ...(options.flags ?? [])];
@@ -83,6 +95,7 @@ export async function startTestService(
     randomBytes,
     newRequestId: randomUUID,
     isWorker: false,
+    clientTimeouts: options.clientTimeouts,
     log: openLog(options.logLevel ?? 'debug', { write: (line) => logLines.push(line) }),
   });
   const key = service.firstKey ?? '';
