@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Compile } from 'typebox/schema';
 import { Refusal } from './errors.ts';
 import { INT64_MAX, INT64_MIN } from './int64.ts';
-import { newPet, PET_STATUSES } from './pet.ts';
+import { newPet, NewPet, PET_STATUSES } from './pet.ts';
 
 const lenient = { refuseUnknown: false };
 const names = fc
@@ -25,6 +26,45 @@ test('every valid body gives exactly its animal', () => {
       },
     ),
   );
+});
+
+test('a field is accepted if its schema allows it, and its text has no lone surrogates', () => {
+  const { name, categoryId, status } = NewPet.properties;
+  const schemas = { name: Compile(name), categoryId: Compile(categoryId), status: Compile(status) };
+  const edges = [INT64_MIN, INT64_MAX, 2n ** 64n, -(2n ** 64n), 7, 1.5, null, true, {}, []];
+  const texts = [
+    '',
+    'a\0',
+    '\n',
+    '🐶'.repeat(255),
+    '🐶'.repeat(256),
+    'é'.repeat(256),
+    'sold',
+    'Sold',
+  ];
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(...edges, ...texts),
+    fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+    fc.bigInt(),
+  );
+  const field = fc.constantFrom('name', 'categoryId', 'status');
+  fc.assert(
+    fc.property(field, value, (changed, given) => {
+      const isWellFormed = typeof given !== 'string' || given.isWellFormed();
+      const isAllowed = schemas[changed].Check(given) && isWellFormed;
+      const create = () => newPet({ name: 'Rex', categoryId: 7n, [changed]: given }, lenient);
+      if (isAllowed) assert.equal(create()[changed], given);
+      else assert.throws(create, { code: 'invalid_field' });
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a categoryId next to the limits of int64 is refused', () => {
+  // Not among the values above: TypeBox compares bigints with rounded limits.
+  for (const categoryId of [INT64_MIN - 1n, INT64_MAX + 1n]) {
+    assert.throws(() => newPet({ name: 'Rex', categoryId }, lenient), { code: 'invalid_field' });
+  }
 });
 
 test('a name with U+0000 or a lone surrogate is refused, and one with an emoji is not', () => {

@@ -1,9 +1,8 @@
 import type { Static } from 'typebox';
-import { Compile } from 'typebox/schema';
 import { Refusal, shownNames } from './errors.ts';
-import { Int64, parseInt64 } from './int64.ts';
+import { Int64, INT64_MAX, INT64_MIN, parseInt64 } from './int64.ts';
 
-// Plain JSON Schema. TypeBox derives the types and the validation from it, and openapi.ts the document.
+// Plain JSON Schema. TypeBox derives the types from it, and openapi.ts the document.
 
 export const NAME_CODE_POINTS_MAX = 255;
 
@@ -100,11 +99,21 @@ const RULES: Record<Field, string> = {
   status: `must be one of ${PET_STATUSES.join(', ')}`,
 };
 
-const FIELDS = (Object.keys(RULES) as Field[]).map((field) => ({
-  field,
-  isRequired: NewPet.required.some((required) => required === field),
-  validator: Compile(NewPet.properties[field]),
-}));
+/** A test compares these with the schemas: a validator made from them would load 235 modules at every start. */
+const IS_VALID: Record<Field, (value: unknown) => boolean> = {
+  name: (value) => typeof value === 'string' && isName(value),
+  categoryId: (value) => typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX,
+  status: (value) => PET_STATUSES.some((status) => status === value),
+};
+
+const NAME = new RegExp(`^.{1,${NAME_CODE_POINTS_MAX}}$`, 'su');
+
+function isName(text: string): boolean {
+  return NAME.test(text) && !text.includes('\0') && text.isWellFormed();
+}
+
+const FIELDS = Object.keys(RULES) as Field[];
+const REQUIRED: readonly string[] = NewPet.required;
 
 /**
  * Validates the body of a create and fills in the defaults. The Refusal names every invalid field. Fields
@@ -117,18 +126,17 @@ export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewP
   const given = body as Record<string, unknown>;
   const missing: Field[] = [];
   const invalid: Field[] = [];
-  for (const { field, isRequired, validator } of FIELDS) {
+  for (const field of FIELDS) {
     const isGiven = Object.hasOwn(given, field);
-    const value = given[field];
-    const isValid = validator.Check(value) && (typeof value !== 'string' || value.isWellFormed());
-    if (!isGiven && isRequired) missing.push(field);
-    if (isGiven && !isValid) invalid.push(field);
+    if (isGiven && !IS_VALID[field](given[field])) invalid.push(field);
+    if (!isGiven && REQUIRED.includes(field)) missing.push(field);
   }
   const unknown = options.refuseUnknown
     ? Object.keys(given).filter((field) => !Object.hasOwn(RULES, field))
     : [];
-  refuseFaults(missing, invalid, unknown);
-
+  if (missing.length + invalid.length + unknown.length > 0) {
+    throw refusalOf(missing, invalid, unknown);
+  }
   const valid = given as Static<typeof NewPet>;
   return {
     name: valid.name,
@@ -137,7 +145,7 @@ export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewP
   };
 }
 
-function refuseFaults(missing: Field[], invalid: Field[], unknown: string[]): void {
+function refusalOf(missing: Field[], invalid: Field[], unknown: string[]): Refusal {
   const faults = [
     ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
     ...invalid.map((field) => `${field} ${RULES[field]}.`),
@@ -145,9 +153,8 @@ function refuseFaults(missing: Field[], invalid: Field[], unknown: string[]): vo
       ? [`Unknown fields: ${shownNames(unknown)}; a NewPet has only name, categoryId and status.`]
       : []),
   ];
-  if (faults.length === 0) return;
   const invalidOrUnknown = invalid.length > 0 ? 'invalid_field' : 'unknown_field';
-  throw new Refusal(missing.length > 0 ? 'missing_field' : invalidOrUnknown, faults.join(' '));
+  return new Refusal(missing.length > 0 ? 'missing_field' : invalidOrUnknown, faults.join(' '));
 }
 
 function describe(value: unknown): string {
