@@ -96,7 +96,9 @@ class SqliteStore implements Store, Measured {
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
-    return this.#writer.write('createPet', pet, claim);
+    return claim === undefined
+      ? this.#writer.createPet(pet)
+      : this.#writer.write('createPetOnce', pet, claim);
   }
 
   importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {

@@ -1,13 +1,16 @@
 import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import type { NewPet } from '../../domain/pet.ts';
+import type { Creation } from '../../domain/store.ts';
 import type { Figure } from '../../ops/metrics.ts';
 import { startThread } from '../../installation.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
+import { rowsAsJson } from '../rows.ts';
 import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
-import type { CheckResult, Reply, Write, WriterData } from './writer.ts';
+import type { Batch, CheckResult, Reply, Write, WriterData } from './writer.ts';
 
 /** A batch is one commit: large enough to share an fsync among many, small enough to respond soon. */
 const BATCH_WRITES_MAX = 1_000;
@@ -26,17 +29,23 @@ export interface WriterEvents {
   onFatal: (reason: string) => void;
 }
 
+/** A create without a claim, or another write. */
+type Item = { pet: NewPet } | { write: Write };
+
+/** What the thread replies to a batch that it has committed. */
+type Results = Extract<Reply, { results: unknown[] }>;
+
 /** Hands batches of writes to the writer thread. */
 export class WriterClient {
   readonly #events: WriterEvents;
-  readonly #batcher = new Batcher<Write, unknown>({
+  readonly #batcher = new Batcher<Item, unknown>({
     batchMax: BATCH_WRITES_MAX,
     send: (batch, deadline) => this.#send(batch, deadline),
   });
   readonly #thread: Worker;
   readonly #ended = Promise.withResolvers<void>();
   /** The reply to the batch that the thread has. */
-  #reply: PromiseWithResolvers<unknown[]> | undefined;
+  #reply: PromiseWithResolvers<Results> | undefined;
   #isThreadOpen = false;
   /** The thread has missed the deadline of its batch: writes are refused until it replies. */
   #isStuck = false;
@@ -60,12 +69,16 @@ export class WriterClient {
     this.#thread.postMessage('check');
   }
 
+  createPet(pet: NewPet): Promise<Creation> {
+    return this.#batcher.add({ pet }) as Promise<Creation>;
+  }
+
   write<Name extends keyof Writes>(
     name: Name,
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     const write = { name, with: values } as Write;
-    return this.#batcher.add(write) as Promise<ReturnType<Writes[Name]>>;
+    return this.#batcher.add({ write }) as Promise<ReturnType<Writes[Name]>>;
   }
 
   figures(): Figure[] {
@@ -86,15 +99,21 @@ export class WriterClient {
     this.#thread.unref();
   }
 
-  async #send(batch: Pending<Write, unknown>[], deadline: Deadline): Promise<void> {
+  async #send(batch: Pending<Item, unknown>[], deadline: Deadline): Promise<void> {
     if (this.#isStuck) throw overdue();
     this.#reply = Promise.withResolvers();
-    this.#thread.postMessage(batch.map(({ item }) => item));
+    const pets = batch.flatMap(({ item }) => ('pet' in item ? [item.pet] : []));
+    const others = batch.flatMap(({ item }) => ('write' in item ? [item.write] : []));
+    this.#thread.postMessage({ pets: rowsAsJson(pets), others } satisfies Batch);
     const due = this.#isThreadOpen ? deadline : deadlineIn(START_TIMEOUT_MS);
     const cancel = atDeadline(due, () => this.#setStuck());
     try {
-      const results = await this.#reply.promise;
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index]);
+      const { lastPetId, results } = await this.#reply.promise;
+      let id = lastPetId - BigInt(pets.length);
+      for (const { item, resolve } of batch) {
+        if ('pet' in item) resolve({ kind: 'created', pet: { id: (id += 1n), ...item.pet } });
+        else resolve(results.shift());
+      }
     } finally {
       cancel();
     }
@@ -131,7 +150,7 @@ export class WriterClient {
   #receive(reply: Reply): void {
     this.#isStuck = false;
     if ('results' in reply) {
-      this.#reply?.resolve(reply.results);
+      this.#reply?.resolve(reply);
     } else {
       const error = new Error(reply.error);
       this.#reply?.reject(error);

@@ -14,8 +14,16 @@ export type Write = {
   [Name in keyof Writes]: { name: Name; with: Parameters<Writes[Name]> };
 }[keyof Writes];
 
-/** The results of a batch in its order; or why it failed. */
-export type Reply = { results: unknown[] } | { error: string; isCorrupt: boolean };
+/** The writes of one transaction. */
+export interface Batch {
+  /** The animals of all creates without a claim, as `rowsAsJson` writes them: they share one statement. */
+  pets: string;
+  others: Write[];
+}
+
+/** The id of the last of the animals, and the results of the other writes in their order; or why the batch failed. */
+export type Reply =
+  { lastPetId: bigint; results: unknown[] } | { error: string; isCorrupt: boolean };
 
 /** What a check has found. A file with a fault is checked again, unless it is proven to be damaged. */
 export interface CheckResult {
@@ -44,7 +52,7 @@ const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
 let checkTimer: NodeJS.Timeout | undefined;
 
 port.postMessage('open');
-port.on('message', (message: Write[] | 'check' | 'close') => {
+port.on('message', (message: Batch | 'check' | 'close') => {
   if (message === 'close') close();
   else if (message === 'check') checkFile({ wasDamaged: false });
   else {
@@ -114,15 +122,16 @@ function emptyLog(): void {
   }
 }
 
-function applyBatch(batch: Write[]): Reply {
+function applyBatch({ pets, others }: Batch): Reply {
   try {
     using transaction = beginTransaction(database);
-    const results = batch.map(apply);
+    const lastPetId = writes.createPets(pets);
+    const results = others.map(apply);
     requireInPlace(opened);
     transaction.commit();
     // Only what the next start will find may be acknowledged.
     requireInPlace(opened);
-    return { results };
+    return { lastPetId, results };
   } catch (error) {
     const cause = namedCause(error);
     const reason = cause instanceof Error ? cause.message : String(cause);
