@@ -80,55 +80,59 @@ export class ReceivedRequest extends IncomingMessage {
   }
 }
 
-/** The body of a request. It is copied into one buffer as it arrives, also before the handler reads it. */
+/**
+ * The body of a request. It is copied into one buffer as it arrives, also before the handler reads it. One that
+ * arrives in one piece is neither copied nor counted.
+ */
 export class Body {
   readonly #onChange: () => void;
-  readonly #whole = Promise.withResolvers<Buffer>();
+  readonly #contentLength: number;
   #bytes: Buffer = EMPTY;
   #length = 0;
   #chunks = 0;
-  #isRead = false;
-  #isFailed = false;
+  #isWhole = false;
+  /** Why it cannot be read. */
+  #refusal: Refusal | undefined;
+  /** Waits for the rest of it. */
+  #reader: PromiseWithResolvers<Buffer> | undefined;
 
   /** `onChange` is called when it may occupy other memory, or when `isToBeReceived` may have changed. */
   constructor(contentLength: string | undefined, onChange: () => void) {
     this.#onChange = onChange;
-    // It may also fail if the handler never reads it.
-    this.#whole.promise.catch(() => undefined);
-    if (Number(contentLength ?? 0) > BODY_BYTES_MAX) this.fail(TOO_LARGE);
+    this.#contentLength = Number(contentLength ?? Number.NaN);
+    if (this.#contentLength > BODY_BYTES_MAX) this.fail(TOO_LARGE);
   }
 
   get occupiedBytes(): number {
-    return this.#bytes.length;
+    return this.#isWhole ? 0 : this.#bytes.length;
   }
 
   /** Whether more bytes are to be received. The first chunk usually arrives before the handler reads it. */
   get isToBeReceived(): boolean {
-    return !this.#isFailed && (this.#isRead || this.#chunks <= 1);
+    return this.#refusal === undefined && (this.#reader !== undefined || this.#chunks <= 1);
   }
 
-  /** Resolves when all of it has arrived. */
+  /** Resolves when all of it has arrived. It is read once. */
   read(): Promise<Buffer> {
-    this.#isRead = true;
+    if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
+    if (this.#isWhole) return Promise.resolve(this.#take());
+    this.#reader = Promise.withResolvers();
     this.#onChange();
-    return this.#whole.promise;
+    return this.#reader.promise;
   }
 
   /** Frees what has arrived. The rest is ignored. */
   fail(refusal: Refusal): void {
-    this.#isFailed = true;
+    this.#refusal = refusal;
     this.#bytes = EMPTY;
-    this.#whole.reject(refusal);
+    this.#reader?.reject(refusal);
     this.#onChange();
   }
 
   /** Takes a chunk, or null after the last one. */
   receive(chunk: Buffer | null): void {
-    if (this.#isFailed) return;
-    if (chunk === null) {
-      this.#whole.resolve(this.#bytes.subarray(0, this.#length));
-      this.#bytes = EMPTY;
-    } else {
+    if (this.#refusal !== undefined || this.#isWhole) return;
+    if (chunk !== null) {
       this.#chunks += 1;
       const length = this.#length + chunk.length;
       if (length > BODY_BYTES_MAX || this.#chunks > BODY_CHUNKS_MAX) return this.fail(TOO_LARGE);
@@ -136,7 +140,16 @@ export class Body {
       else this.#append(chunk, length);
       this.#length = length;
     }
-    this.#onChange();
+    this.#isWhole = chunk === null || this.#length === this.#contentLength;
+    if (this.#isWhole) this.#reader?.resolve(this.#take());
+    const isInOnePiece = this.#isWhole && chunk !== null && this.#chunks === 1;
+    if (!isInOnePiece) this.#onChange();
+  }
+
+  #take(): Buffer {
+    const whole = this.#bytes.subarray(0, this.#length);
+    this.#bytes = EMPTY;
+    return whole;
   }
 
   #append(chunk: Buffer, length: number): void {
