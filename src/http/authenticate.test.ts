@@ -24,7 +24,7 @@ test('the header of a known key is hashed once, however many invented keys are s
   assert.equal(await authenticate(`Bearer ${secret}`), key);
   for (let sent = 0; sent < FORGED; sent += 1) {
     const forged = newSecret('production', randomBytes);
-    await assert.rejects(authenticate(`Bearer ${forged}`), { code: 'invalid_api_key' });
+    await assert.rejects(async () => authenticate(`Bearer ${forged}`), { code: 'invalid_api_key' });
   }
   const before = hashing.mock.callCount();
   assert.ok(before > FORGED);
