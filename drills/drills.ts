@@ -20,7 +20,6 @@ export const DRILLS: DrillList = {
   'hostile-http': () => import('./hostile-http/drill.ts'),
   fuzz: () => import('./fuzz/drill.ts'),
   'slow-clients': () => import('./slow-clients/drill.ts'),
-  memory: () => import('./memory/drill.ts'),
   overload: () => import('./overload/drill.ts'),
   endurance: () => import('./endurance/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),

@@ -1,15 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, StalledRequest, type ClientResponse } from './client.ts';
+import { Client, StalledRequest, type ClientRequest, type ClientResponse } from './client.ts';
 import { Creates } from './creates.ts';
 import type { Timed } from './stolen-time.ts';
 
 /** A refusal is immediate: without this pause the clients would send thousands. */
 const PAUSE_AFTER_REFUSAL_MS = 10;
 const POLL_MS = 5;
-const TICK_MS = 10;
 /** A create that got no response is repeated for this long. */
 const REPEAT_MS_MAX = 20_000;
 const REPEATERS = 16;
+
+/** A request with the status that its response must have. */
+export interface OtherRequest extends ClientRequest {
+  path: string;
+  status: number;
+}
 
 export interface LoadOptions {
   key: string;
@@ -21,8 +26,11 @@ export interface LoadOptions {
   unclaimedEvery?: number;
   /** Ends the name of the next animal. */
   nameEnd?: () => string;
+  /** Sent instead of lists and gets. */
+  others?: () => OtherRequest;
   /** The pause of each client between two requests. */
   pauseMs?: number;
+  isTimed?: boolean;
   /** Responses with 503 are no violation. */
   mayRefuse?: boolean;
   /** Connections that end without a response are no violation. */
@@ -34,11 +42,11 @@ export interface LoadOptions {
 /** Clients that create and read animals until they are stopped. Each keeps its connection. */
 export class Load {
   readonly creates: Creates;
-  /** How long each request took. */
+  /** How long each request took, if the load is timed. */
   readonly times: Timed[] = [];
   /** When creates were acknowledged. */
   readonly acknowledgedMs: number[] = [];
-  readonly counts = { requests: 0, refused: 0, unanswered: 0, repeated: 0 };
+  readonly counts = { requests: 0, refused: 0, unanswered: 0, repeated: 0, slowestMs: 0 };
   readonly #options: LoadOptions;
   readonly #inFlight = new Map<string, number>();
   #running: Promise<unknown> = Promise.resolve();
@@ -51,10 +59,6 @@ export class Load {
 
   get violations(): string[] {
     return this.creates.violations;
-  }
-
-  get slowestMs(): number {
-    return Math.round(this.times.reduce((most, { tookMs }) => Math.max(most, tookMs), 0));
   }
 
   /** Starts so many clients, which send one request after the other, or creates at a fixed rate. */
@@ -142,7 +146,7 @@ export class Load {
         const client = clients[sent.length % clients.length];
         if (client !== undefined) sent.push(this.#createUntilDone(client));
       }
-      await sleep(TICK_MS);
+      await sleep(POLL_MS);
     }
     await Promise.all(sent);
   }
@@ -174,6 +178,13 @@ export class Load {
   }
 
   async #read(client: Client, baseUrl: string, number: number): Promise<void> {
+    const other = this.#options.others?.();
+    if (other !== undefined) {
+      const { path, status, method = 'GET' } = other;
+      const what = `${method} ${path}`;
+      await this.#send(baseUrl, what, status, () => client.send(baseUrl + path, other));
+      return;
+    }
     const newest = (number >> 1) % 2 === 0 ? this.creates.newest : undefined;
     const path = newest === undefined ? '/pets?limit=20' : `/pets/${newest.id}`;
     const response = await this.#send(baseUrl, `GET ${path}`, 200, () =>
@@ -209,7 +220,8 @@ export class Load {
       }
     } finally {
       const tookMs = performance.now() - began;
-      this.times.push({ sentMs, tookMs });
+      if (this.#options.isTimed === true) this.times.push({ sentMs, tookMs });
+      this.counts.slowestMs = Math.max(this.counts.slowestMs, Math.round(tookMs));
       if (tookMs > requestMsMax) this.violations.push(`${what} took ${Math.round(tookMs)} ms`);
       this.#inFlight.set(baseUrl, (this.#inFlight.get(baseUrl) ?? 1) - 1);
     }

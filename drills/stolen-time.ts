@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
+const REPEATED_MAX = 3;
 /** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
 export const UNDISTURBED_SHARE_MIN = 0.25;
 
@@ -52,6 +53,18 @@ export class StolenTime implements Disposable {
   }
 }
 
+/** Runs again while the host was too busy to measure anything, but not for ever. */
+export async function untilUndisturbed<Report extends { isDisturbed: boolean }>(
+  run: () => Promise<Report>,
+  onProgress: (text: string) => void,
+): Promise<Report> {
+  for (let again = 0; ; again += 1) {
+    const report = await run();
+    if (!report.isDisturbed || again === REPEATED_MAX) return report;
+    onProgress('again, because the host of this machine was too busy');
+  }
+}
+
 /** 0 where the kernel does not tell. */
 function stolenTicks(): number {
   try {
@@ -64,4 +77,8 @@ function stolenTicks(): number {
 /** Of times in ascending order. */
 export function p99(ascending: readonly number[]): number {
   return ascending[Math.floor(ascending.length * 0.99)] ?? 0;
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 }

@@ -9,6 +9,7 @@ import type { WirePet } from '../client.ts';
 import type { DrillReport } from '../drill.ts';
 import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
+import { median } from '../stolen-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const CLIENTS = 32;
@@ -16,6 +17,7 @@ const CREATES_PER_SECOND = 1_000;
 /** Fewer than this would not be the load that the drill promises. */
 const CREATES_PER_SECOND_MIN = 900;
 const SLOWDOWN_MAX = 2;
+const JUDGED_ROUNDS_MIN = 5;
 /** How long the load runs before the backup begins. */
 const LOAD_MS = 1_000;
 const COMMAND_MS_MAX = 600_000;
@@ -58,10 +60,12 @@ export async function drillBackup(options: BackupOptions): Promise<DrillReport> 
   const idleMs = median(of('idleMs'));
   const loadedMs = median(of('loadedMs'));
   const rate = Math.round(median(of('perSecond')));
-  if (loadedMs > SLOWDOWN_MAX * idleMs) {
+  // A short run may share the machine with others.
+  const isJudged = options.rounds >= JUDGED_ROUNDS_MIN;
+  if (isJudged && loadedMs > SLOWDOWN_MAX * idleMs) {
     load.violations.push(`a backup took ${loadedMs} ms under load, and ${idleMs} ms without`);
   }
-  if (rate < CREATES_PER_SECOND_MIN) {
+  if (isJudged && rate < CREATES_PER_SECOND_MIN) {
     load.violations.push(`only ${rate} creates per second were acknowledged meanwhile`);
   }
   return {
@@ -72,7 +76,7 @@ export async function drillBackup(options: BackupOptions): Promise<DrillReport> 
       'backup without and under load, median (s)': `${seconds(idleMs)}, ${seconds(loadedMs)}`,
       'backup under load, slowest (s)': seconds(Math.max(...of('loadedMs'))),
       'creates per second during the backup, median': rate,
-      'slowest create (ms)': load.slowestMs,
+      'slowest create (ms)': load.counts.slowestMs,
       'creates acknowledged before a backup, checked in it': of('before').reduce((a, b) => a + b),
     },
   };
@@ -154,10 +158,6 @@ async function timeMs(work: () => Promise<void>): Promise<number> {
   const startedMs = performance.now();
   await work();
   return Math.round(performance.now() - startedMs);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 }
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(1);

@@ -85,7 +85,7 @@ async function runCycles(
       requests,
       'creates acknowledged': load.creates.acknowledged.size,
       'creates refused with 503': refused,
-      'slowest request (ms)': load.slowestMs,
+      'slowest request (ms)': load.counts.slowestMs,
       'slowest recovery (ms)': Math.max(...recoveriesMs),
     },
   };

@@ -1,5 +1,5 @@
 import { PostgresServer } from '../../test/support/postgres-server.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { ServiceProcess, type ServiceOptions } from '../service-process.ts';
 import type { Random } from '../random.ts';
 import { temporaryFolder, type TemporaryFolder } from '../temporary-folder.ts';
 
@@ -31,33 +31,35 @@ const FAULTS: Record<StoreName, readonly Fault[]> = {
 
 /** Several processes of the service on one store. */
 export class Processes {
-  readonly store: StoreName;
+  readonly #store: StoreName;
   readonly #folder: TemporaryFolder;
   readonly #database: PostgresServer | undefined;
-  readonly #start: () => Promise<ServiceProcess>;
+  readonly #options: ServiceOptions;
   #services: ServiceProcess[] = [];
 
-  private constructor(parts: {
-    store: StoreName;
-    folder: TemporaryFolder;
-    database: PostgresServer | undefined;
-    start: () => Promise<ServiceProcess>;
-  }) {
-    this.store = parts.store;
-    this.#folder = parts.folder;
-    this.#database = parts.database;
-    this.#start = parts.start;
+  private constructor(
+    store: StoreName,
+    folder: TemporaryFolder,
+    database: PostgresServer | undefined,
+    options: ServiceOptions,
+  ) {
+    this.#store = store;
+    this.#folder = folder;
+    this.#database = database;
+    this.#options = { ...options, data: folder.path, database: database?.url() };
   }
 
   /** `main` is the program to run instead of the service. */
   static async open(store: StoreName, key: string, main?: string): Promise<Processes> {
-    const folder = await temporaryFolder();
     const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
-    const service = { data: folder.path, database: database?.url(), key, main };
-    const start = () => ServiceProcess.start(service);
-    const processes = new Processes({ store, folder, database, start });
-    processes.#services = await Promise.all(Array.from({ length: PROCESSES[store] }, start));
+    const processes = new Processes(store, await temporaryFolder(), database, { key, main });
+    const starts = Array.from({ length: PROCESSES[store] }, () => processes.#start());
+    processes.#services = await Promise.all(starts);
     return processes;
+  }
+
+  #start(): Promise<ServiceProcess> {
+    return ServiceProcess.start(this.#options);
   }
 
   pickUrl(random: Random): string {
@@ -65,7 +67,7 @@ export class Processes {
   }
 
   pickFault(random: Random): Fault {
-    return random.pick(FAULTS[this.store]);
+    return random.pick(FAULTS[this.#store]);
   }
 
   /** Resolves when everything runs again. */

@@ -1,19 +1,18 @@
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { chooseMutants, type Mutant } from './mutants.ts';
 import { Sandbox } from './sandbox.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const ARTIFACTS = join(ROOT, 'artifacts');
+/** What came of each mutant. It is complete after each one: a run takes long, and may be ended early. */
+const LIST = join(ROOT, 'artifacts', 'mutants.txt');
 const FOUND_SHARE_MIN = 0.9;
 const TEXT_LENGTH_MAX = 100;
 /** More than processors: many tests wait. */
 const SANDBOXES = availableParallelism() + 1;
-/** The compiler, which runs between the fast and the slow tests, takes about as long. */
-const FAST_MS_MAX = 8_000;
 /** Its result does not depend on any mutated file. */
 const UNRELATED_TEST = 'src/cli/terminal.test.ts';
 
@@ -46,21 +45,13 @@ function testsFor(file: string): string[] {
   return globSync(globs, { cwd: ROOT });
 }
 
-/** One line per mutant, or per test that failed without one. */
-interface Results {
-  found: string[];
-  notFound: string[];
-  refused: string[];
-  unchanged: string[];
-}
-
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
   testsOf: (file: string) => string[],
 ): Promise<DrillReport> {
   const mutants = await chooseMutants(ROOT, rounds, seed);
   const files = [...new Set(mutants.flatMap(({ file }) => testsOf(file)))];
-  const results: Results = { found: [], notFound: [], refused: [], unchanged: [] };
+  const violations: string[] = [];
   using stack = new DisposableStack();
   const sandboxes = Array.from({ length: SANDBOXES }, () => stack.use(new Sandbox(ROOT)));
   const tookMs = new Map<string, number>();
@@ -69,23 +60,35 @@ async function run(
     // A test that fails without a change would find every mutant.
     const failing = await sandbox.failingTest(file);
     tookMs.set(file, performance.now() - startedMs);
-    if (failing !== undefined) results.unchanged.push(`${file}: ${failing}`);
+    if (failing !== undefined) violations.push(`without a change: ${file}: ${failing}`);
     onProgress(`${tookMs.size} of ${files.length} test files without a change`);
   });
+  const counts = { found: 0, refused: 0, 'not found': 0 };
+  mkdirSync(dirname(LIST), { recursive: true });
+  writeFileSync(LIST, '');
   await inParallel(sandboxes, mutants, async (sandbox, mutant) => {
     // The test of the file itself comes first, then the others by the time that they take.
     const own = `/${basename(mutant.file, '.ts')}.test.ts`;
     const msOf = (file: string) => (file.endsWith(own) ? 0 : (tookMs.get(file) ?? 0));
     const tests = testsOf(mutant.file).toSorted((one, other) => msOf(one) - msOf(other));
-    const isFast = (file: string) => msOf(file) < FAST_MS_MAX;
-    const slow = tests.filter((file) => !isFast(file));
-    await tryMutant(sandbox, mutant, [tests.filter(isFast), slow], results);
-    // After each one: a run takes long, and may be ended early.
-    writeLists(results);
-    const tried = results.found.length + results.refused.length + results.notFound.length;
-    onProgress(`${tried} of ${mutants.length} mutants, ${results.notFound.length} not found`);
+    const { outcome, by } = await tryMutant(sandbox, mutant, tests);
+    counts[outcome] += 1;
+    appendFileSync(LIST, `${outcome}: ${describe(mutant)}: ${by}\n`);
+    if (outcome === 'not found') violations.push(`no test finds ${describe(mutant)}`);
+    onProgress(`of ${mutants.length} mutants ${JSON.stringify(counts)}`);
   });
-  return reportOf(results);
+  const share = counts.found / (counts.found + counts['not found']);
+  const isEnough = share >= FOUND_SHARE_MIN;
+  return {
+    passed: counts.found,
+    violations: violations.filter((text) => !isEnough || !text.startsWith('no test finds ')),
+    figures: {
+      'found by a test': counts.found,
+      'refused by the compiler': counts.refused,
+      'not found': counts['not found'],
+      'share found by a test': `${(share * 100).toFixed(1)} %`,
+    },
+  };
 }
 
 async function inParallel<Item>(
@@ -93,56 +96,32 @@ async function inParallel<Item>(
   items: readonly Item[],
   work: (sandbox: Sandbox, item: Item) => Promise<void>,
 ): Promise<void> {
-  const waiting = [...items];
+  const waiting = items.values();
   await Promise.all(
     sandboxes.map(async (sandbox) => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        await work(sandbox, next);
-      }
+      for (const next of waiting) await work(sandbox, next);
     }),
   );
 }
 
-const shorten = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, TEXT_LENGTH_MAX);
-
 async function tryMutant(
   sandbox: Sandbox,
   mutant: Mutant,
-  [fast, slow]: [fast: readonly string[], slow: readonly string[]],
-  results: Results,
-): Promise<void> {
+  tests: readonly string[],
+): Promise<{ outcome: 'found' | 'refused' | 'not found'; by: string }> {
   using _ = sandbox.change(mutant);
-  const { file, line, original, replacement } = mutant;
-  const change = `${file}:${line}: ${shorten(original)} → ${shorten(replacement)}`;
-  for (const tests of [fast, slow]) {
-    for (const each of tests) {
-      const test = await sandbox.failingTest(each);
-      if (test !== undefined) return void results.found.push(`${change}: found by "${test}"`);
-    }
-    if (tests === fast && (await sandbox.isRefused())) return void results.refused.push(change);
+  for (const file of tests) {
+    const by = await sandbox.failingTest(file);
+    if (by !== undefined) return { outcome: 'found', by };
   }
-  results.notFound.push(change);
+  return (await sandbox.isRefused())
+    ? { outcome: 'refused', by: 'the compiler' }
+    : { outcome: 'not found', by: `${tests.length} test files` };
 }
 
-function writeLists({ found, notFound }: Results): void {
-  mkdirSync(ARTIFACTS, { recursive: true });
-  writeFileSync(join(ARTIFACTS, 'mutants-found.txt'), found.toSorted().join('\n'));
-  writeFileSync(join(ARTIFACTS, 'mutants-not-found.txt'), notFound.toSorted().join('\n'));
-}
-
-function reportOf({ found, notFound, refused, unchanged }: Results): DrillReport {
-  const share = found.length / (found.length + notFound.length);
-  return {
-    passed: found.length,
-    violations: [
-      ...unchanged.map((test) => `a test fails without a change: ${test}`),
-      ...(share < FOUND_SHARE_MIN ? notFound.map((change) => `no test finds ${change}`) : []),
-    ],
-    figures: {
-      'found by a test (artifacts/mutants-found.txt)': found.length,
-      'refused by the compiler': refused.length,
-      'not found (artifacts/mutants-not-found.txt)': notFound.length,
-      'share found by a test': `${(share * 100).toFixed(1)} %`,
-    },
-  };
+function describe({ file, line, original, replacement }: Mutant): string {
+  const [before, after] = [original, replacement].map((text) =>
+    text.replaceAll(/\s+/g, ' ').slice(0, TEXT_LENGTH_MAX),
+  );
+  return `${file}:${line}: ${before} → ${after}`;
 }

@@ -7,8 +7,6 @@ const LIST_FACTOR_MAX = 2;
 const REFUSED_SHARE_MAX = 0.01;
 const MEMORY_GROWTH_MIB_MAX = 32;
 
-export type StoreName = 'SQLite' | 'PostgreSQL';
-
 export interface OverloadReport {
   figures: Record<string, string | number>;
   violations: string[];
@@ -33,7 +31,7 @@ interface Measured {
 }
 
 /** Times are those of the responses that the host of this virtual machine did not disturb. */
-export function judge(store: StoreName, measured: Measured): OverloadReport {
+export function judge(measured: Measured): OverloadReport {
   const { before, during, after, seconds, stolenTime } = measured;
   const [early, late] = measured.memoryMib;
   const phases = [before, during, after];
@@ -63,17 +61,15 @@ export function judge(store: StoreName, measured: Measured): OverloadReport {
   ];
   return {
     isDisturbed,
-    violations: violations.map((violation) => `${store}: ${violation}`),
-    slow: (isDisturbed ? ['the host was too busy to measure'] : slow).map(
-      (slowness) => `${store}: ${slowness}`,
-    ),
+    violations,
+    slow: isDisturbed ? ['the host was too busy to measure'] : slow,
     figures: {
-      [`${store}: creates accepted, refused per second`]: `${Math.round(accepted / seconds)}, ${Math.round(refused.length / seconds)}`,
-      [`${store}: p99 of accepted creates before, during, after (ms)`]: shown(createsMs),
-      [`${store}: p99 of the refusals (ms)`]: shown(p99s([refused])),
-      [`${store}: p99 of lists before, during, after (ms)`]: shown(listsMs),
-      [`${store}: memory after a third, at the end (MiB)`]: `${early}, ${late}`,
-      [`${store}: share of the lists that the host did not disturb`]: shown(shares, 2),
+      'creates accepted, refused per second': `${Math.round(accepted / seconds)}, ${Math.round(refused.length / seconds)}`,
+      'p99 of accepted creates before, during, after (ms)': shown(createsMs),
+      'p99 of the refusals (ms)': shown(p99s([refused])),
+      'p99 of lists before, during, after (ms)': shown(listsMs),
+      'memory after a third, at the end (MiB)': `${early}, ${late}`,
+      'share of the lists that the host did not disturb': shown(shares, 2),
     },
   };
 }
@@ -91,15 +87,8 @@ function slownessOf(createsMs: readonly number[], listsMs: readonly number[]): s
   ];
 }
 
-function failuresOf(load: LoadResult, failed: number, what: string): string[] {
-  const counts = Object.entries(load.responses).map(
-    ([status, { length }]) => `${length} × ${status}`,
-  );
-  const all = [...counts, `${load.unanswered} without a response`].join(', ');
-  return [
-    ...(failed > 0 ? [`${failed} ${what} failed: ${all}`] : []),
-    ...(load.malformed > 0 ? [`${load.malformed} malformed refusals`] : []),
-  ];
+function failuresOf({ unanswered }: LoadResult, failed: number, what: string): string[] {
+  return failed > 0 ? [`${failed} ${what} failed, ${unanswered} without a response`] : [];
 }
 
 function shown(values: readonly number[], digits = 1): string {

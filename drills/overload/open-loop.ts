@@ -32,8 +32,6 @@ export interface LoadResult {
   sent: number;
   /** By status. */
   responses: Record<number, Timed[]>;
-  /** Responses of 503 that are not an Error with `overloaded`, or lack Retry-After. */
-  malformed: number;
   /** Requests without a response. */
   unanswered: number;
 }
@@ -126,10 +124,6 @@ class OpenLoop {
   #count(response: string, timed: Timed): void {
     const status = Number(response.slice(9, 12));
     (this.#result.responses[status] ??= []).push(timed);
-    const isRight = /\r\nRetry-After: 1\r\n[^]*"code":"overloaded",.*"status":503\}$/.test(
-      response,
-    );
-    if (status === 503 && !isRight) this.#result.malformed += 1;
   }
 
   #connect(): Socket | undefined {
@@ -161,7 +155,7 @@ class OpenLoop {
 }
 
 function newResult(): LoadResult {
-  return { sent: 0, responses: {}, malformed: 0, unanswered: 0 };
+  return { sent: 0, responses: {}, unanswered: 0 };
 }
 
 if (!isMainThread) {

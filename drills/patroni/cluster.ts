@@ -14,6 +14,8 @@ const READY_MS_MAX = 180_000;
 const POLL_MS = 50;
 /** Where Debian installs PostgreSQL, one folder per version. */
 const POSTGRES_FOLDER = '/usr/lib/postgresql';
+/** The configuration of a node, with the shortest times that Patroni allows. */
+const TEMPLATE = new URL('./node.json.template', import.meta.url);
 const PROGRAMS = { patroni: '/usr/bin/patroni', etcd: '/usr/bin/etcd' };
 
 /** Says which program is missing here, or returns undefined if a cluster can run. */
@@ -161,10 +163,23 @@ export class PatroniCluster {
     if (this.#user !== undefined) await chown(folder, this.#user.uid, this.#user.gid);
     const [port, restPort] = [await freePort(), await freePort()];
     const file = join(this.#folder, `${name}.json`);
+    const versions = readdirSync(POSTGRES_FOLDER).toSorted((a, b) => Number(b) - Number(a));
+    const values: Readonly<Record<string, string | number | boolean>> = {
+      NAME: name,
+      PORT: port,
+      REST_PORT: restPort,
+      ETCD_PORT: etcdPort,
+      FOLDER: folder,
+      PROGRAMS: join(POSTGRES_FOLDER, versions[0] ?? '', 'bin'),
+      PASSWORD: TEST_PASSWORD,
+      SYNCHRONOUS: this.#isSynchronous,
+    };
     // Patroni reads YAML, and JSON is valid YAML.
-    const isSynchronous = this.#isSynchronous;
-    const config = configOf({ name, folder, port, restPort, etcdPort, isSynchronous });
-    await writeFile(file, JSON.stringify(config));
+    const config = readFileSync(TEMPLATE, 'utf8');
+    await writeFile(
+      file,
+      config.replaceAll(/\{([A-Z_]+)\}/g, (_, key: string) => String(values[key])),
+    );
     const patroni = this.#spawn(PROGRAMS.patroni, [file]);
     this.nodes.push({ name, port, restPort, folder, file, patroni });
   }
@@ -213,48 +228,4 @@ function killPostgres(folder: string): void {
   } catch {
     // PostgreSQL never started, or has already ended.
   }
-}
-
-/** The configuration of one node of Patroni. */
-function configOf(node: {
-  name: string;
-  folder: string;
-  port: number;
-  restPort: number;
-  etcdPort: number;
-  isSynchronous: boolean;
-}) {
-  const account = { username: 'petstore', password: TEST_PASSWORD };
-  const versions = readdirSync(POSTGRES_FOLDER).toSorted((a, b) => Number(b) - Number(a));
-  const rest = `127.0.0.1:${node.restPort}`;
-  const address = `127.0.0.1:${node.port}`;
-  return {
-    scope: 'petstore',
-    name: node.name,
-    restapi: { listen: rest, connect_address: rest },
-    etcd3: { host: `127.0.0.1:${node.etcdPort}` },
-    bootstrap: {
-      dcs: {
-        // The shortest times that Patroni allows.
-        ttl: 20,
-        loop_wait: 1,
-        retry_timeout: 3,
-        synchronous_mode: node.isSynchronous,
-        synchronous_mode_strict: node.isSynchronous,
-        postgresql: { use_pg_rewind: true },
-      },
-      initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
-    },
-    postgresql: {
-      listen: address,
-      connect_address: address,
-      data_dir: join(node.folder, 'data'),
-      bin_dir: join(POSTGRES_FOLDER, versions[0] ?? '', 'bin'),
-      authentication: { superuser: account, replication: account, rewind: account },
-      parameters: { unix_socket_directories: node.folder },
-      pg_hba: ['host all all 127.0.0.1/32 md5', 'host replication all 127.0.0.1/32 md5'],
-      remove_data_directory_on_rewind_failure: true,
-      remove_data_directory_on_diverged_timelines: true,
-    },
-  };
 }

@@ -15,42 +15,30 @@ export const drill: Drill = {
   unit: 'failovers',
   rounds: 5,
   quickRounds: 1,
-  run: (options) => run(options),
+  run: (options) => drillFailover(options),
   control: {
     brokenBy: 'one create in twenty is acknowledged and not stored',
     finds: ['is lost'],
-    run: (options) => run(options, brokenBy('forgets-creates')),
+    run: (options) => drillFailover(options, { nodeFlags: brokenBy('forgets-creates') }),
   },
 };
 
-async function run(
-  { rounds, onProgress }: DrillOptions,
-  nodeFlags?: readonly string[],
+export async function drillFailover(
+  { rounds, onProgress }: Omit<DrillOptions, 'seed'>,
+  variant: { nodeFlags?: readonly string[]; isDurable?: boolean } = {},
 ): Promise<DrillReport> {
   const reports: Record<string, DrillReport> = {};
   for (let round = 1; round <= rounds; round += 1) {
     onProgress(`failover ${round} of ${rounds}`);
-    reports[`failover ${round}`] = await drillFailover({ nodeFlags });
-  }
-  return mergeReports(reports);
-}
-
-export async function drillFailover({
-  nodeFlags,
-  isDurable = true,
-}: {
-  nodeFlags?: readonly string[] | undefined;
-  isDurable?: boolean;
-}): Promise<DrillReport> {
-  const primary = await PostgresServer.start({ isDurable });
-  const servers = [primary];
-  try {
+    await using stack = new AsyncDisposableStack();
+    const primary = await PostgresServer.start({ isDurable: variant.isDurable ?? true });
+    stack.defer(() => primary.close());
     const standby = await PostgresServer.startStandby(primary);
-    servers.push(standby);
-    const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    return await runUnderLoad({
+    stack.defer(() => standby.close());
+    const hosts = [primary, standby].map(({ port }) => `127.0.0.1:${port}`).join(',');
+    reports[`failover ${round}`] = await runUnderLoad({
       database: `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`,
-      nodeFlags,
+      nodeFlags: variant.nodeFlags,
       async disturb(load) {
         await sleep(CALM_MS);
         await primary.stop('immediate');
@@ -60,7 +48,6 @@ export async function drillFailover({
         return { 'recovery (ms)': recoveryMs };
       },
     });
-  } finally {
-    for (const server of servers) await server.close();
   }
+  return mergeReports(reports);
 }

@@ -68,7 +68,7 @@ async function run(
       requests,
       'creates acknowledged': load.creates.acknowledged.size,
       'complete rolling restarts': service.restarts(),
-      'slowest request (ms)': load.slowestMs,
+      'slowest request (ms)': load.counts.slowestMs,
     },
   };
 }

@@ -94,7 +94,7 @@ async function run(options: DrillOptions, end: End): Promise<DrillReport> {
         totals.requests += load.counts.requests;
         totals.creates += load.creates.acknowledged.size;
         totals.repeated += load.counts.repeated;
-        totals.slowestMs = Math.max(totals.slowestMs, load.slowestMs);
+        totals.slowestMs = Math.max(totals.slowestMs, load.counts.slowestMs);
       }
     }
   } finally {

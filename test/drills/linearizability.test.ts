@@ -10,8 +10,7 @@ import {
   type ReadRecord,
   type SeenPet,
 } from '../../drills/linearizability/checker.ts';
-import { drill } from '../../drills/linearizability/drill.ts';
-import { drillLinearizability } from '../../drills/linearizability/linearizability.ts';
+import { drill, drillLinearizability } from '../../drills/linearizability/drill.ts';
 
 const HISTORIES = 6;
 const TIME_MAX = 9;

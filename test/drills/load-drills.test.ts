@@ -4,42 +4,38 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brokenBy } from '../../drills/broken/broken.ts';
-import { drillCrash } from '../../drills/crash/crash.ts';
-import { drillEndurance } from '../../drills/endurance/endurance.ts';
-import { drillHostileHttp } from '../../drills/hostile-http/hostile-http.ts';
-import { drillSlowClients } from '../../drills/slow-clients/slow-clients.ts';
+import { drillCrash } from '../../drills/crash/drill.ts';
+import { drillEndurance } from '../../drills/endurance/drill.ts';
+import { drillHostileHttp } from '../../drills/hostile-http/drill.ts';
+import { drillSlowClients } from '../../drills/slow-clients/drill.ts';
 
-const SEED = 1;
+const short = { seed: 1, onProgress: () => undefined };
 
 test('after kill -9 of the process during a commit, and of the primary, and without the file, nothing acknowledged is lost, changed or stored twice', async () => {
   const victims = ['primary', 'writer', 'file'] as const;
-  const report = await drillCrash({ rounds: 3, seed: SEED, victims });
+  const report = await drillCrash({ ...short, rounds: 3, victims });
   assert.deepEqual(report.violations, []);
-  assert.ok(report.acknowledged > 0 && report.unanswered > 0);
+  assert.ok(report.passed > 0);
+  assert.ok(Number(report.figures['creates without a response, repeated']) > 0);
 });
 
 test('the drill notices creates that are acknowledged directly before their commit', async () => {
-  const report = await drillCrash({
-    rounds: 2,
-    seed: SEED,
-    victims: ['slow commit'],
-    nodeFlags: brokenBy('acknowledges-early'),
-  });
+  const nodeFlags = brokenBy('acknowledges-early');
+  const report = await drillCrash({ ...short, rounds: 2, victims: ['slow commit'], nodeFlags });
   assert.ok(report.violations.some((violation) => violation.endsWith('is lost')));
 });
 
 test('malformed and mutated requests get an Error or the right response, and nothing that was refused is stored', async () => {
-  const report = await drillHostileHttp({ requests: 500, seed: SEED });
+  const report = await drillHostileHttp({ ...short, rounds: 500 });
   assert.deepEqual(report.violations, []);
-  assert.ok(report.created > 0 && report.responses > 0);
+  assert.ok(Number(report.figures['animals created']) > 0);
 });
 
 test('the drill notices a parser that executes hidden requests, and errors in plain text', async () => {
-  const options = { requests: 500, seed: SEED };
-  const nodeFlags = ['--insecure-http-parser'];
-  const hidden = await drillHostileHttp({ ...options, nodeFlags });
+  const options = { ...short, rounds: 500 };
+  const hidden = await drillHostileHttp(options, ['--insecure-http-parser']);
   assert.ok(hidden.violations.some((violation) => violation.includes('out of order')));
-  const plain = await drillHostileHttp({ ...options, nodeFlags: brokenBy('plain-errors') });
+  const plain = await drillHostileHttp(options, brokenBy('plain-errors'));
   assert.ok(plain.violations.some((violation) => violation.includes('400 with Bad Request')));
 });
 
@@ -50,16 +46,15 @@ test('aborted uploads and clients that forge keys leave no socket open and store
 });
 
 test('requests of every kind get their status, and leave neither open files nor memory', async () => {
-  const report = await drillEndurance({ requests: 2_000, seed: SEED });
+  const report = await drillEndurance({ ...short, rounds: 2_000 });
   assert.deepEqual(report.violations, []);
-  assert.equal(report.requests, 2_000);
+  assert.ok(report.passed >= 2_000);
 });
 
 test('the drill notices a service that leaks', async () => {
-  const report = await drillEndurance({
-    requests: 2_000,
-    seed: SEED,
-    nodeFlags: brokenBy('leaks'),
-  });
+  const report = await drillEndurance(
+    { ...short, rounds: 2_000 },
+    { nodeFlags: brokenBy('leaks') },
+  );
   assert.ok(report.violations.some((violation) => violation.includes('files were open')));
 });

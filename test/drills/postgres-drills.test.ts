@@ -23,7 +23,7 @@ test('PostgreSQL crashes, ends sessions and freezes: no animal is lost or stored
 });
 
 test('after the primary is killed and the standby promoted, the service continues with every acknowledged animal', async () => {
-  const report = await drillFailover({ isDurable });
+  const report = await drillFailover({ rounds: 1, onProgress }, { isDurable });
   assert.deepEqual(report.violations, []);
-  assert.ok(Number(report.figures['creates acknowledged']) > 0);
+  assert.ok(report.passed > 0);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drillPowerCut } from '../../drills/power-cut/power-cut.ts';
+import { drillPowerCut } from '../../drills/power-cut/drill.ts';
 import { findMissingTool } from '../../drills/power-cut/recording.ts';
 
 const options = { cuts: 150, seed: 7, creates: 120, hasCommands: false };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drillChanges, type ChangesOptions } from '../../drills/catalogue/changes.ts';
+import { drillChanges, type ChangesOptions } from '../support/catalogue-changes.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 
 const SHORT: ChangesOptions = { commands: 5, seed: 1, processes: 1, readers: 6, creators: 2 };
@@ -11,7 +11,7 @@ async function drill(database?: string): Promise<void> {
   const report = await drillChanges({ ...SHORT, database });
   // A broken store causes thousands of them, and the difference of two long lists takes minutes.
   assert.deepEqual(report.violations.slice(0, 5), []);
-  assert.ok(report.checkedReads > 0 && report.walks > 0 && report.repeatedCreates > 0);
+  assert.ok(report.checkedReads > 0 && report.walks > 0);
 }
 
 test('SQLite: once a catalogue command has returned, no read is stale, no id is given again, and no walk misses an animal', () =>

@@ -1,8 +1,8 @@
-// What the service may cost while strangers send what costs most. `npm run drill memory` uses more connections.
+// What the service may cost while strangers send what costs most. `npm run drill slow-clients` mixes all of it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeMemory } from '../../drills/memory/memory.ts';
+import { judgeMemory } from '../support/memory.ts';
 
 const cases = [
   ['chunks with a key', 20],

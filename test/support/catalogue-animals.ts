@@ -1,11 +1,8 @@
 import type { PetStatus } from '../../src/domain/pet.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../drills/random.ts';
 
 export interface Animal {
   id: number;
-  /** The response to its create. */
-  created: string;
-  claim: string;
   /** What a read must show now; undefined once it is removed. */
   status: PetStatus | undefined;
   /** Raised when a command on it starts and when that command has returned. */
@@ -33,11 +30,11 @@ export class Animals {
     this.#random = random;
   }
 
-  add(created: string, claim: string): void {
+  add(created: string): void {
     const { id, status } = JSON.parse(created) as { id: number; status: PetStatus };
     if (this.#ids.has(id)) this.violations.push(`the id ${id} was given twice`);
     this.#ids.add(id);
-    this.all.push({ id, created, claim, status, changes: 0, isChanging: false });
+    this.all.push({ id, status, changes: 0, isChanging: false });
   }
 
   /** Some animals that are there and that no command is changing. */

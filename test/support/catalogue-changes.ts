@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { MAIN } from '../../test/support/test-process.ts';
-import { Client, followList } from '../client.ts';
-import { ServiceProcess } from '../service-process.ts';
-import { newRandom, type Random } from '../random.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { Animals, isListed, isStillTrue } from './animals.ts';
+import { MAIN } from './test-process.ts';
+import { Client, followList } from '../../drills/client.ts';
+import { ServiceProcess } from '../../drills/service-process.ts';
+import { newRandom, type Random } from '../../drills/random.ts';
+import { temporaryFolder } from '../../drills/temporary-folder.ts';
+import { Animals, isListed, isStillTrue } from './catalogue-animals.ts';
 
 /** Created before the first command. */
 const FIRST_ANIMALS = 50;
@@ -19,8 +19,6 @@ const FIRST_ANIMALS = 50;
 const WALK_PAUSE_MS = 100;
 const POLL_MS = 10;
 const ATTEMPTS_MAX = 20;
-/** One create in so many repeats an earlier one. */
-const REPEATED_EVERY = 5;
 /** One command in so many removes, and one in so many names an id that does not exist. */
 const REMOVE_EVERY = 4;
 const MISSING_EVERY = 5;
@@ -48,8 +46,8 @@ export interface ChangesOptions {
 
 /**
  * `petstore catalogue` as a process of its own, on a store that several processes serve under load. After a
- * command has returned, every read that is sent must show the change; no id is given twice; a repeated
- * create returns the animal as it was created; and a walk meets every animal that does not change once.
+ * command has returned, every read that is sent must show the change; no id is given twice; and a walk meets
+ * every animal that does not change once.
  */
 export async function drillChanges(options: ChangesOptions): Promise<ChangesReport> {
   const key = newSecret('production', randomBytes);
@@ -69,12 +67,9 @@ class ChangesDrill {
     commands: 0,
     animalsChanged: 0,
     creates: 0,
-    repeatedCreates: 0,
     /** Reads of an animal that no command was changing: each had one right response. */
     checkedReads: 0,
     walks: 0,
-    /** Responses with 503, after which the request was sent again: the machine was too busy. */
-    refused: 0,
     violations: [] as string[],
   };
   readonly #options: ChangesOptions;
@@ -139,11 +134,6 @@ class ChangesDrill {
     return this.#random.pick(this.#services).baseUrl;
   }
 
-  /** A repeated create gets the animal as it is now from version 1.0.0. */
-  get #newestBaseUrl(): string {
-    return this.#services.at(-1)?.baseUrl ?? '';
-  }
-
   /** Sends a request, and sends it again while the service refuses it because the machine is too busy. */
   async #send<Response extends { status: number }>(
     send: () => Promise<Response>,
@@ -151,7 +141,6 @@ class ChangesDrill {
     for (let attempt = 1; ; attempt += 1) {
       const response = await send();
       if (response.status !== 503 || attempt === ATTEMPTS_MAX) return response;
-      this.report.refused += 1;
     }
   }
 
@@ -160,24 +149,12 @@ class ChangesDrill {
   }
 
   async #create(client: Client): Promise<void> {
-    const number = this.report.creates;
-    this.report.creates += 1;
-    const claim = `animal-${number}`;
+    const name = `animal-${(this.report.creates += 1)}`;
     const { status, body } = await this.#send(() =>
-      client.create(this.#baseUrl, claim, { isClaimed: true }),
+      client.create(this.#baseUrl, name, { isClaimed: true }),
     );
-    if (status === 201) this.animals.add(body, claim);
-    else this.#violation(`${claim} got ${status} ${body}`);
-    if (number % REPEATED_EVERY !== 0 || this.#services.length < this.#options.processes) return;
-    const known = this.animals.all[this.#random.integer(this.animals.all.length)];
-    if (known === undefined) return;
-    const repeated = await this.#send(() =>
-      client.create(this.#newestBaseUrl, known.claim, { isClaimed: true }),
-    );
-    this.report.repeatedCreates += 1;
-    if (repeated.status !== 201 || repeated.body !== known.created) {
-      this.#violation(`${known.created} was repeated as ${repeated.status} ${repeated.body}`);
-    }
+    if (status === 201) this.animals.add(body);
+    else this.#violation(`${name} got ${status} ${body}`);
   }
 
   async #read(client: Client): Promise<void> {

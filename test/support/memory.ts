@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, StalledRequest } from '../client.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Client, StalledRequest } from '../../drills/client.ts';
+import { ServiceProcess } from '../../drills/service-process.ts';
 
-const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
+const ATTACKERS = fileURLToPath(new URL('./memory-attackers.ts', import.meta.url));
 /** By when everything is sent or refused, and how long the attackers then stay connected. */
 const SENT_MS_MAX = 8_000;
 const STAY_MS = 3_000;
@@ -13,25 +13,17 @@ const PROBE_PAUSE_MS = 20;
 /** By when the memory must be free again. V8 collects garbage late if little is allocated. */
 const FREE_MS_MAX = 30_000;
 
-/** From this number of connections on, more memory is allowed: idle ones alone need 100 to 150 MiB. */
-export const MANY = 10_000;
-const MANY_MIB_MAX = 512;
-const MIX_MIB_MAX = 256;
-const ONE_KIND_MIB_MAX = 100;
-/** The system's allocator keeps a part of what was free in between. */
-const KEPT_SHARE_MAX = 0.5;
-const KEPT_MIB_MIN = 100;
+/** What the attack may cost. The system's allocator keeps a part of what was free in between. */
+const MIB_MAX = 100;
 /** For 100 connections. */
 const WAITED_CPU_SECONDS_MAX = 4;
 
-export interface MemoryCase {
+interface MemoryCase {
   attack: string;
   connections: number;
-  /** These break the service on purpose. */
-  nodeFlags?: readonly string[];
 }
 
-export interface MemoryReport {
+interface MemoryReport {
   /** Without connections, the most during the attack, and afterwards. */
   beforeMib: number;
   peakMib: number;
@@ -46,14 +38,11 @@ export interface MemoryReport {
 export async function judgeMemory(options: MemoryCase): Promise<MemoryReport> {
   const report = await drillMemory(options);
   const { beforeMib, peakMib, afterMib, waitedCpuSeconds, violations } = report;
-  const { attack, connections } = options;
-  const mibMax =
-    attack !== 'mix' ? ONE_KIND_MIB_MAX : connections < MANY ? MIX_MIB_MAX : MANY_MIB_MAX;
-  const keptMibMax = Math.max(KEPT_MIB_MIN, mibMax * KEPT_SHARE_MAX);
-  if (peakMib - beforeMib > mibMax) {
+  const { connections } = options;
+  if (peakMib - beforeMib > MIB_MAX) {
     violations.push(`the memory grew from ${beforeMib} to ${peakMib} MiB`);
   }
-  if (afterMib - beforeMib > keptMibMax) {
+  if (afterMib - beforeMib > MIB_MAX) {
     violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB afterwards`);
   }
   if (connections <= 100 && waitedCpuSeconds > WAITED_CPU_SECONDS_MAX) {
@@ -64,7 +53,7 @@ export async function judgeMemory(options: MemoryCase): Promise<MemoryReport> {
 
 /** Lets many clients attack a service at once, and measures its memory and how long another client waits. */
 async function drillMemory(options: MemoryCase): Promise<MemoryReport> {
-  const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
+  const service = await ServiceProcess.start();
   const { key, port } = service;
   const client = new Client(key);
   const violations: string[] = [];
@@ -143,6 +132,6 @@ async function freed(service: ServiceProcess, client: Client, beforeMib: number)
   do {
     await sleep(PROBE_PAUSE_MS);
     await client.get(`${service.baseUrl}/pets?limit=100`).catch(isStalled);
-  } while (service.memoryMib() > beforeMib + KEPT_MIB_MIN && performance.now() < untilMs);
+  } while (service.memoryMib() > beforeMib + MIB_MAX && performance.now() < untilMs);
   return service.memoryMib();
 }
