@@ -1,5 +1,5 @@
-// Sends load with autocannon, in its own process. Arguments: address, seconds, connections, method, file of
-// paths (one per line), Authorization, body (optional). Prints the same line as load.lua.
+// Sends load with autocannon, in its own process. Arguments: address, seconds, connections, and then those of
+// load.lua. Prints the same line.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,8 @@ interface Outcome {
   requests: { total: number };
   duration: number;
   latency: { p50: number; p99: number };
-  non2xx: number;
+  '4xx': number;
+  '5xx': number;
   errors: number;
 }
 type Autocannon = (options: {
@@ -27,18 +28,18 @@ type Autocannon = (options: {
 // The package has no type declarations.
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
-const [url = '', seconds, connections, method = 'GET', pathsFile = '', authorization = '', body] =
+const [url = '', seconds, connections, method = 'GET', pathsFile = '', body, ...headerLines] =
   process.argv.slice(2);
 const paths = readFileSync(pathsFile, 'utf8').trimEnd().split('\n');
 let position = 0;
 
-const { requests, duration, latency, non2xx, errors } = await autocannon({
+const outcome = await autocannon({
   url,
   duration: Number(seconds),
   connections: Number(connections),
   method,
-  headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-  body,
+  headers: Object.fromEntries(headerLines.map((line) => line.split(/: (.*)/).slice(0, 2))),
+  body: body === '' ? undefined : body,
   requests: [
     {
       setupRequest: (request) => {
@@ -49,10 +50,10 @@ const { requests, duration, latency, non2xx, errors } = await autocannon({
   ],
 });
 const result = {
-  requests: requests.total,
-  seconds: duration,
-  p50Ms: latency.p50,
-  p99Ms: latency.p99,
-  failed: non2xx + errors,
+  requests: outcome.requests.total,
+  seconds: outcome.duration,
+  p50Ms: outcome.latency.p50,
+  p99Ms: outcome.latency.p99,
+  failed: outcome['4xx'] + outcome['5xx'] + outcome.errors,
 };
 process.stdout.write(`RESULT ${JSON.stringify(result)}\n`);

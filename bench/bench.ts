@@ -1,10 +1,13 @@
-import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Progress } from '../src/cli/terminal.ts';
 import type { Stores } from './animals.ts';
 import { Contender, type Recipe } from './contender.ts';
 import type { Cores } from './cores.ts';
 import type { Generator, Load, LoadResult } from './generator.ts';
+import type { GoPrograms } from './go.ts';
+import type { Row } from './row.ts';
+import type { Figure } from './statistics.ts';
 
 /** What every measurement gets. */
 export interface Bench {
@@ -15,29 +18,33 @@ export interface Bench {
   cores: Cores;
   generator: Generator;
   stores: Stores;
+  go: GoPrograms;
   progress: Progress;
   rounds: number;
   roundSeconds: number;
   warmUpSeconds: number;
 }
 
-/** One line of the report. */
-export interface Row {
-  what: string;
-  /** Such as "at least 0.93 × bare". */
-  target: string;
-  /** Such as "0.91 × bare (0.88 – 0.93)". Undefined if it was not measured; `note` then says why. */
-  shown: string | undefined;
-  isMet: boolean | undefined;
-  /** The rates or times that the ratio was calculated from. */
-  note: string;
-  /** For the chart: measured value in relation to the target. 1 is exactly the target, more is better. */
-  reached: number | undefined;
+/** A cell of the table of contenders: a processor time per request in microseconds, or a memory in mebibytes. */
+export interface Cell {
+  contender: string;
+  column: string;
+  /** Undefined if it was not measured. */
+  figure?: Figure;
+  why?: string;
+}
+
+/** What a measurement contributes to the documents. */
+export interface Outcome {
+  rows?: Row[];
+  cells?: Cell[];
+  /** The inputs of the model of capacity. */
+  factors?: Record<string, number>;
 }
 
 export interface Measurement {
   name: string;
-  run: (bench: Bench) => Promise<Row[]>;
+  run: (bench: Bench) => Promise<Outcome>;
 }
 
 /** A contender and the load that is sent to it. */
@@ -46,10 +53,12 @@ export interface Run {
   load: Load;
 }
 
-/** The result of one round, with the processor time of the server. */
+/** The result of one round, with the processor time per request. It varies less than the rate on a busy machine. */
 export interface RoundResult extends LoadResult {
-  /** Processor time per request. On a machine with other work it varies less than the rate. */
+  /** Of all processes of the contender and of its database; undefined where the system does not report it. */
   processorMicroseconds: number | undefined;
+  /** The part of its database. */
+  databaseMicroseconds: number | undefined;
 }
 
 /** Warms up every contender, then alternates their rounds, so that other work on the machine affects all. */
@@ -74,14 +83,16 @@ export async function alternate(
 }
 
 async function runRound(bench: Bench, { contender, load }: Run): Promise<RoundResult> {
-  const beforeMs = contender.processorMs();
+  const before = contender.processorMs();
   const result = await bench.generator.run(contender.url, load, { seconds: bench.roundSeconds });
-  const afterMs = contender.processorMs();
-  const processorMicroseconds =
-    beforeMs === undefined || afterMs === undefined
-      ? undefined
-      : ((afterMs - beforeMs) * 1000) / result.requests;
-  return { ...result, processorMicroseconds };
+  const after = contender.processorMs();
+  if (before === undefined || after === undefined) {
+    return { ...result, processorMicroseconds: undefined, databaseMicroseconds: undefined };
+  }
+  const perRequest = (usedMs: number) => (usedMs * 1000) / result.requests;
+  const databaseMicroseconds = perRequest(after.database - before.database);
+  const processorMicroseconds = perRequest(after.own - before.own) + databaseMicroseconds;
+  return { ...result, processorMicroseconds, databaseMicroseconds };
 }
 
 /** Starts the contenders, runs `work` with them, and always stops them. */
@@ -93,26 +104,37 @@ export async function withContenders<Result>(
 ): Promise<Result> {
   const started: Contender[] = [];
   try {
-    for (const recipe of recipes) {
-      const options = { key: bench.key, cores: bench.cores.server, environment };
-      started.push(await Contender.start(recipe, options));
-    }
+    for (const recipe of recipes) started.push(await startContender(bench, recipe, environment));
     return await work(...started);
   } finally {
     for (const contender of started) await contender.stop();
   }
 }
 
-/** Records the response of the service to one request, for `bare` to send. */
-export async function recordResponse(bench: Bench, contender: Contender, path: string) {
-  const response = await fetch(`${contender.url}${path}`, {
-    headers: { authorization: `Bearer ${bench.key}` },
-  });
-  const body = await response.text();
-  // node:http adds these three itself.
-  const added = new Set(['date', 'connection', 'keep-alive']);
-  const headers = [...response.headers].filter(([name]) => !added.has(name)).flat();
-  const file = join(bench.folder, `response-${encodeURIComponent(path)}.json`);
-  writeFileSync(file, JSON.stringify({ status: response.status, headers, body }));
+export function startContender(
+  bench: Bench,
+  recipe: Recipe,
+  environment?: Record<string, string>,
+): Promise<Contender> {
+  return Contender.start(recipe, { key: bench.key, cores: bench.cores.server, environment });
+}
+
+/** Records the response of the service to each load, by method, for `bare` to send. Returns the file. */
+export async function recordResponses(
+  bench: Bench,
+  { url }: Contender,
+  loads: readonly Load[],
+): Promise<string> {
+  const responses: Record<string, object> = {};
+  for (const { method, paths, headers = {}, body = null } of loads) {
+    const response = await fetch(`${url}${paths[0]}`, { method, headers, body });
+    // node:http adds these three itself.
+    const added = new Set(['date', 'connection', 'keep-alive']);
+    const sent = [...response.headers].filter(([name]) => !added.has(name)).flat();
+    const { status } = response;
+    responses[method] = { status, headers: sent, body: await response.text() };
+  }
+  const file = join(bench.folder, `responses-${performance.now()}.json`);
+  writeFileSync(file, JSON.stringify(responses));
   return file;
 }

@@ -1,23 +1,31 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pinned } from './cores.ts';
+import type { Load } from './generator.ts';
+import { memoryMib, processorMs } from './processes.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 2;
-/** The unit of times in /proc/…/stat on current Linux systems. */
-const CLOCK_TICK_MS = 10;
 const STOP_GRACE_MS = 10_000;
 
-/** How a contender is started. */
+export type Operation = 'list' | 'cursor' | 'get' | 'create';
+
+/** How a contender is started, and its requests for each operation. */
 export interface Recipe {
   name: string;
   command: (port: number) => string[];
+  load: (operation: Operation) => Load;
+  /** This path is requested until the response is a success; by default the list. */
+  probe?: string;
+  /** Called once it responds. */
+  prepare?: (url: string) => Promise<void>;
   /** The file for its standard output. Without one it is discarded. */
   stdout?: string;
-  /** This path is requested until the response is a success. */
-  probe: string;
+  /** The process of its database. */
+  databasePid?: number;
 }
 
 export interface StartOptions {
@@ -28,23 +36,21 @@ export interface StartOptions {
 
 /** One running server. */
 export class Contender {
-  readonly name: string;
+  readonly recipe: Recipe;
   readonly url: string;
   /** From the start of the process to its first response. */
   readonly startMs: number;
   readonly #child: ChildProcess;
 
-  private constructor(parts: { name: string; url: string; startMs: number; child: ChildProcess }) {
-    this.name = parts.name;
-    this.url = parts.url;
-    this.startMs = parts.startMs;
-    this.#child = parts.child;
+  private constructor(recipe: Recipe, url: string, startMs: number, child: ChildProcess) {
+    this.recipe = recipe;
+    this.url = url;
+    this.startMs = startMs;
+    this.#child = child;
   }
 
-  static async start(
-    recipe: Recipe,
-    { key, cores, environment }: StartOptions,
-  ): Promise<Contender> {
+  static async start(recipe: Recipe, options: StartOptions): Promise<Contender> {
+    const { key, cores, environment } = options;
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const [program = '', ...args] = pinned(recipe.command(port), cores);
@@ -61,44 +67,35 @@ export class Contender {
     child.stderr?.on('data', (chunk: Buffer) => {
       stderrTail = (stderrTail + chunk.toString()).slice(-2_000);
     });
-    const request = { headers: { authorization: `Bearer ${key}` } };
-    while (!(await isReady(`${url}${recipe.probe}`, request))) {
+    const { headers = {}, paths } = recipe.load('list');
+    const probe = recipe.probe ?? paths[0] ?? '/';
+    while (!(await isReady(`${url}${probe}`, { headers }))) {
       if (child.exitCode !== null || performance.now() - startedMs > READY_TIMEOUT_MS) {
         child.kill('SIGKILL');
         throw new Error(`${recipe.name} did not start: ${stderrTail}`);
       }
-      await pause(POLL_INTERVAL_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
     const startMs = performance.now() - startedMs;
-    return new Contender({ name: recipe.name, url, startMs, child });
+    await recipe.prepare?.(url);
+    return new Contender(recipe, url, startMs, child);
   }
 
-  /** Its highest memory use so far, in mebibytes; undefined on systems without /proc. */
-  peakMemoryMib(): number | undefined {
-    return peakMemoryMib(this.#child.pid);
+  get name(): string {
+    return this.recipe.name;
   }
 
-  /** The processor time it has used so far; undefined on systems without /proc. */
-  processorMs(): number | undefined {
-    try {
-      const status = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
-      // The name is in brackets and may contain anything. User and system time are fields 12 and 13 after it.
-      const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK_MS;
-    } catch {
-      return undefined;
-    }
+  /** Undefined on systems without /proc. */
+  memoryMib() {
+    return memoryMib(this.#child.pid);
   }
 
-  /** The number of its processes, itself included; 1 on systems without /proc. */
-  processCount(): number {
-    try {
-      const { pid } = this.#child;
-      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-      return 1 + (children === '' ? 0 : children.split(' ').length);
-    } catch {
-      return 1;
-    }
+  /** The processor time of all its processes so far, and of its database; undefined on systems without /proc. */
+  processorMs(): { own: number; database: number } | undefined {
+    const own = processorMs(this.#child.pid);
+    const { databasePid } = this.recipe;
+    const database = databasePid === undefined ? 0 : processorMs(databasePid);
+    return own === undefined || database === undefined ? undefined : { own, database };
   }
 
   async stop(): Promise<void> {
@@ -113,30 +110,14 @@ export class Contender {
   }
 }
 
-export function peakMemoryMib(pid: number | undefined): number | undefined {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1];
-    return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;
-  } catch {
-    return undefined;
-  }
-}
-
 async function isReady(url: string, request: RequestInit): Promise<boolean> {
   try {
     const response = await fetch(url, request);
     await response.arrayBuffer();
-    return response.ok;
+    return response.status < 400;
   } catch {
     return false;
   }
-}
-
-function pause(durationMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, durationMs);
-  });
 }
 
 function freePort(): Promise<number> {

@@ -6,28 +6,17 @@ import { availableParallelism } from 'node:os';
 export interface Cores {
   server: string | undefined;
   generator: string | undefined;
-  /** The cores for two workers and for the generator; undefined with fewer than three cores. */
-  twoWorkers: { server: string; generator: string } | undefined;
   count: number;
 }
 
 export function findCores(): Cores {
   const cores = allowedCores();
   const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
-  const [first, second, third] = cores;
+  const [first, second] = cores;
   if (!hasTaskset || first === undefined || second === undefined) {
-    const count = availableParallelism();
-    return { server: undefined, generator: undefined, twoWorkers: undefined, count };
+    return { server: undefined, generator: undefined, count: availableParallelism() };
   }
-  return {
-    server: String(first),
-    generator: String(second),
-    twoWorkers:
-      third === undefined
-        ? undefined
-        : { server: `${first},${second}`, generator: cores.slice(2).join(',') },
-    count: cores.length,
-  };
+  return { server: String(first), generator: String(second), count: cores.length };
 }
 
 /** The command line that runs a command on these cores only. */

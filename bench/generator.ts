@@ -8,6 +8,7 @@ import { pinned } from './cores.ts';
 export interface Load {
   method: 'GET' | 'POST';
   paths: readonly string[];
+  headers?: Record<string, string>;
   body?: string;
 }
 
@@ -21,8 +22,6 @@ export interface LoadResult {
 export interface LoadOptions {
   seconds: number;
   connections?: number;
-  /** Replaces the default cores of the generator. */
-  cores?: string;
 }
 
 export const CONNECTIONS = 32;
@@ -33,30 +32,24 @@ export class Generator {
   readonly name: string;
   readonly #hasWrk: boolean;
   readonly #folder: string;
-  readonly #authorization: string;
   readonly #cores: string | undefined;
   #filesWritten = 0;
 
-  constructor(options: { folder: string; key: string; cores: string | undefined }) {
+  constructor(options: { folder: string; cores: string | undefined }) {
     const version = spawnSync('wrk', ['--version'], { encoding: 'utf8' });
     this.#hasWrk = version.error === undefined;
     this.name = this.#hasWrk ? (/wrk \S+/.exec(version.stdout)?.[0] ?? 'wrk') : 'autocannon';
     this.#folder = options.folder;
-    this.#authorization = `Bearer ${options.key}`;
     this.#cores = options.cores;
   }
 
   async run(baseUrl: string, load: Load, options: LoadOptions): Promise<LoadResult> {
-    const { seconds, connections = CONNECTIONS, cores = this.#cores } = options;
+    const { seconds, connections = CONNECTIONS } = options;
     this.#filesWritten += 1;
     const pathsFile = join(this.#folder, `paths-${this.#filesWritten}.txt`);
     writeFileSync(pathsFile, load.paths.map((path) => `${path}\n`).join(''));
-    const content = [
-      load.method,
-      pathsFile,
-      this.#authorization,
-      ...(load.body ? [load.body] : []),
-    ];
+    const headers = Object.entries(load.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+    const content = [load.method, pathsFile, load.body ?? '', ...headers];
     const command = this.#hasWrk
       ? [
           'wrk',
@@ -71,7 +64,7 @@ export class Generator {
           String(connections),
           content,
         );
-    return parseResult(await outputOf(pinned(command, cores)));
+    return parseResult(await outputOf(pinned(command, this.#cores)));
   }
 }
 

@@ -1,15 +1,15 @@
--- The requests that wrk sends. Arguments: method, file of paths (one per line), Authorization, body (optional).
--- They are built before the run, so that the generator only has to send them.
+-- The requests that wrk sends. Arguments: method, file of paths (one per line), body (may be empty), and headers as
+-- "Name: value". They are built before the run, so that the generator only has to send them.
 
 local requests = {}
 local position = 0
 
 function init(args)
   wrk.method = args[1]
-  wrk.headers["Authorization"] = args[3]
-  if args[4] then
-    wrk.headers["Content-Type"] = "application/json"
-    wrk.body = args[4]
+  if args[3] ~= "" then wrk.body = args[3] end
+  for index = 4, #args do
+    local name, value = args[index]:match("^(.-): (.*)$")
+    wrk.headers[name] = value
   end
   for path in io.lines(args[2]) do
     requests[#requests + 1] = wrk.format(nil, path)

@@ -1,21 +1,19 @@
-import { cpus, loadavg, totalmem } from 'node:os';
+import { cpus, totalmem } from 'node:os';
 import type { Cores } from './cores.ts';
 
 const GIBIBYTE_BYTES = 1024 ** 3;
 
 /** Describes the machine without anything that identifies it. */
 export function describeMachine(cores: Cores, generator: string): string[] {
-  const [load = 0] = loadavg();
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
   const memoryGib = Math.round(totalmem() / GIBIBYTE_BYTES);
   return [
-    `${model}, ${cores.count} cores, ${memoryGib} GiB, ${process.platform}`,
+    `${model}, ${cores.count} cores, ${memoryGib} GiB, ${process.platform} ${process.arch}`,
     `Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
     `${generator}, 32 connections, ${
       cores.server === undefined
         ? 'server and generator not pinned to cores'
         : 'server and generator each pinned to its own core'
     }`,
-    `load average before the start: ${load.toFixed(1)}; above 0.5, other work runs on the machine, and rates vary more`,
   ];
 }

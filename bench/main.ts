@@ -1,122 +1,184 @@
-// npm run bench [-- --quick] [-- --only NAME]: compares the service with other servers, and with its targets.
+// npm run bench [-- --quick] [NAME ...]: compares the service with other servers, and with its goals.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Progress } from '../src/cli/terminal.ts';
 import { newSecret } from '../src/domain/api-key.ts';
 import { Stores } from './animals.ts';
-import type { Bench, Measurement, Row } from './bench.ts';
-import { chart } from './chart.ts';
+import type { Bench, Measurement } from './bench.ts';
 import { findCores } from './cores.ts';
 import { Generator } from './generator.ts';
+import { GoPrograms } from './go.ts';
 import { describeMachine } from './machine.ts';
 import { measureAccessLog } from './measurements/access-log.ts';
-import { measureCreate, measureInterference, measureSlowCreate } from './measurements/creates.ts';
+import { measureCapacity } from './measurements/capacity.ts';
+import { measureInterference, measureSlowCreate } from './measurements/disk.ts';
 import { measureImport } from './measurements/import.ts';
-import { measurePostgres } from './measurements/postgres.ts';
-import { measureCursors, measureGet, measureList } from './measurements/reads.ts';
+import { OPERATION_MEASUREMENTS } from './measurements/operations.ts';
 import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
 import { measureWorkers } from './measurements/workers.ts';
-import { benchmarksPage, tableForTerminal } from './report.ts';
+import { CalmWatch, reasonToRefuse } from './processes.ts';
+import { benchmarksPage, capacityPage, textForTerminal } from './report.ts';
+import { currentCommit, readResults, writeResults, type Results } from './results.ts';
 
 const MEASUREMENTS: Measurement[] = [
-  { name: 'list', run: measureList },
-  { name: 'cursors', run: measureCursors },
-  { name: 'get', run: measureGet },
-  { name: 'create', run: measureCreate },
-  { name: 'slow-create', run: measureSlowCreate },
-  { name: 'interference', run: measureInterference },
+  ...OPERATION_MEASUREMENTS,
+  { name: 'workers', run: measureWorkers },
   { name: 'access-log', run: measureAccessLog },
+  { name: 'growth', run: measureGrowth },
   { name: 'memory', run: measureMemory },
   { name: 'start', run: measureStart },
-  { name: 'growth', run: measureGrowth },
   { name: 'import', run: measureImport },
-  { name: 'workers', run: measureWorkers },
-  { name: 'postgres', run: measurePostgres },
+  { name: 'slow-create', run: measureSlowCreate },
+  { name: 'interference', run: measureInterference },
+  { name: 'capacity', run: measureCapacity },
 ];
 
-const NAMES = MEASUREMENTS.map(({ name }) => name).join(', ');
-const HELP = `npm run bench -- [--quick] [--only NAME ...]
+/** How long the machine is watched before a run that writes. */
+const WATCH_MS = 3_000;
 
-  --quick      shorter rounds and smaller stores, for a first impression in under two minutes
-  --only NAME  run only this measurement; can be repeated. The names are
-               ${NAMES}
+const NAMES = MEASUREMENTS.map(({ name }) => name);
+const HELP = `npm run bench -- [--quick] [--write] [--busy] [NAME ...], or --pages
 
-Only a complete run that is not quick writes docs/benchmarks.md.
+  NAME     run only these measurements:
+           ${NAMES.join(', ').replace(/(.{70,80}), /g, '$1,\n           ')}
+  --quick  shorter rounds and smaller stores, for a first impression
+  --write  write the measurements that were named into docs/benchmarks.md and docs/capacity.md;
+           a run of all of them writes anyway, and a quick one never
+  --busy   write even if other work runs on the machine
+  --pages  measure nothing, and write the two documents again from bench/results.json
 `;
 
 async function main(args: string[]): Promise<number> {
-  let options: ReturnType<typeof parseOptions>;
+  let options: Options;
   try {
     options = parseOptions(args);
   } catch (error) {
     process.stderr.write(`bench: ${(error as Error).message}\n\n${HELP}`);
     return 2;
   }
-  const { isQuick, only, isHelp } = options;
-  if (isHelp) {
-    process.stdout.write(HELP);
-    return 0;
+  if (options.isHelp) process.stdout.write(HELP);
+  else if (options.isOnlyPages) write({});
+  else return measureAndWrite(options);
+  return 0;
+}
+
+type Options = ReturnType<typeof parseOptions>;
+
+async function measureAndWrite(options: Options): Promise<number> {
+  const { isQuick, isWriting, mayBeBusy, names } = options;
+  const busy = isWriting && !mayBeBusy ? await reasonNotToStart() : undefined;
+  if (busy !== undefined) {
+    process.stderr.write(
+      `bench: the machine is busy, ${busy}; wait, or give --busy to write anyway.\n`,
+    );
+    return 1;
   }
   const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   try {
-    const bench = newBench(folder, isQuick);
-    const machine = describeMachine(bench.cores, bench.generator.name);
-    const rows: Row[] = [];
-    for (const { name, run } of MEASUREMENTS) {
-      if (only === undefined || only.includes(name)) rows.push(...(await run(bench)));
+    const { measured, refused, hasFailed } = await run(newBench(folder, isQuick), names);
+    process.stdout.write(textForTerminal(Object.values(measured)));
+    if (!isWriting) return hasFailed ? 1 : 0;
+    if (mayBeBusy) refused.clear();
+    write(Object.fromEntries(Object.entries(measured).filter(([name]) => !refused.has(name))));
+    for (const [name, reason] of refused) {
+      process.stderr.write(`bench: ${name} was not written, because ${reason}.\n`);
     }
-    bench.progress.clear();
-    process.stdout.write(tableForTerminal(rows, machine));
-    // The page shows only complete and exact figures.
-    if (only === undefined && !isQuick) writePage(rows, machine);
-    return 0;
+    return hasFailed || refused.size > 0 ? 1 : 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 function parseOptions(args: string[]) {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
+    allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
-      only: { type: 'string', multiple: true },
+      write: { type: 'boolean', default: false },
+      busy: { type: 'boolean', default: false },
+      pages: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
-  const { quick: isQuick, only, help: isHelp } = values;
-  const unknown = only?.find((name) => !MEASUREMENTS.some((each) => each.name === name));
-  if (unknown !== undefined)
-    throw new Error(`"${unknown}" is not a measurement: it must be one of ${NAMES}.`);
-  return { isQuick, only, isHelp };
+  const unknown = positionals.find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) throw new Error(`"${unknown}" is not a measurement.`);
+  const isComplete = positionals.length === 0;
+  return {
+    isQuick: values.quick,
+    isHelp: values.help,
+    isOnlyPages: values.pages,
+    isWriting: !values.quick && (isComplete || values.write),
+    mayBeBusy: values.busy,
+    names: isComplete ? NAMES : positionals,
+  };
 }
 
-function writePage(rows: readonly Row[], machine: readonly string[]): void {
-  const page = new URL('../docs/benchmarks.md', import.meta.url);
-  const before = existsSync(page) ? readFileSync(page, 'utf8') : '';
-  mkdirSync(new URL('.', page), { recursive: true });
-  writeFileSync(page, benchmarksPage({ rows, machine, chartFile: 'benchmarks.svg', before }));
-  writeFileSync(new URL('benchmarks.svg', page), chart(rows));
+async function reasonNotToStart(): Promise<string | undefined> {
+  const watch = new CalmWatch();
+  await sleep(WATCH_MS);
+  return reasonToRefuse(watch.read());
+}
+
+/** A measurement that fails does not end the run. `refused` says which figures are not to be published, and why. */
+async function run(bench: Bench, names: readonly string[]) {
+  const machine = describeMachine(bench.cores, bench.generator.name);
+  const origin = { commit: currentCommit(), date: new Date().toISOString().slice(0, 10), machine };
+  const measured: Results = {};
+  const refused = new Map<string, string>();
+  let hasFailed = false;
+  for (const measurement of MEASUREMENTS.filter(({ name }) => names.includes(name))) {
+    const { name } = measurement;
+    const watch = new CalmWatch();
+    try {
+      const outcome = await measurement.run(bench);
+      const reason = reasonToRefuse(watch.read());
+      if (reason !== undefined) refused.set(name, reason);
+      if (Object.keys(outcome).length > 0) measured[name] = { ...origin, ...outcome };
+    } catch (error) {
+      process.stderr.write(`\nbench: ${name} failed: ${(error as Error).stack}\n`);
+      hasFailed = true;
+    }
+  }
+  bench.progress.clear();
+  return { measured, refused, hasFailed };
+}
+
+/** The other measurements stay as they were. Those that no longer exist go. */
+function write(measured: Results): void {
+  const all = { ...readResults(), ...measured };
+  const results: Results = {};
+  for (const name of NAMES) if (all[name] !== undefined) results[name] = all[name];
+  writeResults(results);
+  const benchmarks = new URL('../docs/benchmarks.md', import.meta.url);
+  const capacity = new URL('../docs/capacity.md', import.meta.url);
+  writeFileSync(benchmarks, benchmarksPage(results, readIfExists(benchmarks)));
+  writeFileSync(capacity, capacityPage(results, readIfExists(capacity)));
+}
+
+function readIfExists(file: URL): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
 function newBench(folder: string, isQuick: boolean): Bench {
-  const key = newSecret('production', randomBytes);
   const cores = findCores();
   return {
     isQuick,
     folder,
-    key,
+    key: newSecret('production', randomBytes),
     cores,
-    generator: new Generator({ folder, key, cores: cores.generator }),
+    generator: new Generator({ folder, cores: cores.generator }),
     stores: new Stores(folder),
+    go: new GoPrograms(folder),
     progress: new Progress(process.stderr),
-    rounds: isQuick ? 3 : 9,
+    rounds: isQuick ? 3 : 7,
     roundSeconds: isQuick ? 1 : 2,
-    warmUpSeconds: isQuick ? 1 : 5,
+    warmUpSeconds: isQuick ? 1 : 3,
   };
 }
 

@@ -1,16 +1,59 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
-import { scriptPath, type Recipe } from './contender.ts';
+import { newCursor } from '../src/domain/page.ts';
+import { scriptPath, type Operation, type Recipe } from './contender.ts';
+import type { Load } from './generator.ts';
 
-const node = process.execPath;
+/** The heap settings of the service. Every contender on Node.js gets them. */
 const nodeFlags = manifest.scripts.start.match(/--\S+/g) ?? [];
+const node = [process.execPath, ...nodeFlags];
+
+export const ANIMAL_COUNT = 1_000;
+/** Those of the comparison by cursor. */
+export const CURSOR_ANIMAL_COUNT = 100_000;
+/** More pages than the service caches, so that no request finds its page in the cache. */
+const CURSOR_PAGES = 60_000;
+const NEW_PET = '{"name":"Rex","categoryId":7,"status":"available"}';
+const PASSWORD = 'a-password-for-benchmarks';
+
+/** The requests in the interface of the service, which most contenders have too. */
+function petLoad(key: string, cursorPath = (afterId: number) => `/v1/pets?after=${afterId}`) {
+  const headers = { Authorization: `Bearer ${key}` };
+  const loads: Record<Operation, () => Load> = {
+    list: () => ({ method: 'GET', paths: ['/v1/pets'], headers }),
+    cursor: () => ({ method: 'GET', paths: cursorIds().map(cursorPath), headers }),
+    get: () => ({ method: 'GET', paths: animalIds().map((id) => `/v1/pets/${id}`), headers }),
+    create: () => creation('/v1/pets', headers),
+  };
+  return (operation: Operation) => loads[operation]();
+}
+
+function creation(path: string, headers: Record<string, string> = {}): Load {
+  const typed = { ...headers, 'Content-Type': 'application/json' };
+  return { method: 'POST', paths: [path], body: NEW_PET, headers: typed };
+}
+
+function animalIds(): number[] {
+  return Array.from({ length: ANIMAL_COUNT }, (_, index) => index + 1);
+}
+
+function cursorIds(): number[] {
+  const lastStart = CURSOR_ANIMAL_COUNT - 100;
+  return Array.from({ length: CURSOR_PAGES }, (_, index) => (index * 7_919) % lastStart);
+}
 
 /** The service as `npm start` starts it, with the default settings for keys, validation, metrics and log. */
-export function petstore(dataFolder: string, settings: readonly string[] = []): Recipe {
+export function petstore(
+  key: string,
+  dataFolder: string,
+  settings: readonly string[] = [],
+): Recipe {
   return {
     name: 'petstore',
     command: (port) => [
-      node,
-      ...nodeFlags,
+      ...node,
       scriptPath('../bin/petstore.js'),
       'serve',
       '--port',
@@ -21,42 +64,44 @@ export function petstore(dataFolder: string, settings: readonly string[] = []): 
       dataFolder,
       ...settings,
     ],
-    probe: '/v1/pets',
+    load: petLoad(key, (id) => `/v1/pets?cursor=${newCursor(BigInt(id), undefined)}`),
   };
 }
 
-/** node:http that sends the recorded headers and bytes of the service: the upper limit. */
-export function bare(responseFile: string): Recipe {
+/** A contender of the folder `contenders`, which takes the port and one more argument. */
+export function ownContender(
+  key: string,
+  parts: { name: string; script: string; argument: string; isTuned?: boolean },
+): Recipe {
+  const { name, script, argument, isTuned = false } = parts;
+  const more = isTuned ? ['tuned'] : [];
   return {
-    name: 'bare',
-    command: (port) => [node, scriptPath('contenders/bare.js'), String(port), responseFile],
-    probe: '/',
+    name,
+    command: (port) => [
+      ...node,
+      scriptPath(`contenders/${script}`),
+      String(port),
+      argument,
+      ...more,
+    ],
+    load: petLoad(key),
   };
 }
 
-/** node:http, node:sqlite, JSON.stringify, and nothing else. */
-export function bareSqlite(storeFile: string): Recipe {
-  return {
-    name: 'bare-sqlite',
-    command: (port) => [node, scriptPath('contenders/bare-sqlite.ts'), String(port), storeFile],
-    probe: '/pets?after=0',
-  };
-}
-
-/** A typical service: Fastify with schemas, node:sqlite, one commit per create. */
-export function typical(storeFile: string): Recipe {
-  return {
-    name: 'typical',
-    command: (port) => [node, scriptPath('contenders/typical.ts'), String(port), storeFile],
-    probe: '/v1/pets',
-  };
+export function goContender(key: string, program: string, name: string, database: string): Recipe {
+  return { name, command: (port) => [program, String(port), database], load: petLoad(key) };
 }
 
 export function jsonServer(databaseFile: string): Recipe {
+  const loads: Partial<Record<Operation, Load>> = {
+    list: { method: 'GET', paths: ['/pets?_limit=20'] },
+    get: { method: 'GET', paths: animalIds().map((id) => `/pets/${id}`) },
+    create: creation('/pets'),
+  };
   return {
     name: 'json-server',
     command: (port) => [
-      node,
+      ...node,
       scriptPath('../node_modules/json-server/lib/cli/bin.js'),
       '--quiet',
       '--port',
@@ -65,15 +110,82 @@ export function jsonServer(databaseFile: string): Recipe {
       '127.0.0.1',
       databaseFile,
     ],
-    probe: '/pets?_limit=20',
+    load: (operation) => requireLoad(loads[operation]),
   };
 }
 
-/** node:http and pg, one query per request. */
-export function barePg(databaseUrl: string): Recipe {
-  return {
-    name: 'bare-pg',
-    command: (port) => [node, scriptPath('contenders/bare-pg.ts'), String(port), databaseUrl],
-    probe: '/pets',
+function requireLoad(load: Load | undefined): Load {
+  if (load === undefined) throw new Error('this contender has no such operation');
+  return load;
+}
+
+/** PocketBase without its request log, with a public collection of animals. */
+export async function pocketBase(program: string, folder: string): Promise<Recipe> {
+  const records = '/api/collections/pets/records';
+  const loads: Partial<Record<Operation, Load>> = {
+    list: { method: 'GET', paths: [`${records}?perPage=20&skipTotal=1`] },
+    get: { method: 'GET', paths: animalIds().map((id) => `${records}/${recordId(id)}`) },
+    create: creation(records),
   };
+  const data = ['--dir', join(folder, 'pb_data')];
+  const identity = 'bench@example.com';
+  await promisify(execFile)(program, ['superuser', 'upsert', identity, PASSWORD, ...data]);
+  return {
+    name: 'pocketbase',
+    command: (port) => [program, 'serve', `--http=127.0.0.1:${port}`, ...data],
+    probe: '/api/health',
+    load: (operation) => requireLoad(loads[operation]),
+    async prepare(url) {
+      const login = { identity, password: PASSWORD };
+      const { token } = await post(`${url}/api/collections/_superusers/auth-with-password`, login);
+      // The service has no access log by default either.
+      await send('PATCH', `${url}/api/settings`, { logs: { maxDays: 0 } }, token);
+      await post(`${url}/api/collections`, POCKETBASE_COLLECTION, token);
+      for (const id of animalIds()) {
+        const pet = { id: recordId(id), name: `Animal ${id}`, categoryId: id % 50, status: 'sold' };
+        await post(`${url}${records}`, pet);
+      }
+    },
+  };
+}
+
+/** Its ids have 15 characters. */
+function recordId(id: number): string {
+  return String(id).padStart(15, '0');
+}
+
+const POCKETBASE_COLLECTION = {
+  name: 'pets',
+  type: 'base',
+  listRule: '',
+  viewRule: '',
+  createRule: '',
+  fields: [
+    { name: 'name', type: 'text', required: true, max: 255 },
+    { name: 'categoryId', type: 'number', onlyInt: true },
+    { name: 'status', type: 'select', maxSelect: 1, values: ['available', 'pending', 'sold'] },
+  ],
+};
+
+function post(url: string, value: object, token?: string): Promise<{ token?: string }> {
+  return send('POST', url, value, token);
+}
+
+async function send(
+  method: string,
+  url: string,
+  value: object,
+  token?: string,
+): Promise<{ token?: string }> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      'Content-Type': 'application/json',
+      ...(token === undefined ? {} : { Authorization: token }),
+    },
+    body: JSON.stringify(value),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} responds with ${response.status}: ${text}`);
+  return JSON.parse(text) as { token?: string };
 }

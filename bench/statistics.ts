@@ -25,3 +25,8 @@ export function ratioFigure(values: readonly number[], against: readonly number[
   if (values.length !== against.length) throw new Error('every round needs a counterpart');
   return newFigure(values.map((value, round) => value / (against[round] ?? Number.NaN)));
 }
+
+/** The inverse of every value. */
+export function inverse({ median: middle, lowest, highest }: Figure): Figure {
+  return { median: 1 / middle, lowest: 1 / highest, highest: 1 / lowest };
+}

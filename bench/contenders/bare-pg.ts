@@ -1,4 +1,4 @@
-// Lists and creates directly in PostgreSQL, one query per request: no keys, no checks, no shared commits.
+// Lists, gets and creates directly in PostgreSQL, one query per request: no keys, no checks, no shared commits.
 
 import { createServer } from 'node:http';
 import { Pool } from 'pg';
@@ -6,10 +6,8 @@ import { Pool } from 'pg';
 const [port, databaseUrl = ''] = process.argv.slice(2);
 const pool = new Pool({ connectionString: databaseUrl });
 const columns = 'id, name, category_id AS "categoryId", status';
-const list = {
-  name: 'list',
-  text: `SELECT ${columns} FROM pets ORDER BY id LIMIT 20`,
-};
+const list = { name: 'list', text: `SELECT ${columns} FROM pets ORDER BY id LIMIT 20` };
+const find = { name: 'find', text: `SELECT ${columns} FROM pets WHERE id = $1` };
 const create = {
   name: 'create',
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${columns}`,
@@ -24,8 +22,11 @@ createServer((request, response) => {
     });
     response.end(body);
   };
-  if (request.method === 'GET') {
-    void pool.query(list).then(({ rows }) => send(200, rows));
+  const { method, url = '' } = request;
+  if (method === 'GET') {
+    const id = /^\/v1\/pets\/(\d+)$/.exec(url)?.[1];
+    if (id === undefined) void pool.query(list).then(({ rows }) => send(200, rows));
+    else void pool.query({ ...find, values: [id] }).then(({ rows }) => send(200, rows[0]));
     return;
   }
   const chunks: Buffer[] = [];

@@ -1,36 +1,34 @@
 import { join } from 'node:path';
-import { alternate, withContenders, type Bench, type Row } from '../bench.ts';
-import type { Load } from '../generator.ts';
-import { petstore } from '../recipes.ts';
-import { throughputRow } from '../row.ts';
-import { CREATE } from './creates.ts';
-import { LIST } from './reads.ts';
+import { alternate, withContenders, type Bench, type Outcome } from '../bench.ts';
+import type { Operation } from '../contender.ts';
+import { ANIMAL_COUNT, petstore } from '../recipes.ts';
+import { costRatio, newRow, type Row } from '../row.ts';
+import { inverse } from '../statistics.ts';
 
-const ANIMAL_COUNT = 1_000;
-
-const LOADS: [what: string, load: Load, bound: { atLeast: number }, keepsBusy: boolean][] = [
-  ['list, default page, repeated', LIST, { atLeast: 0.65 }, true],
-  ['create, durable', CREATE, { atLeast: 0.75 }, false],
+const GOALS: [what: string, operation: Operation, atLeast: number][] = [
+  ['list, repeated, with the access log', 'list', 0.65],
+  ['create, durable, with the access log', 'create', 0.75],
 ];
 
 /** Compares the service with its access log, which it writes to a file, with the service without one. */
-export async function measureAccessLog(bench: Bench): Promise<Row[]> {
+export async function measureAccessLog(bench: Bench): Promise<Outcome> {
   const rows: Row[] = [];
-  for (const [load, sent, bound, keepsBusy] of LOADS) {
-    const what = `${load}, with the access log`;
+  for (const [what, operation, atLeast] of GOALS) {
     const [withLog, without] = [
-      petstore(await bench.stores.folderWith(ANIMAL_COUNT), ['--access-log', '-']),
-      petstore(await bench.stores.folderWith(ANIMAL_COUNT)),
+      petstore(bench.key, await bench.stores.folderWith(ANIMAL_COUNT), ['--access-log', '-']),
+      petstore(bench.key, await bench.stores.folderWith(ANIMAL_COUNT)),
     ];
     const recipes = [{ ...withLog, stdout: join(bench.folder, 'access.log') }, without];
-    const [of, against] = await withContenders(bench, recipes, (...contenders) =>
+    const [of = [], against = []] = await withContenders(bench, recipes, (...contenders) =>
       alternate(
         bench,
         what,
-        contenders.map((contender) => ({ contender, load: sent })),
+        contenders.map((contender) => ({ contender, load: contender.recipe.load(operation) })),
       ),
     );
-    rows.push(throughputRow({ what, bound, unit: '× without', of, against, keepsBusy }));
+    const figure = inverse(costRatio(of, against));
+    const isByProcessorTime = true;
+    rows.push(newRow({ what, bound: { atLeast }, unit: '× without', figure, isByProcessorTime }));
   }
-  return rows;
+  return { rows };
 }

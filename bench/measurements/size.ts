@@ -1,127 +1,199 @@
 import { deepPages } from '../animals.ts';
-import { alternate, recordResponse, withContenders, type Bench, type Row } from '../bench.ts';
-import { Contender } from '../contender.ts';
+import {
+  alternate,
+  recordResponses,
+  startContender,
+  withContenders,
+  type Bench,
+  type Cell,
+  type Outcome,
+} from '../bench.ts';
+import type { Contender, Recipe } from '../contender.ts';
 import type { Load } from '../generator.ts';
-import { bare, petstore } from '../recipes.ts';
-import { compareCosts, costFigure, newRow, quantity, unmeasuredRow } from '../row.ts';
-import { newFigure } from '../statistics.ts';
-import { CREATE } from './creates.ts';
-import { LIST } from './reads.ts';
+import { recipeOf } from '../recipe-of.ts';
+import { ANIMAL_COUNT, ownContender, petstore } from '../recipes.ts';
+import { compareCosts, costRatio, newRow, quantity, unmeasuredRow, type Row } from '../row.ts';
+import { median, newFigure, ratioFigure } from '../statistics.ts';
 
-const SMALL_COUNT = 1_000;
 const LARGE_COUNT = 10_000_000;
 const QUICK_LARGE_COUNT = 300_000;
 const START_COUNT = 1_000_000;
 const STARTS = 11;
-const MEMORY_LOAD_SECONDS = 15;
-const QUICK_MEMORY_LOAD_SECONDS = 1;
 const QUICK_STARTS = 3;
+const MEMORY_STARTS = 3;
+const MEMORY_REQUESTS = 100_000;
+const QUICK_MEMORY_REQUESTS = 1_000;
+/** A slow contender stops here, with fewer requests. */
+const MEMORY_SECONDS_MAX = 8;
+const MEMORY_COLUMN = 'memory, MiB';
 /** More pages than the service caches, and about as many different pages as 1,000 animals allow. */
 const DIFFERENT_PAGES = 37_000;
 
 /** Compares the cost of each operation in a large store with that in a small one. */
-export async function measureGrowth(bench: Bench): Promise<Row[]> {
+export async function measureGrowth(bench: Bench): Promise<Outcome> {
   const largeCount = bench.isQuick ? QUICK_LARGE_COUNT : LARGE_COUNT;
   bench.progress.show(`growth: creating ${quantity(largeCount)} animals`);
-  const smallFolder = await bench.stores.folderWith(SMALL_COUNT);
   const largeFolder = await bench.stores.folderWith(largeCount);
-  const operations: { name: string; load: (animalCount: number) => Load }[] = [
-    { name: 'list', load: () => ({ method: 'GET', paths: uncachedPaths(() => '/v1/pets') }) },
-    {
-      name: 'deep list',
-      load: (count) => ({ method: 'GET', paths: deepPages(DIFFERENT_PAGES, count) }),
-    },
-    {
-      name: 'get',
-      load: (count) => ({
-        method: 'GET',
-        paths: uncachedPaths((index) => `/v1/pets/${spreadId(index, count)}`),
-      }),
-    },
-    { name: 'create', load: () => CREATE },
+  const recipes = [
+    petstore(bench.key, largeFolder),
+    petstore(bench.key, await bench.stores.folderWith(ANIMAL_COUNT)),
   ];
-  const rows = await withContenders(
-    bench,
-    [petstore(smallFolder), petstore(largeFolder)],
-    async (small, large) => {
-      if (small === undefined || large === undefined) return [];
-      const measured: Row[] = [];
-      for (const { name, load } of operations) {
-        const pace = bench.isQuick ? shortened(bench, measured.length) : bench;
-        const what = `${name}: cost at ${quantity(largeCount)} animals against 1,000`;
-        const [few = [], many = []] = await alternate(pace, what, [
-          { contender: small, load: load(SMALL_COUNT) },
-          { contender: large, load: load(largeCount) },
-        ]);
-        const note = compareCosts(few, many);
-        const figure = costFigure(many, few);
-        measured.push(newRow({ what, bound: { atMost: 1.25 }, unit: '×', figure, note }));
-      }
-      return measured;
-    },
-  );
+  const rows = await withContenders(bench, recipes, async (large, small) => {
+    if (small === undefined || large === undefined) return [];
+    const measured: Row[] = [];
+    for (const [name, load] of growthLoads(large.recipe)) {
+      const what = `${name}, ${quantity(largeCount)} animals`;
+      const [many = [], few = []] = await alternate(bench, what, [
+        { contender: large, load: load(largeCount) },
+        { contender: small, load: load(ANIMAL_COUNT) },
+      ]);
+      measured.push(
+        newRow({
+          what,
+          bound: { atMost: 1.15 },
+          unit: '× the cost with 1,000',
+          figure: costRatio(many, few),
+          isByProcessorTime: true,
+          note: compareCosts(many, few),
+        }),
+      );
+    }
+    return measured;
+  });
   bench.stores.remove(largeFolder);
-  return rows;
+  return { rows };
 }
 
-/** Fewer rounds and only one warm-up, because a quick run must take less than two minutes. */
-function shortened(bench: Bench, measured: number): Bench {
-  return { ...bench, rounds: 2, warmUpSeconds: measured === 0 ? bench.warmUpSeconds : 0 };
+type LoadOfCount = (animalCount: number) => Load;
+
+/** No response comes from the cache. */
+function growthLoads({ load }: Recipe): [name: string, load: LoadOfCount][] {
+  const list = load('list');
+  return [
+    ['list', () => ({ ...list, paths: differentPaths(() => '/v1/pets') })],
+    ['list by cursor', (count) => ({ ...list, paths: deepPages(DIFFERENT_PAGES, count) })],
+    [
+      'get',
+      (count) => ({
+        ...list,
+        paths: differentPaths((index) => `/v1/pets/${spreadId(index, count)}`),
+      }),
+    ],
+    ['create', () => load('create')],
+  ];
 }
 
-/** Adds a different unknown parameter to each path, so that no response comes from the cache. */
-function uncachedPaths(path: (index: number) => string): string[] {
+/** Adds a different unknown parameter to each path. */
+function differentPaths(path: (index: number) => string): string[] {
   return Array.from({ length: DIFFERENT_PAGES }, (_, index) => `${path(index)}?n=${index}`);
 }
 
 /** Chooses as many different ids as the small store has, spread over the whole store. */
 function spreadId(index: number, animalCount: number): number {
-  const position = (index * 389) % SMALL_COUNT;
-  return 1 + Math.floor((position / SMALL_COUNT) * animalCount);
+  const position = (index * 389) % ANIMAL_COUNT;
+  return 1 + Math.floor((position / ANIMAL_COUNT) * animalCount);
 }
 
-/** Measures the highest memory use under cached lists, uncached lists and creates. */
-export async function measureMemory(bench: Bench): Promise<Row[]> {
-  const what = 'memory under load';
-  const folder = await bench.stores.folderWith(SMALL_COUNT);
-  return withContenders(bench, [petstore(folder)], async (service) => {
+/** Measures the memory of every contender after lists and creates. */
+export async function measureMemory(bench: Bench): Promise<Outcome> {
+  const parts = {
+    what: 'memory after 100,000 lists and 100,000 creates',
+    bound: { atMost: 1.4 },
+    unit: '× bare',
+  };
+  const [of, against]: [number[], number[]] = [[], []];
+  const cells: Cell[] = [];
+  for (let start = 1; start <= (bench.isQuick ? 1 : MEMORY_STARTS); start += 1) {
+    const names = ['bare', ...(start === 1 ? OTHERS : [])];
+    const measured = await memoryOf(bench, names);
+    cells.push(...measured.slice(2));
+    const [service, bare] = measured;
+    if (service?.figure === undefined || bare?.figure === undefined) {
+      return { rows: [unmeasuredRow(parts, 'needs Linux')] };
+    }
+    of.push(service.figure.median);
+    against.push(bare.figure.median);
+  }
+  const two = [
+    { contender: 'petstore', column: MEMORY_COLUMN, figure: newFigure(of) },
+    { contender: 'bare', column: MEMORY_COLUMN, figure: newFigure(against) },
+  ];
+  return {
+    rows: [newRow({ ...parts, figure: ratioFigure(of, against) })],
+    cells: [...two, ...cells],
+  };
+}
+
+const OTHERS = [
+  'bare-tuned',
+  'bare-sqlite',
+  'go-sqlite',
+  'fastify-sqlite',
+  'pocketbase',
+  'json-server',
+];
+
+/** The service comes first, then the others in their order. */
+async function memoryOf(bench: Bench, names: readonly string[]): Promise<Cell[]> {
+  const animals = ANIMAL_COUNT;
+  const recipe = petstore(bench.key, await bench.stores.folderWith(animals));
+  return withContenders(bench, [recipe], async (service) => {
     if (service === undefined) return [];
-    const response = await recordResponse(bench, service, '/v1/pets');
-    return withContenders(bench, [bare(response)], async (limit) => {
-      if (limit === undefined) return [];
-      const deep: Load = { method: 'GET', paths: deepPages(DIFFERENT_PAGES, SMALL_COUNT) };
-      const seconds = bench.isQuick ? QUICK_MEMORY_LOAD_SECONDS : MEMORY_LOAD_SECONDS;
-      for (const load of [LIST, deep, CREATE]) {
-        for (const { name, url } of [service, limit]) {
-          bench.progress.show(`${what}: ${name}`);
-          await bench.generator.run(url, load, { seconds });
-        }
+    const cells = [await memoryAfterLoad(bench, service)];
+    for (const name of names) {
+      const column = MEMORY_COLUMN;
+      try {
+        const load = service.recipe.load('create');
+        const other = await recipeOf(name, { bench, animals, service, load });
+        cells.push(await withContenders(bench, [other], (each) => memoryAfterLoad(bench, each)));
+      } catch (error) {
+        const why = (error as Error).message.split('\n')[0] ?? '';
+        cells.push({ contender: name, column, why });
       }
-      const [of, against] = [service.peakMemoryMib(), limit.peakMemoryMib()];
-      if (of === undefined || against === undefined) {
-        return [unmeasuredRow(what, 'at most 1.6 × bare', 'not measured: needs Linux')];
-      }
-      const figure = newFigure([of / against]);
-      const note = `${quantity(of)} MiB against ${quantity(against)} MiB at most`;
-      return [newRow({ what, bound: { atMost: 1.6 }, unit: '× bare', figure, note })];
-    });
+    }
+    return cells;
   });
 }
 
-/** Measures the time from the start of the process to the first response to a list. */
-export async function measureStart(bench: Bench): Promise<Row[]> {
-  const what = `start to first response, ${quantity(START_COUNT)} animals`;
+async function memoryAfterLoad(bench: Bench, contender: Contender | undefined): Promise<Cell> {
+  const [name = '', column] = [contender?.name, MEMORY_COLUMN];
+  const requestsWanted = bench.isQuick ? QUICK_MEMORY_REQUESTS : MEMORY_REQUESTS;
+  for (const operation of ['list', 'create'] as const) {
+    bench.progress.show(`memory: ${operation}, ${name}`);
+    if (contender === undefined) continue;
+    let requests = 0;
+    for (let second = 0; second < MEMORY_SECONDS_MAX && requests < requestsWanted; second += 1) {
+      const load = contender.recipe.load(operation);
+      requests += (await bench.generator.run(contender.url, load, { seconds: 1 })).requests;
+    }
+  }
+  const memory = contender?.memoryMib();
+  if (memory === undefined) return { contender: name, column, why: 'needs Linux' };
+  return { contender: name, column, figure: newFigure([memory.resident]) };
+}
+
+/** Compares the time from the start of the process to the first list with that of `bare`, start by start. */
+export async function measureStart(bench: Bench): Promise<Outcome> {
+  const what = `start to the first list, ${quantity(START_COUNT)} animals`;
   bench.progress.show(`${what}: creating the animals`);
   const folder = await bench.stores.folderWith(START_COUNT);
-  const startsMs: number[] = [];
-  for (let start = 0; start < (bench.isQuick ? QUICK_STARTS : STARTS); start += 1) {
-    bench.progress.show(`${what}: start ${start + 1}`);
-    const options = { key: bench.key, cores: bench.cores.server };
-    const contender = await Contender.start(petstore(folder), options);
-    startsMs.push(contender.startMs);
-    await contender.stop();
+  const service = petstore(bench.key, folder);
+  const argument = await withContenders(bench, [service], async (started) =>
+    started === undefined ? '' : recordResponses(bench, started, [service.load('list')]),
+  );
+  const bare = ownContender(bench.key, { name: 'bare', script: 'bare.js', argument });
+  const startsMs: [number[], number[]] = [[], []];
+  for (let start = 1; start <= (bench.isQuick ? QUICK_STARTS : STARTS); start += 1) {
+    for (const [index, recipe] of [service, bare].entries()) {
+      bench.progress.show(`${what}: start ${start}, ${recipe.name}`);
+      const contender = await startContender(bench, recipe);
+      startsMs[index]?.push(contender.startMs);
+      await contender.stop();
+    }
   }
   bench.stores.remove(folder);
-  const note = `${startsMs.length} starts, on one core, the store in the system's cache`;
-  return [newRow({ what, bound: { atMost: 400 }, unit: 'ms', figure: newFigure(startsMs), note })];
+  const [of, against] = startsMs;
+  const figure = ratioFigure(of, against);
+  const note = `${quantity(median(of))} ms against ${quantity(median(against))} ms, on one core`;
+  return { rows: [newRow({ what, bound: { atMost: 3 }, unit: '× bare', figure, note })] };
 }

@@ -1,0 +1,122 @@
+import { statSync } from 'node:fs';
+import { Client } from 'pg';
+import { STATEMENTS } from '../../src/storage/postgres/statements.ts';
+import { storeFileOf } from '../animals.ts';
+import { alternate, withContenders, type Bench, type Outcome, type RoundResult } from '../bench.ts';
+import { Databases, NoPostgres } from '../databases.ts';
+import { petstore } from '../recipes.ts';
+import { median } from '../statistics.ts';
+
+const ANIMAL_COUNT = 1_000_000;
+const QUICK_ANIMAL_COUNT = 100_000;
+const LARGE_BATCH = 500;
+const CREATES_PER_SIZE = 20_000;
+const COMMITS_MAX = 1_000;
+
+/** Measures what the model of capacity needs and no other measurement has, all of it on PostgreSQL. */
+export async function measureCapacity(bench: Bench): Promise<Outcome> {
+  try {
+    await using databases = await Databases.start();
+    const count = bench.isQuick ? QUICK_ANIMAL_COUNT : ANIMAL_COUNT;
+    const name = await databases.create();
+    const url = databases.server.url(name);
+    const recipe = {
+      ...petstore(bench.key, bench.folder, ['--database', url]),
+      databasePid: databases.pid,
+    };
+    return await withContenders(bench, [recipe], async (service) => {
+      if (service === undefined) return {};
+      bench.progress.show('capacity: creating the animals');
+      await databases.fill(name, count);
+      const sizes = await sizesPerAnimal(bench, { databases, name, count });
+      const responseBytes = await sizeOfResponse(service.url, bench.key);
+      const [lists = []] = await alternate(bench, 'capacity: list by cursor on PostgreSQL', [
+        { contender: service, load: recipe.load('cursor') },
+      ]);
+      const [creates = []] = await alternate(bench, 'capacity: create on PostgreSQL', [
+        { contender: service, load: recipe.load('create') },
+      ]);
+      bench.progress.show('capacity: commits of 1 and of 500 creates');
+      const commits = await measureCommits(url);
+      const list = costsOf('list', lists);
+      const create = costsOf('create', creates);
+      return { factors: { ...sizes, responseBytes, ...list, ...create, ...commits } };
+    });
+  } catch (error) {
+    if (error instanceof NoPostgres) return {};
+    throw error;
+  }
+}
+
+/** The median processor time per request, of the process and of PostgreSQL. */
+function costsOf(operation: string, rounds: readonly RoundResult[]): Record<string, number> {
+  const database = median(rounds.map((round) => round.databaseMicroseconds ?? Number.NaN));
+  const total = median(rounds.map((round) => round.processorMicroseconds ?? Number.NaN));
+  return {
+    [`${operation}ProcessMicroseconds`]: total - database,
+    [`${operation}DatabaseMicroseconds`]: database,
+  };
+}
+
+async function sizesPerAnimal(
+  bench: Bench,
+  parts: { databases: Databases; name: string; count: number },
+): Promise<Record<string, number>> {
+  const { databases, name, count } = parts;
+  const sql = `SELECT pg_table_size('pets'), pg_indexes_size('pets')`;
+  const [sizes = []] = await databases.server.query(sql, name);
+  const folder = await bench.stores.folderWith(count);
+  const file = statSync(storeFileOf(folder)).size;
+  bench.stores.remove(folder);
+  return {
+    sqliteBytesPerAnimal: file / count,
+    tableBytesPerAnimal: Number(sizes[0]) / count,
+    indexBytesPerAnimal: Number(sizes[1]) / count,
+  };
+}
+
+async function sizeOfResponse(url: string, key: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}/v1/pets`, { headers });
+  const head = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return 'HTTP/1.1 200 OK\r\n\r\n'.length + head.length + (await response.arrayBuffer()).byteLength;
+}
+
+/**
+ * Sends the statement of a batch on one connection, with one create and with 500. Both the time and the bytes of
+ * the log are a part per commit and a part per create, which the two sizes tell apart.
+ */
+async function measureCommits(url: string): Promise<Record<string, number>> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await commitBatches(client, 1);
+    const [one, many] = [await commitBatches(client, 1), await commitBatches(client, LARGE_BATCH)];
+    const perCreate = (of: 'ms' | 'walBytes') => (many[of] - one[of]) / (LARGE_BATCH - 1);
+    return {
+      createMs: perCreate('ms'),
+      commitMs: one.ms - perCreate('ms'),
+      createWalBytes: perCreate('walBytes'),
+      commitWalBytes: one.walBytes - perCreate('walBytes'),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+/** Returns the time and the bytes of the log per commit. */
+async function commitBatches(client: Client, size: number) {
+  const commits = Math.min(COMMITS_MAX, CREATES_PER_SIZE / size);
+  const repeated = <Value>(value: Value) => Array.from({ length: size }, () => value);
+  const values = [repeated('Rex'), repeated(7), repeated('available')];
+  const walBytes = async () => {
+    const sql = `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS bytes`;
+    return Number((await client.query<{ bytes: string }>(sql)).rows[0]?.bytes);
+  };
+  const [bytesBefore, startedMs] = [await walBytes(), performance.now()];
+  for (let commit = 0; commit < commits; commit += 1) {
+    await client.query({ ...STATEMENTS.createPets, values });
+  }
+  const ms = (performance.now() - startedMs) / commits;
+  return { ms, walBytes: ((await walBytes()) - bytesBefore) / commits };
+}
