@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createsMax, planFor, type Factors } from './capacity.ts';
 import { parseCoreList } from './cores.ts';
 import { parseResult } from './generator.ts';
 import { reasonToRefuse } from './processes.ts';
-import { benchmarksPage } from './report.ts';
-import type { Results } from './results.ts';
+import { benchmarksPage, capacityPart, generatedPart } from './report.ts';
+import { readResults, type Results } from './results.ts';
 import { newRow, quantity, unmeasuredRow } from './row.ts';
 import { inverse, median, newFigure, ratioFigure } from './statistics.ts';
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   assert.equal(median([3, 1, 2]), 2);
@@ -133,4 +136,18 @@ test('the model: creates that arrive during a commit share the next one', () => 
   assert.ok(Math.abs(plan.processCores - (90_000 * 100 + 10_000 * 60) / 1e6) < 1e-9);
   assert.equal(planFor(10, FACTORS).createsPerCommit, 1);
   assert.ok(Math.abs(createsMax(FACTORS, 2) - 500 / 0.007) < 1e-6);
+});
+
+test('the tables of docs/capacity.md are those of the model', () => {
+  const tables = capacityPart(readResults()).trim();
+  assert.equal(
+    generatedPart(read('docs/capacity.md')),
+    tables,
+    'run npm run bench -- capacity --write',
+  );
+});
+
+test('docs/benchmarks.md is made from the results of the last runs', () => {
+  const page = read('docs/benchmarks.md');
+  assert.equal(page, benchmarksPage(readResults(), page), 'run npm run bench');
 });

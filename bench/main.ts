@@ -83,7 +83,11 @@ async function measureAndWrite(options: Options): Promise<number> {
     const { measured, refused, hasFailed } = await run(newBench(folder, isQuick), names);
     process.stdout.write(textForTerminal(Object.values(measured)));
     if (!isWriting) return hasFailed ? 1 : 0;
-    if (mayBeBusy) refused.clear();
+    if (mayBeBusy) {
+      for (const [name, disturbedBy] of refused)
+        Object.assign(measured[name] ?? {}, { disturbedBy });
+      refused.clear();
+    }
     write(Object.fromEntries(Object.entries(measured).filter(([name]) => !refused.has(name))));
     for (const [name, reason] of refused) {
       process.stderr.write(`bench: ${name} was not written, because ${reason}.\n`);
@@ -176,9 +180,9 @@ function newBench(folder: string, isQuick: boolean): Bench {
     stores: new Stores(folder),
     go: new GoPrograms(folder),
     progress: new Progress(process.stderr),
-    rounds: isQuick ? 3 : 7,
+    rounds: isQuick ? 3 : 6,
     roundSeconds: isQuick ? 1 : 2,
-    warmUpSeconds: isQuick ? 1 : 3,
+    warmUpSeconds: isQuick ? 1 : 2,
   };
 }
 

@@ -39,7 +39,7 @@ whole range is on one side of it; otherwise the result is "within noise".`;
 const BY_PROCESSOR_TIME = `
 ## Goals, by processor time
 
-Processor time varies little on a busy machine. "At least" compares requests per second of processor time, "at most" the cost
+Processor time varies less than a rate while other work runs on the machine. "At least" compares requests per second of processor time, "at most" the cost
 of a request. All processes count: workers, and on PostgreSQL those of the database.
 `;
 
@@ -94,16 +94,17 @@ export function benchmarksPage(results: Results, before: string): string {
 
 /** Which measurement was made when, where and of what. */
 function origins(results: Results): string[] {
-  const groups = Map.groupBy(
-    Object.entries(results),
-    ([, { commit, date }]) => `Commit ${commit}, ${date}`,
-  );
-  return [...groups].flatMap(([title, members]) => {
+  const groups = Map.groupBy(Object.entries(results), ([, entry]) => originOf(entry));
+  return [...groups].flatMap(([origin, members]) => {
     const names = members.map(([name]) => name).join(', ');
-    const which = groups.size === 1 ? '' : ` (${names})`;
-    const machine = members[0]?.[1].machine ?? [];
-    return [`\n${title}${which}:\n`, ...machine.map((line) => `- ${line}`)];
+    return [groups.size === 1 ? origin : origin.replace(':', ` (${names}):`)];
   });
+}
+
+function originOf({ commit, date, machine, disturbedBy }: Entry): string {
+  const disturbance = disturbedBy === undefined ? [] : [`disturbed: ${disturbedBy}`];
+  const lines = [...machine, ...disturbance].map((line) => `- ${line}`);
+  return `\nCommit ${commit}, ${date}:\n\n${lines.join('\n')}`;
 }
 
 function goalTable(rows: readonly Row[]): string[] {
@@ -115,6 +116,7 @@ function goalTable(rows: readonly Row[]): string[] {
 }
 
 function contenderTable(cells: readonly Cell[]): string[] {
+  if (cells.length === 0) return [NOT_MEASURED];
   const columns = [...new Set(cells.map(({ column }) => column))];
   const byContender = Map.groupBy(cells, ({ contender }) => contender);
   const lines = [...byContender].map(([contender, own]) => {

@@ -9,6 +9,8 @@ export interface Entry extends Outcome {
   /** Such as 2026-11-17. */
   date: string;
   machine: string[];
+  /** What disturbed the measurement, if it was written all the same. */
+  disturbedBy?: string;
 }
 
 /** By the name of the measurement. */
