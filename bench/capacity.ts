@@ -11,7 +11,7 @@ export interface Factors {
   listDatabaseMicroseconds: number;
   createProcessMicroseconds: number;
   createDatabaseMicroseconds: number;
-  /** A batch holds the lock of the counter for `commitMs`, and for `createMs` more per create. */
+  /** A batch takes `commitMs`, and `createMs` more per create. It holds the lock of the counter nearly all the time. */
   commitMs: number;
   createMs: number;
   commitWalBytes: number;
@@ -109,7 +109,7 @@ function factorTable(factors: Factors): string[] {
         `${micro(factors.createProcessMicroseconds)}, ${micro(factors.createDatabaseMicroseconds)}`,
       ],
       [
-        'time that a batch holds the lock: per commit, per create',
+        'time of a batch, which holds the lock: per commit, per create',
         `${factors.commitMs.toFixed(2)} ms, ${micro(factors.createMs * 1000)}`,
       ],
       [
