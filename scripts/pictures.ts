@@ -53,7 +53,7 @@ const service = await startService(loadConfig(flags, {}), {
 });
 const isRoot = process.getuid?.() === 0;
 const browser = await chromium.launch({
-  executablePath: findChromium(),
+  executablePath: findChromium() ?? 'chromium',
   args: isRoot ? ['--no-sandbox'] : [],
 });
 try {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { needsProgram } from '../../test/support/needs.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 
 const SHELL_MS_MAX = 60_000;
 
-const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0;
-const where = (shell: string) => ({ skip: isInstalled(shell) ? false : `needs ${shell}` });
+const where = (shell: string) => ({ skip: needsProgram(shell) });
 
 /** A folder with the completion script of a shell, a file and a folder to complete. */
 async function newFolder(t: TestContext, shell: string): Promise<string> {

@@ -1,8 +1,7 @@
 // Every state of the console in every view: axe-core, the width, and a picture in artifacts/ for people.
 
-import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { keepPicture } from '../support/stage.ts';
+import { keepPicture, test } from '../support/stage.ts';
 import {
   catalogueStates,
   checkView,

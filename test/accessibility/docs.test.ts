@@ -1,7 +1,6 @@
-import { test } from 'node:test';
 import { DOCS } from '../../src/web/docs/contents.ts';
 import { assertHeight, assertLooks, nameOf } from '../support/looks.ts';
-import { Stage, visit } from '../support/stage.ts';
+import { Stage, test, visit } from '../support/stage.ts';
 
 for (const { path } of DOCS) {
   test(`${path} is accessible and fits, light and dark, from 360 to 1440 px`, async (t) => {

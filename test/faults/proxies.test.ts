@@ -4,13 +4,8 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  isInstalled,
-  Proxy,
-  PROXY_PROGRAMS,
-  type ProxyProgram,
-  type ThroughProxy,
-} from '../support/proxies.ts';
+import { needsProgram } from '../support/needs.ts';
+import { Proxy, PROXY_PROGRAMS, type ProxyProgram, type ThroughProxy } from '../support/proxies.ts';
 import { Relay } from '../support/relay.ts';
 import {
   sqliteStorage,
@@ -25,7 +20,7 @@ const REX = '{"name":"Rex","categoryId":7}';
 const CLOSE_MS_MAX = 30_000;
 
 for (const kind of PROXY_PROGRAMS) {
-  const skip = isInstalled(kind) ? false : `${kind.name} is not installed`;
+  const skip = needsProgram(kind.program);
   describe(`contrib/${kind.file}`, { skip, concurrency: false }, () => proxySuite(kind));
 }
 

@@ -12,7 +12,8 @@ import { connect as connectWithTls } from 'node:tls';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import { assertError } from '../interface/errors.ts';
 import { freePort } from '../support/postgres-server.ts';
-import { isInstalled, Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../support/proxies.ts';
+import { needsProgram } from '../support/needs.ts';
+import { Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../support/proxies.ts';
 import {
   sqliteStorage,
   startTestService,
@@ -85,7 +86,7 @@ test('the table of faults has each fault that is tested', () => {
 });
 
 for (const [index, kind] of PROXY_PROGRAMS.entries()) {
-  const skip = isInstalled(kind) ? false : `${kind.name} is not installed`;
+  const skip = needsProgram(kind.program);
   describe(kind.name, { skip, concurrency: true }, () => faultSuite(kind, index));
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
+import { needsProgram } from '../support/needs.ts';
 import {
   MAIN,
   run,
@@ -31,11 +32,13 @@ const node = [process.execPath, MAIN] as const;
 /** A process for which the modes of files count. */
 const restricted = isRoot ? (['setpriv', ...WITHOUT_OVERRIDE, ...node] as const) : node;
 const canRestrict = !isRoot || spawnSync('setpriv', [...WITHOUT_OVERRIDE, 'true']).status === 0;
-const withModes = { skip: canRestrict ? false : 'needs setpriv, or a user that is not root' };
-/** The limit of a process for the size of files stands for a disk that is full: both make every write fail. */
-const withLimit = {
-  skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'needs prlimit',
+const withModes = {
+  skip: canRestrict
+    ? false
+    : 'needs a user that is not root, or the right to drop capabilities with setpriv',
 };
+/** The limit of a process for the size of files stands for a disk that is full: both make every write fail. */
+const withLimit = { skip: needsProgram('prlimit') };
 
 async function statuses({ baseUrl, key }: Running): Promise<[create: number, list: number]> {
   const headers = { authorization: `Bearer ${key}` };

@@ -76,7 +76,7 @@ const older = olderNode();
 const NODES = { 'the older Node.js of this machine': older, 'Node.js 26': process.execPath };
 
 for (const [which, node] of Object.entries(NODES)) {
-  const skip = node === undefined ? 'this machine has no older Node.js' : false;
+  const skip = node === undefined ? 'needs an older Node.js' : false;
   describe(`The npm package on ${which}`, { skip }, () => {
     const place = join(folder, which.replaceAll(' ', '-'));
     const env = {

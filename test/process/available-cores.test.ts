@@ -6,12 +6,13 @@ import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync 
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { availableCores } from '../../src/cli/available-cores.ts';
+import { needsProgram } from '../support/needs.ts';
 import { refusalIn, run, serve, temporaryFolder } from '../support/test-process.ts';
 
 const CGROUP_V1 = '/sys/fs/cgroup/cpu';
 const MODULE = new URL('../../src/cli/available-cores.ts', import.meta.url).href;
 const SCRIPT = `import('${MODULE}').then(({ availableCores }) => console.log(availableCores()))`;
-const skip = availableParallelism() < 2 && 'the machine has one core';
+const skip = availableParallelism() < 2 && 'needs two cores';
 
 function isCgroupV1Writable(): boolean {
   try {
@@ -26,7 +27,7 @@ test('without a limit, auto is what Node.js reports', () => {
   assert.equal(availableCores(), availableParallelism());
 });
 
-test('auto respects the CPU affinity', { skip }, async (t) => {
+test('auto respects the CPU affinity', { skip: skip || needsProgram('taskset') }, async (t) => {
   const command = ['taskset', '-c', '0', process.execPath, 'bin/petstore.js'] as const;
   const service = await serve(t, ['--data', temporaryFolder(t), '--workers', 'auto'], { command });
   // With several workers, the line names their number.
@@ -38,7 +39,7 @@ test('auto starts one worker per core', { skip }, async (t) => {
   assert.match(service.stderr(), new RegExp(`"workers":${availableCores()},`));
 });
 
-const skipCgroup = skip || (!isCgroupV1Writable() && 'cgroup v1 is not writable');
+const skipCgroup = skip || (!isCgroupV1Writable() && 'needs a writable cgroup v1');
 test('auto respects the quota of a cgroup v1 above its own', { skip: skipCgroup }, (t) => {
   const parent = `${CGROUP_V1}/petstore-test-${process.pid}`;
   const child = `${parent}/child`;

@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/config.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { startService } from '../../src/service.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
+import { needsProgram } from '../support/needs.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 import { exchange } from '../support/raw-socket.ts';
 import { flagsOf, send, sqliteStorage } from '../support/test-service.ts';
@@ -25,8 +26,7 @@ interface Dashboard {
   panels: { title: string; targets?: { expr: string }[] }[];
 }
 
-const isMissing = spawnSync('promtool', ['--version']).error !== undefined;
-const skip = isMissing ? 'promtool of Prometheus is not installed' : false;
+const skip = needsProgram('promtool');
 
 /** The text of /metrics after some requests, by store. */
 const metrics = { sqlite: '', postgres: '' };

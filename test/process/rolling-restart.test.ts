@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { interruptStarts } from '../support/interrupted-start.ts';
 import { killWorkers } from '../support/killed-worker.ts';
+import { NEEDS_LINUX } from '../support/needs.ts';
 import { serve, temporaryFolder } from '../support/test-process.ts';
 
 const WORKERS = 2;
@@ -22,46 +23,62 @@ function childrenOf(pid: number): string[] {
   return children === '' ? [] : children.split(' ');
 }
 
-test('SIGTERM during a rolling restart stops every worker, including one that is starting', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
-  // SIGHUP is repeated, because on a busy machine a whole restart may pass between two looks.
-  do {
-    service.kill('SIGHUP');
-    await sleep(5);
-  } while (childrenOf(service.pid).length <= WORKERS);
-  service.kill('SIGTERM');
-  const hangs = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
-  assert.equal(await Promise.race([service.ended, hangs]), 0);
-});
+test(
+  'SIGTERM during a rolling restart stops every worker, including one that is starting',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+    // SIGHUP is repeated, because on a busy machine a whole restart may pass between two looks.
+    do {
+      service.kill('SIGHUP');
+      await sleep(5);
+    } while (childrenOf(service.pid).length <= WORKERS);
+    service.kill('SIGTERM');
+    const hangs = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
+    assert.equal(await Promise.race([service.ended, hangs]), 0);
+  },
+);
 
-test('SIGHUP before all workers are ready does not stop the service', async (t) => {
-  const flags = ['--port', '0', '--admin-port', 'off', '--data', temporaryFolder(t)];
-  const args = [MAIN, 'serve', ...flags, '--workers', String(WORKERS)];
-  const primary = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  t.after(() => primary.kill('SIGKILL'));
-  const { pid = 0 } = primary;
-  while (childrenOf(pid).length === 0) await sleep(5);
-  primary.kill('SIGHUP');
-  const ended = once(primary, 'exit');
-  let said = '';
-  const started = new Promise((resolve) => {
-    primary.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (/"msg":"started"/.test(said)) resolve('started');
+test(
+  'SIGHUP before all workers are ready does not stop the service',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const flags = ['--port', '0', '--admin-port', 'off', '--data', temporaryFolder(t)];
+    const args = [MAIN, 'serve', ...flags, '--workers', String(WORKERS)];
+    const primary = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    t.after(() => primary.kill('SIGKILL'));
+    const { pid = 0 } = primary;
+    while (childrenOf(pid).length === 0) await sleep(5);
+    primary.kill('SIGHUP');
+    const ended = once(primary, 'exit');
+    let said = '';
+    const started = new Promise((resolve) => {
+      primary.stderr.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (/"msg":"started"/.test(said)) resolve('started');
+      });
     });
-  });
-  assert.equal(await Promise.race([started, ended]), 'started');
-  primary.kill('SIGTERM');
-  assert.deepEqual(await ended, [0, null]);
-});
+    assert.equal(await Promise.race([started, ended]), 'started');
+    primary.kill('SIGTERM');
+    assert.deepEqual(await ended, [0, null]);
+  },
+);
 
-test('SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request', async () => {
-  const report = await interruptStarts({ workers: 3, moments: 3 });
-  assert.deepEqual(report.violations, []);
-  assert.ok(report.acknowledged > 0);
-});
+test(
+  'SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request',
+  { skip: NEEDS_LINUX },
+  async () => {
+    const report = await interruptStarts({ workers: 3, moments: 3 });
+    assert.deepEqual(report.violations, []);
+    assert.ok(report.acknowledged > 0);
+  },
+);
 
-test('a worker that is killed during a rolling restart is replaced once', async () => {
-  const report = await killWorkers({ workers: 2, restarts: 1 });
-  assert.deepEqual(report, { workers: [2], violations: [] });
-});
+test(
+  'a worker that is killed during a rolling restart is replaced once',
+  { skip: NEEDS_LINUX },
+  async () => {
+    const report = await killWorkers({ workers: 2, restarts: 1 });
+    assert.deepEqual(report, { workers: [2], violations: [] });
+  },
+);

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
 import { SETTINGS } from '../../src/config.ts';
+import { needsProgram } from '../support/needs.ts';
 import { temporaryFolder } from '../support/test-process.ts';
 
 const CONTRIB = join(dirname(dirname(import.meta.dirname)), 'contrib');
@@ -147,8 +148,7 @@ test('the backup has the user, the store and the settings of the service', () =>
   );
 });
 
-const { error } = spawnSync('systemd-analyze', ['--version']);
-const skip = error === undefined ? false : 'systemd is not installed';
+const skip = needsProgram('systemd-analyze');
 
 test(
   'systemd accepts the units, and finds those that run the program well protected',

@@ -51,7 +51,13 @@ test('docs/settings.md lists exactly the settings of the program', () => {
   );
 });
 
-const titlesIn = (files: string[]) => files.map(read).join('\n').replaceAll(/\\'/g, "'");
+/** The text of the files, with each title right behind its parenthesis. */
+const titlesIn = (files: string[]) =>
+  files
+    .map(read)
+    .join('\n')
+    .replaceAll(/\\'/g, "'")
+    .replaceAll(/\(\s+(?=['`])/g, '(');
 const titles = titlesIn(tests);
 /** Without those of `npm run unit:all`. */
 const titlesOfNpmTest = titlesIn(

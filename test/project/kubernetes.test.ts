@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config.ts';
 import { healthPages } from '../../src/http/health.ts';
+import { needsProgram } from '../support/needs.ts';
 
 const REPOSITORY = dirname(dirname(import.meta.dirname));
 const FOLDER = join(REPOSITORY, 'contrib', 'kubernetes');
@@ -110,8 +111,7 @@ test('every selector finds the pods', () => {
   assert.deepEqual([...new Set(labels)], ['app.kubernetes.io/name: petstore']);
 });
 
-const { error } = spawnSync('kubectl', ['version', '--client']);
-const skip = error === undefined ? false : 'kubectl is not installed';
+const skip = needsProgram('kubectl');
 
 test('kubectl builds the files into one list', { skip }, () => {
   const built = spawnSync('kubectl', ['kustomize', FOLDER], { encoding: 'utf8' });

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { processVariables } from '../../src/config.ts';
 import { DOCS } from '../../src/web/docs/contents.ts';
+import { needsProgram } from '../support/needs.ts';
 import { sqliteStorage, startTestService, type TestService } from '../support/test-service.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -87,7 +88,7 @@ function unescape(html: string): string {
     .replaceAll(/&(\w+);/g, (_, name: string) => characters[name] ?? '');
 }
 
-function isInstalled(command: string, ...args: string[]): boolean {
+function succeeds(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
 
@@ -143,11 +144,9 @@ function isLast({ code }: Sample): boolean {
 
 describe('The samples of /docs', () => {
   for (const language of ['curl', 'client', 'fetch', 'python']) {
-    test(`every sample in ${language} runs`, async (t) => {
-      if (language === 'python' && !isInstalled('python3', '-c', 'import requests')) {
-        t.diagnostic('Python with requests is not installed, so these samples are not run.');
-        return;
-      }
+    const isMissing = language === 'python' && !succeeds('python3', '-c', 'import requests');
+    const skip = isMissing && 'needs Python 3 with the package requests';
+    test(`every sample in ${language} runs`, { skip }, async () => {
       const those = samples.filter((sample) => sample.language === language);
       assert.ok(those.length >= 4, `There are only ${those.length} samples.`);
       for (const [index, sample] of those.entries()) await runSample(sample, index);
@@ -163,11 +162,7 @@ describe('The samples of /docs', () => {
     for (const [index, sample] of here.entries()) await runSample(sample, index);
   });
 
-  test('every sample in Go is formatted and valid', async (t) => {
-    if (!isInstalled('go', 'version')) {
-      t.diagnostic('Go is not installed, so these samples are not checked.');
-      return;
-    }
+  test('every sample in Go is formatted and valid', { skip: needsProgram('go') }, async () => {
     const those = samples.filter(({ language }) => language === 'go');
     assert.ok(those.length >= 5);
     const workspace = join(folder, 'go');

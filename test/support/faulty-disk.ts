@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** While a certain file exists, fsync waits, as on a disk that hangs. */
-const HANGING_SYNC = `
+export const HANGING_SYNC = `
 static int held(const char *name, int file) {
-  while (access(FAULT_FILE, F_OK) == 0) usleep(20000);
+  while (access(getenv("FAULT_FILE"), F_OK) == 0) usleep(20000);
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
   return real(file);
 }
@@ -14,13 +15,13 @@ int fdatasync(int file) { return held("fdatasync", file); }
 `;
 
 /** While a certain file exists, every read of the store fails. SQLite calls most of these errors "malformed". */
-const FAILING_READS = `
+export const FAILING_READS = `
 static ssize_t perhaps(const char *name, int file, void *to, size_t count, off64_t at) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   ssize_t length = readlink(link, path, sizeof path - 1);
   path[length > 0 ? length : 0] = 0;
-  if (strstr(path, "petstore.sqlite") != NULL && access(FAULT_FILE, F_OK) == 0) {
+  if (strstr(path, "petstore.sqlite") != NULL && access(getenv("FAULT_FILE"), F_OK) == 0) {
     errno = EIO;
     return -1;
   }
@@ -31,7 +32,15 @@ ssize_t pread(int file, void *to, size_t count, off_t at) { return perhaps("prea
 ssize_t pread64(int file, void *to, size_t count, off64_t at) { return perhaps("pread64", file, to, count, at); }
 `;
 
-const HEADERS = ['dlfcn.h', 'errno.h', 'stdio.h', 'string.h', 'sys/types.h', 'unistd.h'];
+const HEADERS = [
+  'dlfcn.h',
+  'errno.h',
+  'stdio.h',
+  'stdlib.h',
+  'string.h',
+  'sys/types.h',
+  'unistd.h',
+];
 
 export interface FaultyDisk {
   /** The environment variables that make a process load the library. */
@@ -42,29 +51,44 @@ export interface FaultyDisk {
   release(): void;
 }
 
-/** Syncs hang between `hold` and `release`. Returns undefined without a C compiler. */
-export function newHangingDisk(folder: string): FaultyDisk | undefined {
-  return compile(folder, HANGING_SYNC);
-}
-
-/** Reads of the store fail between `hold` and `release`. Returns undefined without a C compiler. */
-export function newUnreadableDisk(folder: string): FaultyDisk | undefined {
-  return compile(folder, FAILING_READS);
-}
-
-/** Compiles a library that a process loads in front of the C library. */
-function compile(folder: string, functions: string): FaultyDisk | undefined {
-  const source = join(folder, 'fault.c');
-  const library = join(folder, 'fault.so');
-  const fault = join(folder, 'fault');
+/**
+ * Compiles a library that a process loads in front of the C library. Returns undefined where that is not possible:
+ * it needs Linux and a C compiler.
+ */
+function compile(functions: string): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-fault-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const [source, library] = [join(folder, 'fault.c'), join(folder, 'fault.so')];
   const includes = HEADERS.map((name) => `#include <${name}>\n`).join('');
   writeFileSync(source, `#define _GNU_SOURCE\n${includes}${functions}`);
-  const define = `-DFAULT_FILE="${fault}"`;
-  const flags = ['-O2', '-shared', '-fPIC', define, '-o', library, source, '-ldl'];
-  if (spawnSync('cc', flags).status !== 0 || !existsSync(library)) return undefined;
-  return {
-    env: { LD_PRELOAD: library },
-    hold: () => writeFileSync(fault, ''),
-    release: () => rmSync(fault, { force: true }),
-  };
+  const flags = ['-O2', '-shared', '-fPIC', '-o', library, source, '-ldl'];
+  if (process.platform !== 'linux' || spawnSync('cc', flags).status !== 0) return undefined;
+  // Where the libraries of the system do not fit the compiler, a program that loads this one does not start.
+  const env = { ...process.env, LD_PRELOAD: library, FAULT_FILE: join(folder, 'none') };
+  const { status, stderr } = spawnSync('true', { env, encoding: 'utf8' });
+  return status === 0 && stderr === '' ? library : undefined;
+}
+
+/** A kind of fault, compiled when the test file is loaded. */
+export class DiskFault {
+  readonly #library: string | undefined;
+
+  constructor(functions: string) {
+    this.#library = compile(functions);
+  }
+
+  /** The value for the `skip` option of a test: the reason, or false. */
+  get skip(): string | false {
+    return this.#library === undefined && 'needs a C compiler (cc) that builds for this Linux';
+  }
+
+  /** A disk that has the fault between `hold` and `release`, for the processes that get its variables. */
+  newDisk(folder: string): FaultyDisk {
+    const fault = join(folder, 'fault');
+    return {
+      env: { LD_PRELOAD: this.#library ?? '', FAULT_FILE: fault },
+      hold: () => writeFileSync(fault, ''),
+      release: () => rmSync(fault, { force: true }),
+    };
+  }
 }

@@ -2,12 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram, needsProgram } from './needs.ts';
 import {
   freePort,
   TEST_PASSWORD,
@@ -17,11 +17,9 @@ import {
 
 const READY_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 20;
-const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
-const PROGRAM = FOLDERS.map((folder) => join(folder, 'pgbouncer')).find((file) => existsSync(file));
+const PROGRAM = findProgram('pgbouncer');
 
-/** The value for the `skip` option of a test: the reason, or false. */
-export const PGBOUNCER_MISSING = PROGRAM === undefined && 'pgbouncer is not installed';
+export const PGBOUNCER_MISSING = needsProgram('pgbouncer');
 
 export interface PgBouncer {
   port: number;

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCertificate } from './certificate.ts';
+import { findProgram } from './needs.ts';
 import { freePort } from './postgres-server.ts';
 import type { Received } from './test-service.ts';
 
@@ -42,7 +43,6 @@ export interface ProxyProgram {
   /** The configuration, in contrib/. */
   file: string;
   program: string;
-  versionFlag: string;
   /** The setting that ends an idle connection to the service, as it is in the file. */
   idleSetting: string;
   /** The settings that end a slow request and a slow response, as they are in the file. */
@@ -60,7 +60,6 @@ const nginx: ProxyProgram = {
   name: 'nginx',
   file: 'nginx.conf',
   program: 'nginx',
-  versionFlag: '-v',
   idleSetting: 'keepalive_timeout 60s',
   timeouts: ['client_header_timeout 10s', 'proxy_read_timeout 30s'],
   closesOnLostPost: false,
@@ -93,7 +92,6 @@ const caddy: ProxyProgram = {
   name: 'Caddy',
   file: 'Caddyfile',
   program: 'caddy',
-  versionFlag: 'version',
   idleSetting: 'keepalive 60s',
   timeouts: ['read_header 10s', 'read_body 30s', 'response_header_timeout 30s'],
   closesOnLostPost: false,
@@ -116,7 +114,6 @@ const haproxy: ProxyProgram = {
   name: 'HAProxy',
   file: 'haproxy.cfg',
   program: 'haproxy',
-  versionFlag: '-v',
   idleSetting: 'timeout http-keep-alive 60s',
   timeouts: ['timeout http-request 15s', 'timeout server 30s'],
   closesOnLostPost: true,
@@ -141,8 +138,8 @@ const haproxy: ProxyProgram = {
 
 export const PROXY_PROGRAMS: readonly ProxyProgram[] = [nginx, caddy, haproxy];
 
-export function isInstalled({ program, versionFlag }: ProxyProgram): boolean {
-  return spawnSync(program, [versionFlag], { env: { PATH } }).error === undefined;
+export function isInstalled({ program }: ProxyProgram): boolean {
+  return findProgram(program) !== undefined;
 }
 
 export interface ThroughProxy {

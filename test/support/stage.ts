@@ -4,10 +4,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, type TestContext } from 'node:test';
+import { after, test as testOf, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import {
   chromium,
+  type Browser,
   type BrowserContext,
   type BrowserContextOptions,
   type Page,
@@ -19,7 +20,7 @@ import { loadConfig } from '../../src/config.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { startService, type Service } from '../../src/service.ts';
 import { flagsOf } from './test-service.ts';
-import { findChromium } from './chromium.ts';
+import { findChromium, NEEDS_CHROMIUM } from './chromium.ts';
 
 export const ARTIFACTS = new URL('../../artifacts/', import.meta.url).pathname;
 const AXE_SOURCE = readFileSync(
@@ -41,11 +42,22 @@ const BROWSER_FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
-const running = chromium.launch({
-  executablePath: findChromium(),
-  args: [...BROWSER_FLAGS, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
-});
-after(async () => (await running).close());
+let running: Promise<Browser> | undefined;
+after(async () => (await running)?.close());
+
+/** One browser for all tests of this process. */
+function browser(): Promise<Browser> {
+  running ??= chromium.launch({
+    executablePath: findChromium() ?? '',
+    args: [...BROWSER_FLAGS, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
+  });
+  return running;
+}
+
+/** A test of a page. Without a browser it is skipped. */
+export function test(title: string, body: (t: TestContext) => Promise<void>): void {
+  void testOf(title, { skip: NEEDS_CHROMIUM }, body);
+}
 
 /** A running service with its own empty store, and the pages that tests open on it. */
 export class Stage {
@@ -61,9 +73,9 @@ export class Stage {
     this.#flags = flags;
   }
 
-  static async open(test: TestContext, options: { flags?: string[]; pets?: NewPet[] } = {}) {
+  static async open(t: TestContext, options: { flags?: string[]; pets?: NewPet[] } = {}) {
     const stage = new Stage(options.flags ?? []);
-    test.after(() => stage.#close());
+    t.after(() => stage.#close());
     await stage.start();
     for (const pet of options.pets ?? []) await stage.client().pets.create(pet);
     return stage;
@@ -136,12 +148,14 @@ export interface Visit {
 
 /** Opens a page in a new browser profile. An incident on the page fails the test at its end. */
 export async function visit(
-  test: TestContext,
+  t: TestContext,
   stage: Stage,
   options: BrowserContextOptions & { site?: string; path?: string; key?: string } = {},
 ): Promise<Visit> {
   const { site = stage.site, path = '/', key, ...contextOptions } = options;
-  const context = await (await running).newContext({ reducedMotion: 'reduce', ...contextOptions });
+  const context = await (
+    await browser()
+  ).newContext({ reducedMotion: 'reduce', ...contextOptions });
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
   const incidents: string[] = [];
   context.on('request', (request) => {
@@ -159,7 +173,7 @@ export async function visit(
     incidents.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  test.after(async () => {
+  t.after(async () => {
     await context.close();
     assert.deepEqual(incidents, []);
   });

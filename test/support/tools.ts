@@ -15,8 +15,29 @@ export function toolsFolder(folder: string): string {
   return join(ROOT, 'artifacts', basename(folder));
 }
 
-/** Installs the tools of a folder unless its lock file is the one that was installed before. */
-export async function installTools(folder: string): Promise<void> {
+/**
+ * Installs the tools of a folder unless its lock file is the one that was installed before. Returns the value for the
+ * `skip` option of its tests: the reason if npm could not install them, or false.
+ */
+export async function installTools(folder: string): Promise<string | false> {
+  try {
+    await install(folder);
+    return false;
+  } catch (error) {
+    const reason = unreachable(error);
+    if (reason === undefined) throw error;
+    return `needs the npm registry: ${reason}`;
+  }
+}
+
+/** Why a command could not download something, if that is why it failed. */
+export function unreachable(error: unknown): string | undefined {
+  return /.*(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|\bE?40[347]\b|dial tcp|NewConnectionError|Could not (?:resolve|transfer)|Name or service not known|No matching distribution).*/.exec(
+    String(error),
+  )?.[0];
+}
+
+async function install(folder: string): Promise<void> {
   const target = toolsFolder(folder);
   const lock = await readFile(join(folder, 'package-lock.json'), 'utf8');
   const stamp = join(target, 'node_modules', '.stamp');

@@ -1,13 +1,13 @@
 // The page on the admin port in a browser.
 
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openServer } from '../../src/http/server.ts';
 import { respondWithPage } from '../../src/http/router.ts';
 import { openMonitor, type Monitor } from '../../src/web/monitor/monitor.ts';
 import { send } from '../support/test-service.ts';
-import { keepPicture, Stage, until, visit } from '../support/stage.ts';
+import { Stage, test, until, visit } from '../support/stage.ts';
 import { checkView, VIEWS } from '../support/states.ts';
 
 const numberBeside = (page: Page, chart: string, line: string) =>
@@ -125,10 +125,8 @@ test('the monitor shows new figures by itself until it is paused, and is accessi
 
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('Paused.').waitFor();
-  await keepPicture(page, 'monitor-light-1440');
   // A wide one in light colours and a narrow one in dark colours.
   for (const view of [VIEWS[0], VIEWS[3]]) if (view !== undefined) await checkView(page, view);
-  await keepPicture(page, 'monitor-dark-360');
   await page.getByRole('button', { name: 'Resume' }).click();
   await server.stop();
   await page.getByText('The service does not respond.').waitFor();

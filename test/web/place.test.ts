@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { signIn, Stage, until, visit } from '../support/stage.ts';
+import { signIn, Stage, test, until, visit } from '../support/stage.ts';
 
 const PETS = Array.from({ length: 45 }, (_, index) => ({
   name: `Animal ${index + 1}`,
@@ -119,7 +118,7 @@ test('console › /?id=7 opens one animal after the key was accepted, and an ope
   await page.reload();
   await dialog.waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
-  assert.equal(page.url(), `${stage.site}/`);
+  await page.waitForURL(`${stage.site}/`);
   await filter(page, 'Sold').click();
   await place(page, 'Animals 1–15 of 15');
   await page.getByRole('button', { name: 'Animal 9' }).click();

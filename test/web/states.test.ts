@@ -1,4 +1,3 @@
-import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import {
   catalogueStates,
@@ -8,6 +7,7 @@ import {
   troubleStates,
   VIEWS,
 } from '../support/states.ts';
+import { test } from '../support/stage.ts';
 
 let turn = 0;
 
