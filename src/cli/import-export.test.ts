@@ -24,6 +24,7 @@ import { callbackify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { listPets } from '../../test/support/list-pets.ts';
+import { NEEDS_LINUX } from '../../test/support/needs.ts';
 import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
@@ -461,7 +462,7 @@ test('standard input with an invalid line at its end imports nothing, and leaves
 for (const format of ['ndjson', 'csv']) {
   test(`${format}: an import that is killed, again and again, still adds every animal once`, async (t) => {
     const shop = newShop(t);
-    const names = Array.from({ length: 60_000 }, (_, index) => `two\nlines, ${index}`);
+    const names = Array.from({ length: 20_000 }, (_, index) => `two\nlines, ${index}`);
     const lines =
       format === 'csv'
         ? ['name,categoryId', ...names.map((name) => `"${name}",1`)]
@@ -577,14 +578,13 @@ test('Ctrl-C says how far the import is, and the same command continues it', asy
 });
 
 const STOPS = 8;
-const hasProcessStates = existsSync('/proc/self/stat');
 
 test(
   'an import that is suspended holds no lock, and goes on when it is continued',
-  { skip: hasProcessStates ? false : 'needs /proc' },
+  { skip: NEEDS_LINUX },
   async (t) => {
     const shop = newShop(t);
-    const names = Array.from({ length: 100_000 }, (_, index) => `Animal ${index}`);
+    const names = Array.from({ length: 40_000 }, (_, index) => `Animal ${index}`);
     const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
     const importing = shop.startImport(shop.file('pets.ndjson', lines.join('')));
     await importing.begun();
@@ -605,7 +605,7 @@ test(
 
 test(
   'standard input is kept in a file without a name, and Ctrl-C says that nothing was imported',
-  { skip: hasProcessStates ? false : 'needs /proc' },
+  { skip: NEEDS_LINUX },
   async (t) => {
     const shop = newShop(t);
     const importing = shop.startImport('-');
@@ -637,7 +637,7 @@ function readlinkOrEmpty(path: string): string {
 
 test('of two imports of one file at once, every animal is in once', async (t) => {
   const shop = newShop(t);
-  const names = Array.from({ length: 30_000 }, (_, index) => `Animal ${index}`);
+  const names = Array.from({ length: 10_000 }, (_, index) => `Animal ${index}`);
   const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
   const file = shop.file('pets.ndjson', lines.join(''));
   const outcomes = await Promise.all([shop.import(file), shop.import(file)]);

@@ -1,12 +1,12 @@
 import { processVariables } from '../config.ts';
-import type { Registry } from './command.ts';
+import type { Io, Registry } from './command.ts';
 import { execute } from './execute.ts';
 import { failureOf } from './failure.ts';
 
 /** Unread lines of a log would keep the process alive: after this time they are discarded. */
 const UNREAD_MS_MAX = 300;
 
-/** Runs the named command, and turns wrong usage and failures into one line and an exit code. */
+/** Runs the named command as the program of this process. Returns the exit code. */
 export async function runCommand(registry: Registry, args: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
   const isService = args[0] === 'serve';
@@ -20,21 +20,7 @@ export async function runCommand(registry: Registry, args: readonly string[]): P
   });
   stderr.on('error', () => undefined);
   try {
-    return await execute(registry, args, { env: processVariables, stdout, stderr });
-  } catch (error) {
-    const failure = failureOf(error);
-    if (failure === undefined) throw error;
-    const { exitCode } = failure;
-    const { printable } = await import('./terminal.ts');
-    const line = printable(failure.line.replaceAll('\n', ' '));
-    // The messages of commands are for people, those of the service for programs.
-    if (isService && !stderr.isTTY) {
-      const { openLog } = await import('../ops/log.ts');
-      openLog('fatal', stderr).fatal({ exitCode }, line);
-    } else {
-      stderr.write(`petstore: ${line}\n`);
-    }
-    return exitCode;
+    return await executeOrExplain(registry, args, { env: processVariables, stdout, stderr });
   } finally {
     // Standard output of a command is its result, which must be read to the end.
     const exit = () => {
@@ -43,5 +29,30 @@ export async function runCommand(registry: Registry, args: readonly string[]): P
       if (isUnread && !isResultUnread) process.exit();
     };
     setInterval(exit, UNREAD_MS_MAX).unref();
+  }
+}
+
+/** Runs the named command with these variables and streams, and prints why it failed, in one line. */
+export async function executeOrExplain(
+  registry: Registry,
+  args: readonly string[],
+  io: Io,
+): Promise<number> {
+  try {
+    return await execute(registry, args, io);
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    const { exitCode } = failure;
+    const { printable } = await import('./terminal.ts');
+    const line = printable(failure.line.replaceAll('\n', ' '));
+    // The messages of commands are for people, those of the service for programs.
+    if (args[0] === 'serve' && io.stderr.isTTY !== true) {
+      const { openLog } = await import('../ops/log.ts');
+      openLog('fatal', io.stderr).fatal({ exitCode }, line);
+    } else {
+      io.stderr.write(`petstore: ${line}\n`);
+    }
+    return exitCode;
   }
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { drillChanges, type ChangesOptions } from '../support/catalogue-changes.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 
-const SHORT: ChangesOptions = { commands: 5, seed: 1, processes: 1, readers: 6, creators: 2 };
+const SHORT: ChangesOptions = { commands: 3, seed: 1, processes: 1, readers: 6, creators: 2 };
 
 async function drill(database?: string): Promise<void> {
   const report = await drillChanges({ ...SHORT, database });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve, temporaryFolder, type Running } from '../support/test-process.ts';
 
-const CREATES = 2_000;
+const CREATES = 1_000;
 const CONNECTIONS = 64;
 
 interface PetJson {

@@ -9,7 +9,7 @@ import { PostgresServer } from '../support/postgres-server.ts';
 import { sqliteStorage, type TestStorage } from '../support/test-service.ts';
 
 const SEED = 9;
-const GUESSED = 500;
+const GUESSED = 200;
 const PAIRS = 32;
 
 async function guess(storage: TestStorage): Promise<void> {

@@ -6,8 +6,6 @@ import { judgeMemory } from '../support/memory.ts';
 
 const cases = [
   ['chunks with a key', 20],
-  ['chunks without a key', 100],
-  ['chunks behind a page', 200],
   ['chunks with an invented key', 200],
 ] as const;
 

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { exchange } from '../support/raw-socket.ts';
 import { send } from '../support/test-service.ts';
-import { MAIN, run, serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { MAIN, runHere, type Running, serve, temporaryFolder } from '../support/test-process.ts';
 
 const WAIT_MS_MAX = 30_000;
 const PET = '{"name":"Rex","categoryId":1}';
@@ -37,7 +37,7 @@ test('the access log tells what a key has created, with any number of workers, a
     env: { PETSTORE_BOOTSTRAP_KEY: key },
   });
   const pets = `${service.baseUrl}/pets`;
-  const leaked = await run(['keys', 'create', '--name', 'leaked', '--data', data]);
+  const leaked = await runHere(['keys', 'create', '--name', 'leaked', '--data', data]);
   const createWith = async (secret: string) => {
     const headers = { authorization: `Bearer ${secret}`, 'x-forwarded-for': '192.0.2.9' };
     const { json } = await send(pets, { method: 'POST', headers, body: PET });
@@ -80,7 +80,7 @@ test('with the access log the first start creates no key and prints none', async
   assert.equal(service.stdout(), '');
   assert.match(String(service.started['createKey']), / keys create --name NAME /);
   assert.equal(
-    (await run(['keys', 'list', '--data', data, '--json'])).stdout.includes('key_'),
+    (await runHere(['keys', 'list', '--data', data, '--json'])).stdout.includes('key_'),
     false,
   );
 });

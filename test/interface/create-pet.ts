@@ -85,7 +85,7 @@ export function createPetTests(storage: TestStorage): void {
             assert.equal(found.name, name);
           },
         ),
-        { numRuns: 60 },
+        { numRuns: 30 },
       );
     });
 

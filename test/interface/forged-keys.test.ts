@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
-import { run, serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { runHere, type Running, serve, temporaryFolder } from '../support/test-process.ts';
 import { send } from '../support/test-service.ts';
 
 const CONNECTIONS = 200;
@@ -68,7 +68,7 @@ async function useDuringAttack(t: TestContext, service: Running, flags: string[]
   }
   assert.deepEqual(seen, Array<number>(REAL_REQUESTS).fill(200));
 
-  const made = await run(['keys', 'create', '--name', 'new', ...flags]);
+  const made = await runHere(['keys', 'create', '--name', 'new', ...flags]);
   const recent = { headers: { authorization: `Bearer ${made.stdout.trim()}` } };
   let { status } = await send(url, recent);
   for (; status === 503; { status } = await send(url, recent)) await sleep(200);

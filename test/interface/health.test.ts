@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
-import { run, serve, temporaryFolder } from '../support/test-process.ts';
+import { runHere, serve, temporaryFolder } from '../support/test-process.ts';
 
 /** A server whose `/readyz` has the given status. */
 async function listening(t: TestContext, status: number): Promise<string> {
@@ -18,10 +18,14 @@ describe('petstore health', () => {
     const service = await serve(t, ['--data', temporaryFolder(t), '--host', '0.0.0.0']);
     const { port } = new URL(service.baseUrl);
     const env = { PETSTORE_HOST: '0.0.0.0', PETSTORE_PORT: port };
-    assert.deepEqual(await run(['health'], { env }), { code: 0, stdout: 'ready\n', stderr: '' });
+    assert.deepEqual(await runHere(['health'], { env }), {
+      code: 0,
+      stdout: 'ready\n',
+      stderr: '',
+    });
     service.kill('SIGTERM');
     assert.equal(await service.ended, 0);
-    const { code, stdout, stderr } = await run(['health', '--port', port]);
+    const { code, stdout, stderr } = await runHere(['health', '--port', port]);
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(
       stderr,
@@ -30,7 +34,7 @@ describe('petstore health', () => {
   });
 
   test('exits with 1 and one line if /readyz is not 200', async (t) => {
-    const { code, stdout, stderr } = await run(['health', '--port', await listening(t, 503)]);
+    const { code, stdout, stderr } = await runHere(['health', '--port', await listening(t, 503)]);
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^petstore: the service is not ready: \S+\/readyz returned 503\.\n$/);
   });
@@ -42,22 +46,22 @@ describe('petstore health', () => {
     t.after(() => server.close());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const port = String((server.address() as AddressInfo).port);
-    const live = await run(['health', '--live', '--port', port]);
+    const live = await runHere(['health', '--live', '--port', port]);
     assert.deepEqual(live, { code: 0, stdout: 'alive\n', stderr: '' });
-    assert.equal((await run(['health', '--port', port])).code, 1);
-    const dead = await run(['health', '--live', '--port', await listening(t, 503)]);
+    assert.equal((await runHere(['health', '--port', port])).code, 1);
+    const dead = await runHere(['health', '--live', '--port', await listening(t, 503)]);
     assert.equal(dead.code, 1);
     assert.match(dead.stderr, /^petstore: the service is not alive: \S+\/livez returned 503\.\n$/);
   });
 
   test('its help speaks of the port to ask, not to listen on', async () => {
-    const { stdout } = await run(['health', '--help']);
+    const { stdout } = await runHere(['health', '--help']);
     assert.match(stdout, /--port <PORT> +the port to ask/);
     assert.doesNotMatch(stdout, /listen/);
   });
 
   test('exits with 2 if a setting is invalid', async () => {
-    const { code, stderr } = await run(['health', '--port', 'x']);
+    const { code, stderr } = await runHere(['health', '--port', 'x']);
     assert.equal(code, 2);
     assert.match(stderr, /^petstore: --port is "x": it must be [^\n]*\n$/);
   });

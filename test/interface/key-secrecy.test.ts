@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
-import { run, serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { runHere, type Running, serve, temporaryFolder } from '../support/test-process.ts';
 import { send } from '../support/test-service.ts';
 
 const NAME = 'Animal of the key test';
@@ -70,7 +70,7 @@ function assertSecret(key: string, places: [name: string, text: string][]): void
 test('SQLite: a used key is in no file of the store, no backup, no log and no metric', async (t) => {
   const data = temporaryFolder(t);
   const { key, metrics, stderr, baseUrl } = await serveAndUse(t, ['--data', data]);
-  const backup = await run(['backup', join(data, 'b.sqlite'), '--data', data]);
+  const backup = await runHere(['backup', join(data, 'b.sqlite'), '--data', data]);
   assert.equal(backup.code, 0, backup.stderr);
   const hash = createHash('sha256').update(key).digest('hex');
   let files = filesOf(data);

@@ -1,10 +1,9 @@
-// The whole interface, end to end over a real socket, on a real PostgreSQL.
+// The interface on a real PostgreSQL, as far as it depends on the store. test/interface/sqlite.test.ts has all of it,
+// and src/storage/postgres/store.test.ts what every store must do.
 
 import { after, before } from 'node:test';
-import { accessTests } from './access.ts';
 import { conformanceTests } from './conformance.ts';
 import { createPetTests } from './create-pet.ts';
-import { getPetTests } from './get-pet.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { listPetsTests } from './list-pets.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
@@ -29,6 +28,4 @@ const postgresStorage: TestStorage = {
 listPetsTests(postgresStorage);
 createPetTests(postgresStorage);
 idempotencyTests(postgresStorage);
-getPetTests(postgresStorage);
-accessTests(postgresStorage);
 conformanceTests(postgresStorage);

@@ -10,7 +10,7 @@ import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
-import { run, serve, temporaryFolder } from '../support/test-process.ts';
+import { runHere, serve, temporaryFolder } from '../support/test-process.ts';
 import { send } from '../support/test-service.ts';
 
 function assertLines(text: string, lines: readonly RegExp[]): void {
@@ -42,7 +42,7 @@ test('a backup of a running service is restored after it has stopped, and no id 
       body: '{"name":"Rex","categoryId":1}',
     });
   await create(service.baseUrl);
-  const made = await run(['backup', file, '--data', data]);
+  const made = await runHere(['backup', file, '--data', data]);
   assert.deepEqual([made.code, made.stdout], [0, ''], made.stderr);
   assert.match(
     made.stderr,
@@ -50,13 +50,13 @@ test('a backup of a running service is restored after it has stopped, and no id 
   );
   await create(service.baseUrl);
 
-  const refused = await run(['restore', file, '--data', data]);
+  const refused = await runHere(['restore', file, '--data', data]);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^petstore: [^\n]+ is in use: stop every service [^\n]+\n$/);
 
   service.kill('SIGTERM');
   await service.ended;
-  const restored = await run(['restore', file, '--data', data]);
+  const restored = await runHere(['restore', file, '--data', data]);
   assert.equal(restored.code, 0, restored.stderr);
   assertLines(restored.stderr, [
     /^Restored \S+petstore\.sqlite from \S+monday\.sqlite, complete and checked; animals: 1; the former file is \S+-1\.$/,
@@ -65,7 +65,7 @@ test('a backup of a running service is restored after it has stopped, and no id 
     /^Keys that are valid again: none\.$/,
     /^Next: start the service\.$/,
   ]);
-  const verified = await run(['verify', '--data', data, '--json']);
+  const verified = await runHere(['verify', '--data', data, '--json']);
   assert.deepEqual(
     [verified.code, verified.stdout],
     [0, '{"animals":1,"lastId":2,"problems":[]}\n'],
@@ -79,9 +79,9 @@ test('a restore without the former file has the same five lines, and names the k
   const backup = join(data, 'monday.sqlite');
   const here = ['--data', data];
   await newStore(data);
-  assert.equal((await run(['backup', backup, ...here])).code, 0);
+  assert.equal((await runHere(['backup', backup, ...here])).code, 0);
   rmSync(join(data, 'production', 'petstore.sqlite'));
-  const restored = await run(['restore', backup, ...here]);
+  const restored = await runHere(['restore', backup, ...here]);
   assert.equal(restored.code, 0, restored.stderr);
   assertLines(restored.stderr, [
     /^Restored [^\n]+; animals: 0; there was no former file\.$/,
@@ -90,7 +90,7 @@ test('a restore without the former file has the same five lines, and names the k
     /^Keys that are valid again: key_\w+ \(first key\)\.$/,
     /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,
   ]);
-  const staging = await run(['restore', backup, ...here, '--env', 'staging']);
+  const staging = await runHere(['restore', backup, ...here, '--env', 'staging']);
   assert.equal(staging.code, 2);
   assert.match(staging.stderr, /^petstore: \S+ is a production store, [^\n]+ staging[^\n]+\n$/);
 });
@@ -101,12 +101,15 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
   mkdirSync(backups);
   const here = ['--data', data];
   await newStore(data);
-  const refused = await run(['backup', join(backups, 'missing/'), ...here]);
+  const refused = await runHere(['backup', join(backups, 'missing/'), ...here]);
   assert.equal(refused.code, 2);
   assert.match(refused.stderr, /^petstore: there is no folder [^\n]+\n$/);
-  assert.equal((await run(['backup', join(data, 'one.sqlite'), '--keep', '1', ...here])).code, 2);
+  assert.equal(
+    (await runHere(['backup', join(data, 'one.sqlite'), '--keep', '1', ...here])).code,
+    2,
+  );
 
-  const first = await run(['backup', backups, ...here]);
+  const first = await runHere(['backup', backups, ...here]);
   assert.equal(first.code, 0, first.stderr);
   const [name = ''] = readdirSync(backups);
   assert.match(name, /^petstore-production-\d{4}-\d\d-\d\dT\d{6}Z\.sqlite$/);
@@ -118,7 +121,7 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
   copyFileSync(join(data, 'other', 'production', 'petstore.sqlite'), join(backups, dated(6)));
 
   await sleep(1_000 - (Date.now() % 1_000));
-  const second = await run(['backup', `${backups}/`, '--keep', '3', ...here]);
+  const second = await runHere(['backup', `${backups}/`, '--keep', '3', ...here]);
   assert.equal(second.code, 0, second.stderr);
   assert.match(second.stderr, /\.\nRemoved \S+2020-01-02\S+\nRemoved \S+2020-01-01\S+\n$/);
   const left = readdirSync(backups).filter((each) => !kept.includes(each));
@@ -129,7 +132,7 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
 test('a backup that is missing or no database is refused in one line, and no store is created', async (t) => {
   const data = temporaryFolder(t);
   for (const file of [join(data, 'missing.sqlite'), new URL(import.meta.url).pathname]) {
-    const { code, stderr } = await run(['restore', file, '--data', join(data, 'store')]);
+    const { code, stderr } = await runHere(['restore', file, '--data', join(data, 'store')]);
     assert.ok(code === 1 || code === 2, stderr);
     assert.match(stderr, /^petstore: [^\n]+\n$/);
   }
@@ -145,18 +148,18 @@ test('on PostgreSQL backup and restore name the tool to use, and verify names wh
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],
   ] as const) {
-    const { code, stderr } = await run([command, 'monday.sqlite', '--database', url]);
+    const { code, stderr } = await runHere([command, 'monday.sqlite', '--database', url]);
     assert.equal(code, 2);
     assert.match(stderr, new RegExp(`^petstore: [^\\n]+use ${tool} [^\\n]+\\n$`));
   }
-  assert.equal((await run(['verify', '--database', url])).code, 0);
+  assert.equal((await runHere(['verify', '--database', url])).code, 0);
   service.kill('SIGTERM');
   await service.ended;
   await server.query(
     "INSERT INTO pets VALUES (7, 'Rex', 1, 'sold'), (8, 'Tom', 1, 'sold')",
     new URL(url).pathname.slice(1),
   );
-  const broken = await run(['verify', '--database', url]);
+  const broken = await runHere(['verify', '--database', url]);
   assert.deepEqual(
     [broken.code, broken.stdout],
     [1, '2 animals have an id that was never assigned (the first is 7)\n'],

@@ -15,8 +15,15 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { NEEDS_LINUX } from '../support/needs.ts';
 import { canMount, mountSmallDisk } from '../support/small-disk.ts';
-import { refusalIn, run, temporaryFolder, type Finished } from '../support/test-process.ts';
+import {
+  type Finished,
+  refusalIn,
+  run,
+  runHere,
+  temporaryFolder,
+} from '../support/test-process.ts';
 
 function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
   assert.match(stderr, /^[^\n]+\n$/);
@@ -26,7 +33,10 @@ function assertOneLine({ code, stderr }: Finished, expected: number, line: RegEx
 
 async function newStore(t: TestContext): Promise<string> {
   const data = temporaryFolder(t);
-  assert.equal((await run(['keys', 'create', '--name', 'a', '--create', '--data', data])).code, 0);
+  assert.equal(
+    (await runHere(['keys', 'create', '--name', 'a', '--create', '--data', data])).code,
+    0,
+  );
   return data;
 }
 
@@ -40,7 +50,7 @@ const READING = [
 test('a command that only reads refuses a folder without a store, and creates none', async (t) => {
   const data = temporaryFolder(t);
   const flags = ['--data', data, '--env', 'staging'];
-  const results = await Promise.all(READING.map((args) => run([...args, ...flags])));
+  const results = await Promise.all(READING.map((args) => runHere([...args, ...flags])));
   for (const refused of results) {
     const place = join(data, 'staging', 'petstore.sqlite');
     assertOneLine(refused, 2, /name the folder of a store, or start the service there first\.$/m);
@@ -81,8 +91,7 @@ test('import and keys create make a store only with --create, and name the setti
   ]);
 });
 
-const isLinux = process.platform === 'linux';
-const onLinux = { skip: isLinux ? false : 'needs Linux' };
+const onLinux = { skip: NEEDS_LINUX };
 
 test('a data folder that cannot be created is refused in one line', onLinux, async () => {
   for (const command of [
@@ -131,7 +140,7 @@ for (const kibibytes of [16, 32, 64]) {
     withSmallDisk,
     async (t) => {
       const disk = smallDisk(t, kibibytes);
-      const result = await run(['keys', 'create', '--name', 'a', '--create', '--data', disk]);
+      const result = await runHere(['keys', 'create', '--name', 'a', '--create', '--data', disk]);
       assertOneLine(result, 1, /the disk is full|no space left/);
       assert.equal(result.stdout, '');
     },
@@ -148,11 +157,11 @@ test(
       file,
       '{"name":"A rather long name for an animal","categoryId":1}\n'.repeat(15_000),
     );
-    const full = await run(['import', file, '--create', '--data', disk]);
+    const full = await runHere(['import', file, '--create', '--data', disk]);
     assertOneLine(full, 1, /the disk is full/);
     execFileSync('mount', ['-o', 'remount,size=16m', disk]);
-    assert.equal((await run(['import', file, '--data', disk])).code, 0);
-    const { stdout } = await run(['export', '--data', disk]);
+    assert.equal((await runHere(['import', file, '--data', disk])).code, 0);
+    const { stdout } = await runHere(['export', '--data', disk]);
     assert.equal(stdout.split('\n').length - 1, 15_000);
   },
 );
@@ -164,8 +173,8 @@ test(
     const disk = smallDisk(t, 1_024);
     const backup = join(temporaryFolder(t), 'backup.sqlite');
     const here = ['--data', disk];
-    assert.equal((await run(['keys', 'create', '--name', 'a', '--create', ...here])).code, 0);
-    assert.equal((await run(['backup', backup, ...here])).code, 0);
+    assert.equal((await runHere(['keys', 'create', '--name', 'a', '--create', ...here])).code, 0);
+    assert.equal((await runHere(['backup', backup, ...here])).code, 0);
     const filler = openSync(join(disk, 'filler'), 'w');
     assert.throws(() => {
       for (;;) writeSync(filler, Buffer.alloc(4_096));
@@ -208,7 +217,7 @@ test(
 
 test('the import of a folder ends with exit code 2', async (t) => {
   const folder = temporaryFolder(t);
-  assertOneLine(await run(['import', folder, '--data', folder]), 2, /is a folder/);
+  assertOneLine(await runHere(['import', folder, '--data', folder]), 2, /is a folder/);
   assert.deepEqual(readdirSync(folder), []);
 });
 

@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { MAIN, refusalIn, run, serve, temporaryFolder } from '../support/test-process.ts';
+import { MAIN, refusalIn, run, runHere, serve, temporaryFolder } from '../support/test-process.ts';
 import { send } from '../support/test-service.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ test('--version, -v, -V and version show the versions of the program, the interf
   const { node, sqlite } = process.versions;
   const stdout = `petstore ${version}\ninterface 1.0.0\nNode.js ${node}\nSQLite ${sqlite}\n`;
   for (const word of ['--version', '-v', '-V', 'version']) {
-    assert.deepEqual(await run([word]), { code: 0, stdout, stderr: '' });
+    assert.deepEqual(await runHere([word]), { code: 0, stdout, stderr: '' });
   }
 });
 
@@ -146,8 +146,8 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
   ],
 ];
 for (const [what, args, env, line] of refused) {
-  test(`${what} is refused in one line with exit code 2`, async (t) => {
-    const { code, stdout, stderr } = await run(args, { env, cwd: temporaryFolder(t) });
+  test(`${what} is refused in one line with exit code 2`, async () => {
+    const { code, stdout, stderr } = await runHere(args, { env });
     assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
     assert.equal(stderr.startsWith('{'), args[0] === 'serve', 'only the service writes JSON');
@@ -201,7 +201,7 @@ test('a store of another program is refused with exit code 2, and a damaged or n
   const file = join(data, 'production', 'petstore.sqlite');
   mkdirSync(join(data, 'production'));
   writeFileSync(file, 'this is not a database, and it is long enough for SQLite to notice');
-  const garbage = await run(['keys', 'list', '--data', data]);
+  const garbage = await runHere(['keys', 'list', '--data', data]);
   assert.equal(garbage.code, 1);
   assert.match(garbage.stderr, /^petstore: [^\n]*petstore\.sqlite[^\n]*\n$/);
 
@@ -210,19 +210,19 @@ test('a store of another program is refused with exit code 2, and a damaged or n
   const foreign = new DatabaseSync(join(other, 'production', 'petstore.sqlite'));
   foreign.exec('CREATE TABLE songs (title TEXT)');
   foreign.close();
-  const refusedForeign = await run(['keys', 'list', '--data', other]);
+  const refusedForeign = await runHere(['keys', 'list', '--data', other]);
   assert.equal(refusedForeign.code, 2);
   assert.match(refusedForeign.stderr, /^petstore: [^\n]*belongs to another program[^\n]*\n$/);
 
   const future = temporaryFolder(t);
   assert.equal(
-    (await run(['keys', 'create', '--name', 'a', '--create', '--data', future])).code,
+    (await runHere(['keys', 'create', '--name', 'a', '--create', '--data', future])).code,
     0,
   );
   const newer = new DatabaseSync(join(future, 'production', 'petstore.sqlite'));
   newer.exec('PRAGMA user_version = 99');
   newer.close();
-  const refusedFuture = await run(['keys', 'list', '--data', future]);
+  const refusedFuture = await runHere(['keys', 'list', '--data', future]);
   assert.equal(refusedFuture.code, 1);
   assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
 });
@@ -326,7 +326,7 @@ test('PETSTORE_BOOTSTRAP_KEY becomes the first key and is not printed', async (t
 test('keys are created, limited, listed, rotated and revoked while the service runs', async (t) => {
   const data = temporaryFolder(t);
   const service = await serve(t, ['--data', data]);
-  const keys = (...args: string[]) => run(['keys', ...args, '--data', data]);
+  const keys = (...args: string[]) => runHere(['keys', ...args, '--data', data]);
 
   const made = await keys('create', '--name', 'shop', '--scopes', 'pets:read', '--expires', '90d');
   assert.match(made.stdout, /^pet_live_\w{36}\n$/, 'the key alone on standard output');
@@ -376,7 +376,7 @@ test('keys are created, limited, listed, rotated and revoked while the service r
 
 test('keys list --json has every property of a key but the secret, and keys create --json has it too', async (t) => {
   const data = temporaryFolder(t);
-  const made = await run([
+  const made = await runHere([
     'keys',
     'create',
     '--name',
@@ -390,14 +390,14 @@ test('keys list --json has every property of a key but the secret, and keys crea
   assert.match(String(key), /^pet_live_\w{36}$/);
   const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'lastDeprecatedCallAt'];
   assert.deepEqual(Object.keys(listed), ['id', 'firstKeyId', 'name', 'state', 'scopes', ...times]);
-  const { stdout } = await run(['keys', 'list', '--json', '--data', data]);
+  const { stdout } = await runHere(['keys', 'list', '--json', '--data', data]);
   assert.deepEqual(JSON.parse(stdout), listed);
 });
 
 test('keys list shows when each key last called the deprecated operation, on whatever worker', async (t) => {
   const store = ['--data', temporaryFolder(t)];
   const service = await serve(t, [...store, '--workers', '2']);
-  const made = await run(['keys', 'create', '--name', 'shop', '--json', ...store]);
+  const made = await runHere(['keys', 'create', '--name', 'shop', '--json', ...store]);
   const { key, id } = JSON.parse(made.stdout) as { key: string; id: string };
   const headers = { authorization: `Bearer ${key}` };
   assert.equal((await send(`${service.baseUrl}/pets/1`, { headers })).status, 404);
@@ -405,7 +405,7 @@ test('keys list shows when each key last called the deprecated operation, on wha
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0);
 
-  const listed = await run(['keys', 'list', '--json', ...store]);
+  const listed = await runHere(['keys', 'list', '--json', ...store]);
   const calls = listed.stdout
     .trim()
     .split('\n')
@@ -419,14 +419,14 @@ test('keys list shows when each key last called the deprecated operation, on wha
     assert.ok(Math.abs(Date.parse(lastUsedAt) - Date.now()) < 3_600_000, lastUsedAt);
   }
   assert.ok(Math.abs(Date.parse(shop.lastDeprecatedCallAt) - Date.now()) < 3_600_000);
-  const piped = await run(['keys', 'list', ...store]);
+  const piped = await runHere(['keys', 'list', ...store]);
   const time = shop.lastDeprecatedCallAt.replace(/\.\d+Z$/, 'Z');
   assert.match(piped.stdout, new RegExp(`^${id}\tshop\tactive\t.*\t${time}$`, 'm'));
 });
 
 test('keys created before the first start are accepted, and the start creates no key', async (t) => {
   const data = temporaryFolder(t);
-  const made = await run(['keys', 'create', '--name', 'early', '--create', '--data', data]);
+  const made = await runHere(['keys', 'create', '--name', 'early', '--create', '--data', data]);
   const service = await serve(t, ['--data', data]);
   assert.equal(service.key, '');
   assert.equal(await statusOf(service.baseUrl, made.stdout.trim()), 200);

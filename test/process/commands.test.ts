@@ -3,7 +3,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +24,7 @@ import { loadAll } from '../../src/cli/execute.ts';
 import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
-import { temporaryFolder } from '../support/test-process.ts';
+import { runHere, temporaryFolder, type Finished } from '../support/test-process.ts';
 import { sqliteStorage, startTestService, type TestService } from '../support/test-service.ts';
 
 const EXAMPLE_MS_MAX = 60_000;
@@ -84,11 +94,12 @@ const SHOP_KEY: Omit<ApiKey, 'hash'> = {
 };
 
 /** A folder with everything that an example names: the stores of both environments, and files. */
-async function newFolder(t: TestContext): Promise<string> {
-  const folder = temporaryFolder(t);
+let everything = '';
+before(async () => {
+  everything = mkdtempSync(join(tmpdir(), 'petstore-examples-'));
   for (const environment of ['production', 'staging']) {
-    mkdirSync(join(folder, 'data', environment), { recursive: true });
-    const store = openSqliteStore(join(folder, 'data', environment, 'petstore.sqlite'));
+    mkdirSync(join(everything, 'data', environment), { recursive: true });
+    const store = openSqliteStore(join(everything, 'data', environment, 'petstore.sqlite'));
     await store.importPets(
       ['Rex', 'Tom', 'Ada'].map((name) => ({ name, categoryId: 7n, status: 'available' })),
     );
@@ -96,39 +107,61 @@ async function newFolder(t: TestContext): Promise<string> {
     await store.close();
   }
   copyFileSync(
-    join(folder, 'data', 'production', 'petstore.sqlite'),
-    join(folder, 'sunday.sqlite'),
+    join(everything, 'data', 'production', 'petstore.sqlite'),
+    join(everything, 'sunday.sqlite'),
   );
-  writeFileSync(join(folder, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
-  writeFileSync(join(folder, 'animals.csv'), 'name,categoryId\nRex,7\n');
-  writeFileSync(join(folder, 'sold.txt'), '1\n2\n');
-  mkdirSync(join(folder, 'bin'));
-  mkdirSync(join(folder, 'backups'));
+  writeFileSync(join(everything, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
+  writeFileSync(join(everything, 'animals.csv'), 'name,categoryId\nRex,7\n');
+  writeFileSync(join(everything, 'sold.txt'), '1\n2\n');
+  mkdirSync(join(everything, 'bin'));
+  mkdirSync(join(everything, 'backups'));
   const launcher = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
-  symlinkSync(launcher, join(folder, 'bin', 'petstore'));
-  return folder;
-}
+  symlinkSync(launcher, join(everything, 'bin', 'petstore'));
+});
+after(() => rmSync(everything, { recursive: true, force: true }));
 
-async function runExample(t: TestContext, example: string) {
-  const cwd = await newFolder(t);
+async function runExample(t: TestContext, example: string): Promise<Finished> {
+  const cwd = temporaryFolder(t);
+  cpSync(everything, cwd, { recursive: true, verbatimSymlinks: true });
   const { production, staging, databaseUrl } = services;
-  const line = `petstore ${example}`
+  const line = example
     .replace('http://127.0.0.1:8080/v1', production.baseUrl)
     .replace('http://127.0.0.1:8090/v1', staging.baseUrl);
-  const isServe = example.startsWith('serve');
-  const child = spawn('sh', ['-c', isServe ? `exec ${line}` : line], {
+  const env: Record<string, string> = {
+    PETSTORE_API_KEY: production.key,
+    PETSTORE_API_KEY_2: staging.key,
+    ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
+  };
+  if (example.startsWith('serve')) {
+    return runInShell(`exec petstore ${line}`, cwd, {
+      ...env,
+      PETSTORE_PORT: '0',
+      PETSTORE_ADMIN_PORT: 'off',
+    });
+  }
+  env['PETSTORE_BASE_URL'] = production.baseUrl;
+  env['PETSTORE_PORT'] = new URL(production.baseUrl).port;
+  // Only a shell understands the others.
+  if (!/^[\w @%+=:,./-]+$/.test(line)) return runInShell(`petstore ${line}`, cwd, env);
+  const words = line.split(' ').map((word) => (isFile(word) ? join(cwd, word) : word));
+  return runHere(words, { env: { PETSTORE_DATA: join(cwd, 'data'), ...env } });
+}
+
+/** Whether a word of an example is a path below its folder. */
+const isFile = (word: string) => /^[a-z][\w-]*(?:\/|\.\w+)$/.test(word);
+
+/** Runs a line as a person would. A service is stopped once it has started. */
+async function runInShell(
+  line: string,
+  cwd: string,
+  env: Record<string, string>,
+): Promise<Finished> {
+  const child = spawn('sh', ['-c', line], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: [join(cwd, 'bin'), dirname(process.execPath), process.env['PATH']].join(':'),
-      ...(isServe && { PETSTORE_PORT: '0', PETSTORE_ADMIN_PORT: 'off' }),
-      ...(!isServe && {
-        PETSTORE_BASE_URL: production.baseUrl,
-        PETSTORE_PORT: new URL(production.baseUrl).port,
-      }),
-      ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
-      PETSTORE_API_KEY: production.key,
-      PETSTORE_API_KEY_2: staging.key,
+      ...env,
     },
   });
   const overdue = setTimeout(() => child.kill('SIGKILL'), EXAMPLE_MS_MAX);

@@ -6,9 +6,17 @@ import { request } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NEEDS_LINUX } from '../support/needs.ts';
 import { exchange } from '../support/raw-socket.ts';
 import { send } from '../support/test-service.ts';
-import { refusalIn, run, serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import {
+  refusalIn,
+  run,
+  runHere,
+  type Running,
+  serve,
+  temporaryFolder,
+} from '../support/test-process.ts';
 
 const WORKERS = 3;
 const CONNECTIONS = 16;
@@ -42,84 +50,103 @@ function get(url: string, key: string, agent: Agent): Promise<number> {
   });
 }
 
-test('workers share one address, one first key and one store; SIGTERM stops them all with exit code 0', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
-  assert.match(service.key, /^pet_live_/);
-  assert.equal(service.stdout(), `${service.key}\n`);
-  const pids = workersOf(service);
-  assert.equal(pids.length, WORKERS);
-  const headers = { authorization: `Bearer ${service.key}` };
-  const body = '{"name":"Rex","categoryId":1}';
-  for (let index = 1; index <= 30; index += 1) {
-    const created = await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body });
-    assert.equal(created.status, 201);
-    const found = await send(`${service.baseUrl}/pets/${index}`, { headers });
-    assert.equal(found.text, created.text, 'every worker must know the animal');
-    const page = await send(`${service.baseUrl}/pets?limit=100`, { headers });
-    assert.equal((page.json() as unknown[]).length, index, 'no page may be stale');
-  }
-  service.kill('SIGTERM');
-  assert.equal(await service.ended, 0);
-});
-
-test('a worker that dies is replaced, and the others keep serving', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
-  const headers = { authorization: `Bearer ${service.key}` };
-  const [victim = 0] = workersOf(service);
-  process.kill(victim, 'SIGKILL');
-  await until('the killed worker must be gone', () => !workersOf(service).includes(victim));
-  assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
-  await until('another worker must have replaced it', () => workersOf(service).length === WORKERS);
-  assert.match(service.stderr(), /"msg":"a worker died"/);
-});
-
-test('every client that connects while a worker dies gets a response or a closed connection', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
-  const port = Number(new URL(service.baseUrl).port);
-  const list = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
-  const load = { isOver: false };
-  const client = async () => {
-    while (!load.isOver) await exchange(port, [list], { responsesMax: 1 });
-  };
-  const clients = Promise.all(Array.from({ length: 2 * CONNECTIONS }, client));
-  const killAll = async () => {
-    for (let kills = 0; kills < 3; kills += 1) {
-      await until('all workers must run', () => workersOf(service).length === WORKERS);
-      process.kill(workersOf(service)[0] ?? 0, 'SIGKILL');
-      await sleep(200);
+test(
+  'workers share one address, one first key and one store; SIGTERM stops them all with exit code 0',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+    assert.match(service.key, /^pet_live_/);
+    assert.equal(service.stdout(), `${service.key}\n`);
+    const pids = workersOf(service);
+    assert.equal(pids.length, WORKERS);
+    const headers = { authorization: `Bearer ${service.key}` };
+    const body = '{"name":"Rex","categoryId":1}';
+    for (let index = 1; index <= 30; index += 1) {
+      const created = await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body });
+      assert.equal(created.status, 201);
+      const found = await send(`${service.baseUrl}/pets/${index}`, { headers });
+      assert.equal(found.text, created.text, 'every worker must know the animal');
+      const page = await send(`${service.baseUrl}/pets?limit=100`, { headers });
+      assert.equal((page.json() as unknown[]).length, index, 'no page may be stale');
     }
-    load.isOver = true;
-  };
-  // A client that waits for 20 seconds fails.
-  await Promise.all([clients, killAll()]);
-});
+    service.kill('SIGTERM');
+    assert.equal(await service.ended, 0);
+  },
+);
 
-test('SIGHUP replaces all workers one by one without a failed request', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
-  const old = workersOf(service);
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  t.after(() => agent.destroy());
-  const load = { isOver: false };
-  t.after(() => {
+test(
+  'a worker that dies is replaced, and the others keep serving',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+    const headers = { authorization: `Bearer ${service.key}` };
+    const [victim = 0] = workersOf(service);
+    process.kill(victim, 'SIGKILL');
+    await until('the killed worker must be gone', () => !workersOf(service).includes(victim));
+    assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
+    await until(
+      'another worker must have replaced it',
+      () => workersOf(service).length === WORKERS,
+    );
+    assert.match(service.stderr(), /"msg":"a worker died"/);
+  },
+);
+
+test(
+  'every client that connects while a worker dies gets a response or a closed connection',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+    const port = Number(new URL(service.baseUrl).port);
+    const list = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+    const load = { isOver: false };
+    const client = async () => {
+      while (!load.isOver) await exchange(port, [list], { responsesMax: 1 });
+    };
+    const clients = Promise.all(Array.from({ length: 2 * CONNECTIONS }, client));
+    const killAll = async () => {
+      for (let kills = 0; kills < 3; kills += 1) {
+        await until('all workers must run', () => workersOf(service).length === WORKERS);
+        process.kill(workersOf(service)[0] ?? 0, 'SIGKILL');
+        await sleep(200);
+      }
+      load.isOver = true;
+    };
+    // A client that waits for 20 seconds fails.
+    await Promise.all([clients, killAll()]);
+  },
+);
+
+test(
+  'SIGHUP replaces all workers one by one without a failed request',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', String(WORKERS)]);
+    const old = workersOf(service);
+    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+    t.after(() => agent.destroy());
+    const load = { isOver: false };
+    t.after(() => {
+      load.isOver = true;
+    });
+    const statuses = new Map<number | string, number>();
+    const client = async () => {
+      while (!load.isOver) {
+        const outcome = await get(`${service.baseUrl}/pets`, service.key, agent).catch(String);
+        statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
+      }
+    };
+    const clients = Array.from({ length: CONNECTIONS }, client);
+    service.kill('SIGHUP');
+    await until('all workers must be replaced', () =>
+      /all workers were replaced/.test(service.stderr()),
+    );
     load.isOver = true;
-  });
-  const statuses = new Map<number | string, number>();
-  const client = async () => {
-    while (!load.isOver) {
-      const outcome = await get(`${service.baseUrl}/pets`, service.key, agent).catch(String);
-      statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
-    }
-  };
-  const clients = Array.from({ length: CONNECTIONS }, client);
-  service.kill('SIGHUP');
-  await until('all workers must be replaced', () =>
-    /all workers were replaced/.test(service.stderr()),
-  );
-  load.isOver = true;
-  await Promise.all(clients);
-  assert.deepEqual([...statuses.keys()], [200], JSON.stringify([...statuses]));
-  assert.ok(workersOf(service).every((pid) => !old.includes(pid)));
-});
+    await Promise.all(clients);
+    assert.deepEqual([...statuses.keys()], [200], JSON.stringify([...statuses]));
+    assert.ok(workersOf(service).every((pid) => !old.includes(pid)));
+  },
+);
 
 test('workers never exceed a rate limit together, and each leaves at most 5 % of it', async (t) => {
   for (const limit of [9, 200]) {
@@ -141,7 +168,7 @@ test('workers never exceed a rate limit together, and each leaves at most 5 % of
 test('a revoked key is refused by every worker within 5 seconds', async (t) => {
   const data = temporaryFolder(t);
   const service = await serve(t, ['--data', data, '--workers', String(WORKERS)]);
-  const made = await run(['keys', 'create', '--name', 'shop', '--data', data]);
+  const made = await runHere(['keys', 'create', '--name', 'shop', '--data', data]);
   const headers = { authorization: `Bearer ${made.stdout.trim()}` };
   const statusesNow = async () => {
     const responses = Array.from({ length: 4 * WORKERS }, () =>
@@ -151,13 +178,14 @@ test('a revoked key is refused by every worker within 5 seconds', async (t) => {
   };
   assert.deepEqual([...(await statusesNow())], [200]);
   const id =
-    /(key_\w+)\s+shop/.exec((await run(['keys', 'list', '--data', data])).stdout)?.[1] ?? '';
-  await run(['keys', 'revoke', id, '--data', data]);
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+    /(key_\w+)\s+shop/.exec((await runHere(['keys', 'list', '--data', data])).stdout)?.[1] ?? '';
+  await runHere(['keys', 'revoke', id, '--data', data]);
+  const revokedMs = performance.now();
   // On a busy machine a worker may not have read the keys again; it then responds with 503.
   await until('every worker must respond with 401', async () => {
+    const sentMs = performance.now();
     const statuses = await statusesNow();
-    assert.ok(!statuses.has(200));
+    assert.ok(!statuses.has(200) || sentMs < revokedMs + 5_000);
     return statuses.size === 1 && statuses.has(401);
   });
 });
@@ -201,37 +229,45 @@ test('the metrics of the primary are the sum over all workers', async (t) => {
   assert.match(page.text, /1, read [\d.]+ s ago/);
 });
 
-test('/metrics has the last report of a worker that does not respond', async (t) => {
-  const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
-  const service = await serve(t, flags);
-  await createPets(service, 10);
-  assert.equal(await petsCreated(service), 10);
-  const [silent = 0] = workersOf(service);
-  process.kill(silent, 'SIGSTOP');
-  t.after(() => process.kill(silent, 'SIGKILL'));
-  assert.equal(await petsCreated(service), 10);
-  assert.equal((await send(`${service.adminUrl}/livez`)).status, 200);
-});
+test(
+  '/metrics has the last report of a worker that does not respond',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
+    const service = await serve(t, flags);
+    await createPets(service, 10);
+    assert.equal(await petsCreated(service), 10);
+    const [silent = 0] = workersOf(service);
+    process.kill(silent, 'SIGSTOP');
+    t.after(() => process.kill(silent, 'SIGKILL'));
+    assert.equal(await petsCreated(service), 10);
+    assert.equal((await send(`${service.adminUrl}/livez`)).status, 200);
+  },
+);
 
-test('counters do not decrease when a worker is killed or replaced', async (t) => {
-  const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
-  const service = await serve(t, flags);
-  await createPets(service, 20);
-  assert.equal(await petsCreated(service), 20);
-  const [victim = 0] = workersOf(service);
-  process.kill(victim, 'SIGKILL');
-  await until('the killed worker must be gone', () => !workersOf(service).includes(victim));
-  assert.equal(await petsCreated(service), 20);
-  await until('another worker must have replaced it', () => workersOf(service).length === 2);
-  await createPets(service, 5);
-  service.kill('SIGHUP');
-  await until('all workers must be replaced', () =>
-    /all workers were replaced/.test(service.stderr()),
-  );
-  await until('all animals must be counted', async () => (await petsCreated(service)) === 25);
-});
+test(
+  'counters do not decrease when a worker is killed or replaced',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
+    const service = await serve(t, flags);
+    await createPets(service, 20);
+    assert.equal(await petsCreated(service), 20);
+    const [victim = 0] = workersOf(service);
+    process.kill(victim, 'SIGKILL');
+    await until('the killed worker must be gone', () => !workersOf(service).includes(victim));
+    assert.equal(await petsCreated(service), 20);
+    await until('another worker must have replaced it', () => workersOf(service).length === 2);
+    await createPets(service, 5);
+    service.kill('SIGHUP');
+    await until('all workers must be replaced', () =>
+      /all workers were replaced/.test(service.stderr()),
+    );
+    await until('all animals must be counted', async () => (await petsCreated(service)) === 25);
+  },
+);
 
-test('/metrics does not wait for a worker that is starting', async (t) => {
+test('/metrics does not wait for a worker that is starting', { skip: NEEDS_LINUX }, async (t) => {
   const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', '0'];
   const service = await serve(t, flags);
   await createPets(service, 4);
@@ -261,9 +297,13 @@ async function petsCreated(service: Running): Promise<number> {
   return Number(/^petstore_pets_created_total (\d+)$/m.exec(text)?.[1]);
 }
 
-test('SIGTERM while workers are being replaced stops them all, including the new one', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--workers', '2']);
-  await untilReplacing(service);
-  service.kill('SIGTERM');
-  assert.equal(await service.ended, 0);
-});
+test(
+  'SIGTERM while workers are being replaced stops them all, including the new one',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const service = await serve(t, ['--data', temporaryFolder(t), '--workers', '2']);
+    await untilReplacing(service);
+    service.kill('SIGTERM');
+    assert.equal(await service.ended, 0);
+  },
+);

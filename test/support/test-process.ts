@@ -6,6 +6,8 @@ import type { TestContext } from 'node:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { executeOrExplain } from '../../src/cli/run.ts';
 
 /** A command that takes longer is killed, and its exit code is then null. */
 const RUN_MS_MAX = 60_000;
@@ -59,6 +61,21 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   child.stderr?.on('data', (chunk: Buffer) => (finished.stderr += chunk.toString()));
   [finished.code] = (await once(child, 'close')) as [number | null];
   clearTimeout(overdue);
+  return finished;
+}
+
+/**
+ * Runs a command in this process, and waits for its end. A process of its own takes far longer, and is needed only
+ * where it is what is tested.
+ */
+export async function runHere(
+  args: readonly string[],
+  { env = {} }: Pick<RunOptions, 'env'> = {},
+): Promise<Finished> {
+  const finished: Finished = { code: null, stdout: '', stderr: '' };
+  const stdout = { write: (text: string) => (finished.stdout += text) };
+  const stderr = { write: (text: string) => (finished.stderr += text) };
+  finished.code = await executeOrExplain(COMMANDS, args, { env, stdout, stderr });
   return finished;
 }
 
