@@ -10,7 +10,7 @@ const MEMORY_GROWTH_MIB_MAX = 32;
 export interface OverloadReport {
   figures: Record<string, string | number>;
   violations: string[];
-  /** What was too slow. A busy machine may be the cause. */
+  /** What was too slow or got no response. A busy machine may be the cause. */
   slow: string[];
   /** Whether the host was too busy: the times of this run show nothing. */
   isDisturbed: boolean;
@@ -45,6 +45,10 @@ export function judge(measured: Measured): OverloadReport {
   const isDisturbed = shares.some((share) => share < UNDISTURBED_SHARE_MIN);
   const slow = [
     ...slownessOf(createsMs, listsMs),
+    ...failuresOf(during.creates, during.creates.sent - accepted - refused.length, 'creates'),
+    ...phases.flatMap(({ lists }) =>
+      failuresOf(lists, lists.sent - (lists.responses[200]?.length ?? 0), 'lists'),
+    ),
     ...[before, after].flatMap(({ creates }) => {
       const refusals = stolenTime.undisturbed(creates.responses[503]).tookMs;
       const share = refusals.length / creates.sent;
@@ -53,10 +57,6 @@ export function judge(measured: Measured): OverloadReport {
   ];
   const violations = [
     ...(refused.length === 0 ? ['no create was refused'] : []),
-    ...failuresOf(during.creates, during.creates.sent - accepted - refused.length, 'creates'),
-    ...phases.flatMap(({ lists }) =>
-      failuresOf(lists, lists.sent - (lists.responses[200]?.length ?? 0), 'lists'),
-    ),
     ...(late - early > MEMORY_GROWTH_MIB_MAX ? [`memory grew from ${early} to ${late} MiB`] : []),
   ];
   return {

@@ -16,9 +16,7 @@ const SLOWHTTPTEST_PER_SECOND = 200;
 /** How long slowhttptest waits before it sends the next few bytes. */
 const FOLLOW_UP_SECONDS = 3;
 const CLIENTS = 8;
-/** The pause of each legal client between two requests. */
-const PAUSE_MS = 10;
-const CREATE_EVERY = 4;
+const LEGAL = { createEvery: 4, pauseMs: 10, isTimed: true };
 const MEASURED_MS = 6_000;
 const POLL_MS = 100;
 /** Legal requests may take twice as long as before. */
@@ -27,6 +25,7 @@ const SLOWER_MAX = 2;
 const KEPT_MIB_MAX = 256;
 /** By when the memory must be free again. V8 collects garbage late if little is allocated. */
 const FREE_MS_MAX = 30_000;
+const MIXED_MS_MAX = 20_000;
 /** For 10,000 connections: idle ones alone need 100 to 150 MiB. */
 const PEAK_MIB_MAX = 512;
 
@@ -43,7 +42,7 @@ const CLOSED_MS_MAX = {
   'never-read': 70_000,
   forge: 0,
   /** Bodies in chunks of one byte, long bodies, pipelined requests and unread responses, with and without a key. */
-  mix: 0,
+  mix: 15_000,
   'slow headers': 10_000,
   'slow body': 15_000,
   'slow read': 70_000,
@@ -59,7 +58,7 @@ const SLOWHTTPTEST_FLAGS: Partial<Record<Attack, string>> = {
 
 /** With fewer sockets the drill is short: it does not judge times, nor wait 70 s for clients that never read. */
 const COMPLETE_MIN = 1_000;
-const SHORT = { measuredMs: 2_000, lateMsMax: 8_000 };
+const SHORT = { measuredMs: 2_000, lateMsMax: 8_000, keptMibMax: 100 };
 const FORGERS = 20;
 
 export const drill: Drill = {
@@ -78,7 +77,7 @@ export const drill: Drill = {
     run: async (options) => {
       const { rounds } = options;
       const waiting = { attacks: { drip: rounds }, nodeFlags: brokenBy('waits-for-ever') };
-      const keeping = { attacks: { mix: rounds * 10 }, nodeFlags: brokenBy('keeps-chunks') };
+      const keeping = { attacks: { mix: rounds * 3 }, nodeFlags: brokenBy('keeps-chunks') };
       return mergeReports({
         'no time limit': await run(options, waiting),
         'chunks are kept': await run(options, keeping),
@@ -113,6 +112,7 @@ interface SlowClientsOptions {
   attacks: Partial<Record<Attack, number>>;
   /** How long the legal requests are measured before and during each attack. */
   measuredMs?: number;
+  keptMibMax?: number;
   /** How much later than its deadline a socket may be closed. */
   lateMsMax?: number;
   /** These break the service on purpose. */
@@ -130,15 +130,10 @@ interface SlowClientsReport extends DrillReport {
 /** Measures legal requests before and during each attack, and waits until the service has closed its sockets. */
 export async function drillSlowClients(options: SlowClientsOptions): Promise<SlowClientsReport> {
   const { attacks, measuredMs = MEASURED_MS, lateMsMax = LATE_MS_MAX } = options;
+  const { keptMibMax = KEPT_MIB_MAX } = options;
   const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
   const { key, baseUrl } = service;
-  const load = new Load({
-    key,
-    baseUrl: () => baseUrl,
-    createEvery: CREATE_EVERY,
-    pauseMs: PAUSE_MS,
-    isTimed: true,
-  });
+  const load = new Load({ key, baseUrl: () => baseUrl, ...LEGAL });
   using measure = new Measure(load);
   const figures: Record<string, string | number> = {};
   const slow: string[] = [];
@@ -165,7 +160,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
     }
   }
   const freeMs = performance.now() + FREE_MS_MAX;
-  const isKept = () => service.memoryMib() > beforeMib + KEPT_MIB_MAX;
+  const isKept = () => service.memoryMib() > beforeMib + keptMibMax;
   do await sleep(measuredMs);
   while (isKept() && performance.now() < freeMs);
   const afterMib = service.memoryMib();
@@ -230,7 +225,7 @@ async function measureAttack(
   await Promise.race([connected, ended]);
   const connectedMs = performance.now();
   // Aborted uploads are over now. The others have only begun.
-  if (attack !== 'abort') await sleep(attack === 'mix' ? 2 * measuredMs : measuredMs);
+  if (attack !== 'abort') await sleep(measuredMs);
   const p99Ms = measure.takeP99Ms();
   let peakMib = service.peakMemoryMib();
   // The service does not close a client that reads its responses, nor all of a mix.
@@ -260,9 +255,13 @@ function startAttack(
     const program = attack === 'mix' ? MIXERS : ATTACKERS;
     const args = [program, attack, String(port), String(count), key];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // The mixers wait for a line before they send.
+    if (attack !== 'mix') return { child, connected: once(child.stdout, 'data') };
+    // The mixers wait for a line before they send. What the service does not read is never sent.
     child.stdin.write('send\n');
-    return { child, connected: once(child.stdout, 'data') };
+    const sent = async () => {
+      for await (const line of child.stdout) if (String(line).includes('sent')) return;
+    };
+    return { child, connected: Promise.race([sent(), sleep(MIXED_MS_MAX)]) };
   }
   const connectingMs = (count / SLOWHTTPTEST_PER_SECOND) * 1_000;
   const seconds = Math.ceil((connectingMs + CLOSED_MS_MAX[attack] + LATE_MS_MAX) / 1_000);

@@ -14,7 +14,7 @@ import {
 import { Pool } from '../../src/storage/postgres/pool.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 
-const QUERIES = 10_000;
+const QUERIES = 3_000;
 const CONNECTIONS = 4;
 /** Far more callers than connections, so that other callers wait whenever a response arrives. */
 const CALLERS = 100;
@@ -22,6 +22,8 @@ const CALLERS = 100;
 const LATE_EVERY = 500;
 const LATE_TIMEOUT_MS = 5;
 const TIMEOUT_MS = 60_000;
+/** Of the pool that mixes responses up: the last callers never get one. */
+const BROKEN_TIMEOUT_MS = 3_000;
 
 const MARKER: Statement = { name: 'marker', text: 'SELECT $1::bigint' };
 const LATE: Statement = { name: 'late', text: 'SELECT $1::bigint, pg_sleep(0.03)' };
@@ -39,7 +41,12 @@ test('no response of an overloaded pool reaches the wrong caller, and a pool tha
     const real = await sendMarkers({ url: server.url(), queries: QUERIES });
     assert.equal(real.wrong, 0);
     assert.ok(real.givenUp > 0, 'some callers must give up before their response arrives');
-    const broken = await sendMarkers({ url: server.url(), queries: QUERIES, open: openMixedUp });
+    const broken = await sendMarkers({
+      url: server.url(),
+      queries: QUERIES,
+      open: openMixedUp,
+      timeoutMs: BROKEN_TIMEOUT_MS,
+    });
     assert.ok(broken.wrong > 0);
   } finally {
     await server.close();
@@ -51,6 +58,7 @@ async function sendMarkers(options: {
   url: string;
   queries: number;
   open?: (url: string) => Promise<Connection>;
+  timeoutMs?: number;
 }): Promise<MarkersReport> {
   const open = options.open ?? openReal;
   const pool = new Pool(() => open(options.url), CONNECTIONS);
@@ -61,7 +69,7 @@ async function sendMarkers(options: {
       next += 1n;
       const marker = next;
       try {
-        const [row] = await select(pool, marker);
+        const [row] = await select(pool, marker, options.timeoutMs ?? TIMEOUT_MS);
         report.responses += 1;
         if (row?.[0] !== marker) report.wrong += 1;
       } catch {
@@ -75,8 +83,8 @@ async function sendMarkers(options: {
 }
 
 /** The deadline of a late query starts when it has its connection, so it always ends before the response. */
-function select(pool: Pool, marker: bigint): Promise<Row[]> {
-  const deadline = deadlineIn(TIMEOUT_MS);
+function select(pool: Pool, marker: bigint, timeoutMs: number): Promise<Row[]> {
+  const deadline = deadlineIn(timeoutMs);
   if (marker % BigInt(LATE_EVERY) !== 0n) return pool.query(MARKER, [marker], deadline);
   return pool.run(deadline, (connection) =>
     connection.query(LATE, [marker], deadlineIn(LATE_TIMEOUT_MS)),
