@@ -4,7 +4,7 @@ import { Stage, test, visit } from '../support/stage.ts';
 
 for (const { path } of DOCS) {
   test(`${path} is accessible and fits, light and dark, from 360 to 1440 px`, async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await Stage.shared();
     const { page } = await visit(t, stage, { path });
     await page.locator('#search').waitFor();
     await assertLooks(page, nameOf(path));

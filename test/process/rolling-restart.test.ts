@@ -68,7 +68,7 @@ test(
   'SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request',
   { skip: NEEDS_LINUX },
   async () => {
-    const report = await interruptStarts({ workers: 3, moments: 3 });
+    const report = await interruptStarts({ workers: 2, moments: 2 });
     assert.deepEqual(report.violations, []);
     assert.ok(report.acknowledged > 0);
   },

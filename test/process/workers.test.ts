@@ -18,7 +18,7 @@ import {
   temporaryFolder,
 } from '../support/test-process.ts';
 
-const WORKERS = 3;
+const WORKERS = 2;
 const CONNECTIONS = 16;
 const REPLACED_MS_MAX = 60_000;
 

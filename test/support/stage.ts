@@ -43,7 +43,11 @@ const BROWSER_FLAGS = [
 ];
 
 let running: Promise<Browser> | undefined;
-after(async () => (await running)?.close());
+let sharedStage: Promise<Stage> | undefined;
+after(async () => {
+  await (await running)?.close();
+  await Stage.closeShared();
+});
 
 /** One browser for all tests of this process. */
 function browser(): Promise<Browser> {
@@ -79,6 +83,21 @@ export class Stage {
     await stage.start();
     for (const pet of options.pets ?? []) await stage.client().pets.create(pet);
     return stage;
+  }
+
+  /** One service for all tests that store nothing: each would otherwise make every page again. */
+  static shared(): Promise<Stage> {
+    sharedStage ??= (async () => {
+      const stage = new Stage([]);
+      await stage.start();
+      return stage;
+    })();
+    return sharedStage;
+  }
+
+  static async closeShared(): Promise<void> {
+    const stage = await sharedStage;
+    if (stage !== undefined) await stage.#close();
   }
 
   /** The address of the admin port, if a flag has set it. */

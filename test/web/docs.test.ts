@@ -20,7 +20,7 @@ async function useKey(page: Page, key: string): Promise<void> {
 }
 
 test('the first pages at /docs and the reference are accessible and fit, each at one width; test/accessibility has all', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs' });
   const paths = new Set([...DOCS.slice(0, 2).map(({ path }) => path), '/docs/reference']);
   for (const [index, path] of [...paths].entries()) {
@@ -32,7 +32,7 @@ test('the first pages at /docs and the reference are accessible and fit, each at
 });
 
 test('every page at /docs can be read without scripts, and nothing dead is shown', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs', javaScriptEnabled: false });
   for (const { path, title } of DOCS) {
     await page.goto(stage.site + path);
@@ -94,7 +94,7 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
 });
 
 test('the key panel refuses what is not a key, and forgets a key', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   await page.getByRole('button', { name: 'Use a key' }).click();
   await page.getByRole('textbox', { name: 'API key' }).fill('pet_live_short');
@@ -110,7 +110,7 @@ test('the key panel refuses what is not a key, and forgets a key', async (t) => 
 });
 
 test('the search finds a code, a header and a page, with the keyboard alone', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   await input.fill('idempotency');
@@ -130,7 +130,7 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
 });
 
 test('/ and Ctrl-K focus the search, which finds words of samples and guides, whole words first', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   const first = page.locator('#results a').first();
@@ -152,7 +152,7 @@ test('/ and Ctrl-K focus the search, which finds words of samples and guides, wh
 });
 
 test('a page that does not exist is HTML with the way back, and /docs/ is /docs', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/' });
   assert.equal(new URL(page.url()).pathname, '/docs');
   for (const path of ['/nothing', '/docs/nothing']) {
@@ -166,7 +166,7 @@ test('a page that does not exist is HTML with the way back, and /docs/ is /docs'
 });
 
 test('the chosen language stays, on all samples and on the next page', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/reference' });
   await page.locator('.samples').last().getByRole('radio', { name: 'Go' }).check();
   assert.equal(await page.locator('.samples :checked[value=go]').count(), 3);
@@ -179,7 +179,7 @@ test('the chosen language stays, on all samples and on the next page', async (t)
 });
 
 test('the contents open and close on a phone', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, {
     path: '/docs/reference',
     viewport: { width: 360, height: 740 },
@@ -196,7 +196,7 @@ test('the contents open and close on a phone', async (t) => {
 });
 
 test('a printed page has its text and samples, and no controls', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/reference' });
   await page.emulateMedia({ media: 'print' });
   assert.equal(await page.locator('header.bar').isVisible(), false);
