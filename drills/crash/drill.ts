@@ -23,7 +23,7 @@ const FIRST_CREATE_MS_MAX = 30_000;
 const FAIL_STOP_MS_MAX = 20_000;
 /** How many acknowledged creates are repeated after each round. */
 const REPEATED = 20;
-const STARTS_MAX = 10;
+const ATTEMPTS_MAX = 10;
 const NO_DATABASE = /no response in time|cannot be reached/;
 const POLL_MS = 5;
 const READY_MS_MAX = 2_000;
@@ -193,24 +193,19 @@ class CrashDrill {
     const variant = [workers, ...nodeFlags].join();
     if (this.service !== undefined && variant === this.#variant) return this.service;
     if (this.service !== undefined) this.#load.violations.push(...(await this.service.stop()));
-    for (let attempt = 1; ; attempt += 1) {
-      const sentMs = Date.now();
-      try {
-        this.service = await ServiceProcess.start({
-          key: this.#key,
-          data: this.#folder,
-          database: this.#options.server?.url(),
-          flags: ['--workers', workers, '--log', 'fatal'],
-          nodeFlags,
-        });
-        this.#variant = variant;
-        this.#starts.push({ sentMs, tookMs: Date.now() - sentMs });
-        return this.service;
-      } catch (error) {
-        // On a busy machine PostgreSQL may not respond in time. A supervisor starts the service again.
-        if (!NO_DATABASE.test(String(error)) || attempt === STARTS_MAX) throw error;
-      }
-    }
+    const sentMs = Date.now();
+    this.service = await untilDatabase(() =>
+      ServiceProcess.start({
+        key: this.#key,
+        data: this.#folder,
+        database: this.#options.server?.url(),
+        flags: ['--workers', workers, '--log', 'fatal'],
+        nodeFlags,
+      }),
+    );
+    this.#variant = variant;
+    this.#starts.push({ sentMs, tookMs: Date.now() - sentMs });
+    return this.service;
   }
 
   async #kill(victim: Victim, service: ServiceProcess): Promise<void> {
@@ -278,8 +273,21 @@ class CrashDrill {
   async #verify(): Promise<string[]> {
     const { server } = this.#options;
     const { problems } =
-      server === undefined ? verifySqlite(this.#file) : await verifyPostgres(server.url());
+      server === undefined
+        ? verifySqlite(this.#file)
+        : await untilDatabase(() => verifyPostgres(server.url()));
     return problems.map((problem) => `verify: ${problem}`);
+  }
+}
+
+/** On a busy machine PostgreSQL may not respond in time. A supervisor starts the service again. */
+async function untilDatabase<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!NO_DATABASE.test(String(error)) || attempt === ATTEMPTS_MAX) throw error;
+    }
   }
 }
 
