@@ -44,7 +44,7 @@ export const drill: Drill = {
   run: drillFuzz,
   control: {
     brokenBy: 'responses with 202 instead of 201',
-    finds: ['Undocumented HTTP status code'],
+    finds: ['status code 202'],
     run: (options) =>
       drillFuzz({ ...options, isShort: true, nodeFlags: brokenBy('another-status') }),
   },
