@@ -11,7 +11,7 @@ import type { Drill, DrillReport } from '../drill.ts';
 import { Load } from '../load.ts';
 import { newRandom, type Random } from '../random.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { StolenTime, type Timed } from '../stolen-time.ts';
+import { median, StolenTime, type Timed } from '../stolen-time.ts';
 import { mergeReports } from '../stores.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -179,7 +179,7 @@ class CrashDrill {
       figures: {
         'creates acknowledged': size,
         'creates without a response, repeated': this.#unanswered,
-        'ready after the start, median and slowest (ms)': `${tookMs[tookMs.length >> 1]}, ${tookMs.at(-1)}`,
+        'ready after the start, median and slowest (ms)': `${median(tookMs)}, ${tookMs.at(-1) ?? 'not measured'}`,
         'share of the starts that the host did not disturb': share.toFixed(2),
       },
     };
