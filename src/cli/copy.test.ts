@@ -17,7 +17,7 @@ import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { StoreUnusable, type Store } from '../domain/store.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
-import { copyCatalogue, type CatalogueReader, type CopyTarget } from '../storage/copy.ts';
+import { copyCatalogue, type CatalogueReader, type CopyTarget, type Row } from '../storage/copy.ts';
 import { openPostgresReader, openPostgresTarget } from '../storage/postgres/copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { verifyPostgres } from '../storage/postgres/verify.ts';
@@ -384,21 +384,33 @@ test('what version 1.1.0 has left of a copy is neither served, copied, backed up
   await assert.rejects(run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`), StoreUnusable);
 });
 
-test('a copy that comes out different is not stored', async () => {
-  const here = newFile();
-  await createAndClose(here, 3);
-  for (const [to, open] of await newTargets()) {
-    const [source, target] = [openSqliteReader(here), await open()];
-    const careless: CopyTarget = {
-      ...target,
-      write: (table, rows) => target.write(table, rows.slice(1)),
-    };
-    await assert.rejects(copyCatalogue(source, careless, ignore), /target differs from the source/);
-    await source.close();
-    await target.close();
-    await assertEmpty(to);
-  }
-});
+const HARMS: [what: string, harm: (rows: Row[]) => Row[]][] = [
+  ['without a row', (rows) => rows.slice(1)],
+  [
+    'with another status',
+    (rows) => rows.map((row) => row.map((value) => (value === 'pending' ? 'sold' : value))),
+  ],
+];
+for (const [what, harm] of HARMS) {
+  test(`a copy that comes out different is not stored: ${what}`, async () => {
+    const here = newFile();
+    await createAndClose(here, 3);
+    for (const [to, open] of await newTargets()) {
+      const [source, target] = [openSqliteReader(here), await open()];
+      const careless: CopyTarget = {
+        ...target,
+        write: (table, rows) => target.write(table, harm(rows)),
+      };
+      await assert.rejects(
+        copyCatalogue(source, careless, ignore),
+        /target differs from the source/,
+      );
+      await source.close();
+      await target.close();
+      await assertEmpty(to);
+    }
+  });
+}
 
 test('a database that goes away during a copy is told in one line, and the copy can be started again', async () => {
   const here = newFile();
