@@ -18,14 +18,15 @@ const UNITS = ['src', 'sdk', 'check', 'bench'].map((folder) => `${folder}/**/*.t
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: ['test/web/pages.ts', 'test/{faults,process,interface,project}/**/*.test.ts', ...UNITS],
-  fast: UNITS,
+  fast: ['src/**/*.test.ts', 'sdk/src/**/*.test.ts', 'check/**/*.test.ts'],
   long: ['test/{accessibility,drills,packaging,samples}/**/*.test.ts'],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
 };
 
 /** A unit test that imports none of these starts neither a service nor a database nor a process. */
-const SERVERS = /\/support\/(?:postgres-server|test-service|test-process|pgbouncer|stage)\.ts'/;
+const SERVERS =
+  /\/(?:support\/(?:postgres-server|test-service|test-process|pgbouncer|stage)|[\w-]+\.test-server)\.ts'|'node:child_process'/;
 
 function filesOf(suite: string): string[] {
   const files = (SUITES[suite] ?? []).flatMap((pattern) =>
