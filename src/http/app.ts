@@ -54,11 +54,12 @@ export class App implements Handler {
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
     const { clock, metrics, newRequestId } = this.#parts;
-    metrics.requestStarted();
+    metrics.inFlight += 1;
     const { prefer } = request.headers;
+    const requestId = requestIdOf(request.headers, newRequestId);
     const context: RequestContext = {
       request,
-      requestId: requestIdOf(request.headers, newRequestId),
+      requestId,
       startedMs: clock.elapsedMs(),
       isStrict: prefer !== undefined && STRICT.test(prefer),
       query: '',
@@ -67,7 +68,7 @@ export class App implements Handler {
       route: '',
       petId: undefined,
       keyId: '',
-      headers: [],
+      headers: ['X-Request-Id', requestId, 'X-Content-Type-Options', 'nosniff'],
     };
     try {
       return this.#finish(context, await this.#respond(context));
@@ -138,7 +139,7 @@ export class App implements Handler {
 
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
     const { clock, metrics, cors, log, accessLog } = this.#parts;
-    const { request, requestId, startedMs, operation } = context;
+    const { request, startedMs, operation } = context;
     const { status, headers, body, encoding, code } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
@@ -151,16 +152,8 @@ export class App implements Handler {
     if (logsAll || hasFailed || durationMs >= SLOW_REQUEST_MS) {
       this.#requestLog.add(context, { response, durationMs, error });
     }
-    const all = [
-      ...headers,
-      'X-Request-Id',
-      requestId,
-      'X-Content-Type-Options',
-      'nosniff',
-      ...context.headers,
-      ...(cors?.headers(request) ?? []),
-    ];
-    return { status, headers: all, body, encoding };
+    if (cors !== undefined) context.headers.push(...cors.headers(request));
+    return { status, headers: [...headers, ...context.headers], body, encoding };
   }
 }
 

@@ -30,7 +30,7 @@ export interface WriterEvents {
 }
 
 /** A create without a claim, or another write. */
-type Item = { pet: NewPet } | { write: Write };
+type Item = NewPet | Write;
 
 /** What the thread replies to a batch that it has committed. */
 type Results = Extract<Reply, { results: unknown[] }>;
@@ -70,7 +70,7 @@ export class WriterClient {
   }
 
   createPet(pet: NewPet): Promise<Creation> {
-    return this.#batcher.add({ pet }) as Promise<Creation>;
+    return this.#batcher.add(pet) as Promise<Creation>;
   }
 
   write<Name extends keyof Writes>(
@@ -78,7 +78,7 @@ export class WriterClient {
     ...values: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
     const write = { name, with: values } as Write;
-    return this.#batcher.add({ write }) as Promise<ReturnType<Writes[Name]>>;
+    return this.#batcher.add(write) as Promise<ReturnType<Writes[Name]>>;
   }
 
   figures(): Figure[] {
@@ -102,8 +102,9 @@ export class WriterClient {
   async #send(batch: Pending<Item, unknown>[], deadline: Deadline): Promise<void> {
     if (this.#isStuck) throw overdue();
     this.#reply = Promise.withResolvers();
-    const pets = batch.flatMap(({ item }) => ('pet' in item ? [item.pet] : []));
-    const others = batch.flatMap(({ item }) => ('write' in item ? [item.write] : []));
+    const items = batch.map(({ item }) => item);
+    const pets = items.filter((item): item is NewPet => !('with' in item));
+    const others = items.filter((item) => 'with' in item);
     this.#thread.postMessage({ pets: rowsAsJson(pets), others } satisfies Batch);
     const due = this.#isThreadOpen ? deadline : deadlineIn(START_TIMEOUT_MS);
     const cancel = atDeadline(due, () => this.#setStuck());
@@ -111,8 +112,8 @@ export class WriterClient {
       const { lastPetId, results } = await this.#reply.promise;
       let id = lastPetId - BigInt(pets.length);
       for (const { item, resolve } of batch) {
-        if ('pet' in item) resolve({ kind: 'created', pet: { id: (id += 1n), ...item.pet } });
-        else resolve(results.shift());
+        if ('with' in item) resolve(results.shift());
+        else resolve({ kind: 'created', pet: { id: (id += 1n), ...item } });
       }
     } finally {
       cancel();
