@@ -80,27 +80,22 @@ export class ReceivedRequest extends IncomingMessage {
   }
 }
 
-/**
- * The body of a request. It is copied into one buffer as it arrives, also before the handler reads it. One that
- * arrives in one piece is neither copied nor counted.
- */
+/** The body of a request. It is copied into one buffer as it arrives, also before the handler reads it. */
 export class Body {
   readonly #onChange: () => void;
-  readonly #contentLength: number;
   #bytes: Buffer = EMPTY;
   #length = 0;
   #chunks = 0;
   #isWhole = false;
   /** Why it cannot be read. */
   #refusal: Refusal | undefined;
-  /** Waits for the rest of it. */
+  /** The handler that waits for the rest of it. Most bodies are whole before they are read. */
   #reader: PromiseWithResolvers<Buffer> | undefined;
 
   /** `onChange` is called when it may occupy other memory, or when `isToBeReceived` may have changed. */
   constructor(contentLength: string | undefined, onChange: () => void) {
     this.#onChange = onChange;
-    this.#contentLength = Number(contentLength ?? Number.NaN);
-    if (this.#contentLength > BODY_BYTES_MAX) this.fail(TOO_LARGE);
+    if (Number(contentLength ?? 0) > BODY_BYTES_MAX) this.fail(TOO_LARGE);
   }
 
   get occupiedBytes(): number {
@@ -131,8 +126,11 @@ export class Body {
 
   /** Takes a chunk, or null after the last one. */
   receive(chunk: Buffer | null): void {
-    if (this.#refusal !== undefined || this.#isWhole) return;
-    if (chunk !== null) {
+    if (this.#refusal !== undefined) return;
+    if (chunk === null) {
+      this.#isWhole = true;
+      this.#reader?.resolve(this.#take());
+    } else {
       this.#chunks += 1;
       const length = this.#length + chunk.length;
       if (length > BODY_BYTES_MAX || this.#chunks > BODY_CHUNKS_MAX) return this.fail(TOO_LARGE);
@@ -140,10 +138,7 @@ export class Body {
       else this.#append(chunk, length);
       this.#length = length;
     }
-    this.#isWhole = chunk === null || this.#length === this.#contentLength;
-    if (this.#isWhole) this.#reader?.resolve(this.#take());
-    const isInOnePiece = this.#isWhole && chunk !== null && this.#chunks === 1;
-    if (!isInOnePiece) this.#onChange();
+    this.#onChange();
   }
 
   #take(): Buffer {
