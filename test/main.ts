@@ -24,9 +24,9 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
   traces: ['test/traces/traces.ts'],
 };
 
-/** A unit test that imports none of these starts neither a service nor a database nor a process. */
+/** A unit test with none of these starts neither a server nor a database nor a process. */
 const SERVERS =
-  /\/(?:support\/(?:postgres-server|test-service|test-process|pgbouncer|stage)|[\w-]+\.test-server)\.ts'|'node:child_process'/;
+  /\/(?:support\/(?:postgres-server|test-service|test-process|pgbouncer|stage)|[\w-]+\.test-server)\.ts'|'node:child_process'|\b(?:createServer|openServer|openSqliteStore)\b/;
 
 function filesOf(suite: string): string[] {
   const files = (SUITES[suite] ?? []).flatMap((pattern) =>
