@@ -104,7 +104,7 @@ function prepareCreateOnce(database: DatabaseSync) {
       if (knownFingerprint !== fingerprint) return { kind: 'claim_conflict' };
       return { kind: 'replayed', pet: { id, ...pet } };
     }
-    // RETURNING would take half as long again as the insert: it builds a temporary table.
+    // RETURNING would build a temporary table, and take at least half as long again.
     const { lastInsertRowid } = insertPet.run(pet.name, pet.categoryId, pet.status);
     removeExpiredClaims.run(nowMs);
     insertClaim.run(apiKeyId, key, fingerprint, lastInsertRowid, claim.expiresAt.getTime());
