@@ -283,10 +283,10 @@ export function createPetTests(storage: TestStorage): void {
           /"id":(\d+)/.exec((await empty.send('/pets', { method: 'POST', body: REX })).text)?.[1],
         );
       const first = await create();
-      const together = await Promise.all(Array.from({ length: 200 }, create));
+      const together = await Promise.all(Array.from({ length: 50 }, create));
       const last = await create();
       assert.equal(first, 1);
-      assert.equal(new Set(together).size, 200);
+      assert.equal(new Set(together).size, 50);
       assert.ok(
         together.every((id) => id > first && id < last),
         `${together.join()} before ${last}`,
