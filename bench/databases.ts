@@ -20,7 +20,7 @@ const fillSql = (count: number) => `
   INSERT INTO pets (id, name, category_id, status) ${animalsSql(count)};
   UPDATE pet_counter SET last_id = ${count}`;
 
-/** This machine has none. */
+/** PostgreSQL cannot be started on this machine. */
 export class NoPostgres extends Error {
   override name = 'NoPostgres';
 }

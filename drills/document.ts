@@ -2,7 +2,7 @@
 // sections of the drills that were run, and leaves the others as they are.
 
 import { execFileSync } from 'node:child_process';
-import { cpus, release, totalmem } from 'node:os';
+import { cpus, release, totalmem, type } from 'node:os';
 import type { Drill, DrillReport } from './drill.ts';
 
 const BEGIN = '<!-- Written by `npm run drill -- NAME… --write`: do not edit. -->';
@@ -37,7 +37,7 @@ export function originOf(root: string): Origin {
   return {
     commit: `${git('rev-parse', '--short', 'HEAD').trim()}${isChanged ? ' with changes' : ''}`,
     date: new Date().toISOString().slice(0, 10),
-    machine: `${cpus().length} cores of ${processor?.model.trim()}, ${memoryGib} GiB, Linux ${release()}, Node.js ${process.version}`,
+    machine: `${cpus().length} cores of ${processor?.model.trim()}, ${memoryGib} GiB, ${type()} ${release()}, Node.js ${process.version}`,
   };
 }
 

@@ -54,7 +54,7 @@ export class App implements Handler {
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
     const { clock, metrics, newRequestId } = this.#parts;
-    metrics.inFlight += 1;
+    metrics.requestStarted();
     const { prefer } = request.headers;
     const requestId = requestIdOf(request.headers, newRequestId);
     const context: RequestContext = {

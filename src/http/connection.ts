@@ -132,7 +132,7 @@ export class Connection {
     else this.#take({ respond: () => this.#sendLast(respond()) });
   }
 
-  /** Reads only what the request that is being handled needs, or the next request if there is none. */
+  /** Reads only what the request that is being handled needs. Without such a request, it reads the next one. */
   updateReading(): void {
     if (this.#state === 'closing') return;
     const isToBePaused =

@@ -97,13 +97,16 @@ export class Metrics implements Measured {
   /** Calls since the start of the process, by the id of the key. */
   readonly #deprecatedCalls = new Map<string, number>();
   readonly #errors = new Map<ErrorCode, number>(ERROR_CODES.map((code) => [code, 0]));
-  /** Increased by the app for each request. */
   inFlight = 0;
   petsCreated = 0;
 
   /** The given series and every error code exist from the start, with the value 0. */
   constructor(series: readonly Series[]) {
     for (const [operation, status] of series) this.#latency(operation, status);
+  }
+
+  requestStarted(): void {
+    this.inFlight += 1;
   }
 
   requestEnded(operation: string, status: number, durationMs: number): void {

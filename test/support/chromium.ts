@@ -8,7 +8,7 @@ const FIXED_PATHS = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
 
-/** Finds the browser of this machine; undefined if there is none. CHROMIUM_PATH names another one. */
+/** Finds the browser of this machine; undefined if no browser is installed. CHROMIUM_PATH names another one. */
 export function findChromium(): string | undefined {
   const given = processVariables['CHROMIUM_PATH'];
   if (given !== undefined && given !== '') return given;

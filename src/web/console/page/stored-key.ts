@@ -2,7 +2,7 @@
 const PREFIX = 'petstore.';
 const STORAGE_NAME = `${PREFIX}key`;
 
-/** The key of this tab or of this browser, or undefined if there is none or the browser forbids storage. */
+/** The key of this tab or of this browser, or undefined if no key is stored or the browser forbids storage. */
 export function storedKey(): string | undefined {
   try {
     const key = sessionStorage.getItem(STORAGE_NAME) ?? localStorage.getItem(STORAGE_NAME);
