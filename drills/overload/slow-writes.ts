@@ -1,13 +1,13 @@
 // Makes the embedded store slow: each create takes a millisecond of the writer thread, without using a core.
 
-import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync, StatementSync, type StatementResultingChanges } from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
 
 const CREATE_MS = 1;
 
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 const exec = Reflect.get(DatabaseSync.prototype, 'exec');
-const get = Reflect.get(StatementSync.prototype, 'get');
+const run = Reflect.get(StatementSync.prototype, 'run');
 let creates = 0;
 
 /** One wait per commit: many short ones would take longer than their sum. */
@@ -19,13 +19,14 @@ function execSlowly(this: DatabaseSync, sql: string): void {
   exec.call(this, sql);
 }
 
-function getAndCount(this: StatementSync, ...values: unknown[]): unknown {
-  if (this.sourceSQL.startsWith('INSERT INTO pets')) creates += 1;
-  return Reflect.apply(get, this, values);
+function runAndCount(this: StatementSync, ...values: unknown[]): StatementResultingChanges {
+  const result = Reflect.apply(run, this, values) as StatementResultingChanges;
+  if (this.sourceSQL.startsWith('INSERT INTO pets')) creates += Number(result.changes);
+  return result;
 }
 
 // Writes run in the writer thread.
 if (!isMainThread) {
   DatabaseSync.prototype.exec = execSlowly;
-  Object.assign(StatementSync.prototype, { get: getAndCount });
+  Object.assign(StatementSync.prototype, { run: runAndCount });
 }
