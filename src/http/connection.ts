@@ -175,7 +175,14 @@ export class Connection {
   #finish(response: ServerResponse, made: HttpResponse): void {
     if (this.#all.isClosing && this.#held.length === 0) response.shouldKeepAlive = false;
     const { complete, method } = response.req;
-    if (!complete || !response.shouldKeepAlive) return this.#sendLast(made, method);
+    if (!complete || !response.shouldKeepAlive) {
+      this.#sendLast(made, method);
+      // OpenTelemetry waits for the end of the response, which node:http does not send here, and reads its status.
+      response.statusCode = made.status;
+      response.detachSocket(this.#socket);
+      response.emit('close');
+      return;
+    }
     // The connection may have closed while the response was made.
     if (!this.#socket.writable) return;
     response.once('close', () => this.#next());

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
@@ -122,4 +123,32 @@ test('a client that is connected before the server is closed gets its response',
   for (const response of await Promise.all(responses)) {
     assert.match(response, /^HTTP\/1\.1 200 OK\r\n/);
   }
+});
+
+test('what watches responses, as OpenTelemetry does, sees the end and the status of the last one', async (context) => {
+  const ended: number[] = [];
+  const emit = Reflect.get(Server.prototype, 'emit');
+  context.mock.method(Server.prototype, 'emit', function (this: Server, ...event: unknown[]) {
+    const [name, , response] = event as [string, unknown, ServerResponse];
+    if (name === 'request') response.on('close', () => ended.push(response.statusCode));
+    return Reflect.apply(emit, this, event) as boolean;
+  });
+  const server = await openServer({
+    createHandler: () => ({
+      handle: async () => ({ status: 404, headers: ['Content-Length', '0'], body: '' }),
+    }),
+    host: '127.0.0.1',
+    port: 0,
+    newRequestId: () => 'x',
+  });
+  context.after(() => server.close(0));
+  const socket = connect(server.port, '127.0.0.1');
+  context.after(() => socket.destroy());
+  socket.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+  // The client does not close yet.
+  await once(socket, 'data');
+  assert.deepEqual(ended, [404]);
+  socket.end();
+  await once(socket, 'close');
+  assert.deepEqual(ended, [404]);
 });

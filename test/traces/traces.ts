@@ -111,7 +111,7 @@ test(
     );
     assert.equal(created[0], 'POST');
     assert.match(created.slice(1).join(), /^pg\.query:createPets/);
-    assert.ok(others.some(([, child = '']) => child.startsWith('pg.query:list-pets')));
+    assert.ok(others.some(([, child = '']) => child.startsWith('pg.query:listPets')));
     const received = collector.bodies.join('\n');
     for (const secret of [key, 'Rex', 'claim-of-a-caller', 'a-password-for-tests']) {
       assert.equal(received.includes(secret), false, secret);
