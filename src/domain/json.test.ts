@@ -48,6 +48,8 @@ test('the fast and the exact parser give the same result', () => {
   );
   assert.equal(parseJson('-0'), 0n);
   assert.equal(parseJson('999999999999999'), 999_999_999_999_999n);
+  // The shortest number that JSON.parse rounds.
+  assert.equal(parseJson('9007199254740993'), 9_007_199_254_740_993n);
 });
 
 test('a text that JSON.parse refuses is invalid_json, at any depth', () => {

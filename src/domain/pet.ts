@@ -109,7 +109,9 @@ const IS_VALID: Record<Field, (value: unknown) => boolean> = {
 const NAME = new RegExp(`^.{1,${NAME_CODE_POINTS_MAX}}$`, 'su');
 
 function isName(text: string): boolean {
-  return NAME.test(text) && !text.includes('\0') && text.isWellFormed();
+  // A text has at most as many code points as code units.
+  const isShort = text.length <= NAME_CODE_POINTS_MAX ? text !== '' : NAME.test(text);
+  return isShort && !text.includes('\0') && text.isWellFormed();
 }
 
 const FIELDS = Object.keys(RULES) as Field[];

@@ -65,7 +65,7 @@ export type Writes = ReturnType<typeof prepareWrites>;
 export function prepareWrites(database: DatabaseSync) {
   const insertPets = database.prepare(
     `INSERT INTO pets (name, category_id, status)
-     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) ORDER BY key`,
+     SELECT value ->> 0, value ->> 1, value ->> 2 FROM jsonb_each(?) ORDER BY key`,
   );
   return {
     /** Returns the id of the last animal. The ids of one call follow each other. */
