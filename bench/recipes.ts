@@ -6,9 +6,9 @@ import { newCursor } from '../src/domain/page.ts';
 import { scriptPath, type Operation, type Recipe } from './contender.ts';
 import type { Load } from './generator.ts';
 
-/** The heap settings of the service. Every contender on Node.js gets them. */
-const nodeFlags = manifest.scripts.start.match(/--\S+/g) ?? [];
-const node = [process.execPath, ...nodeFlags];
+/** The heap settings of the service. Every contender on Node.js gets them, and every command. */
+export const NODE_FLAGS = manifest.scripts.start.match(/--\S+/g) ?? [];
+const node = [process.execPath, ...NODE_FLAGS];
 
 export const ANIMAL_COUNT = 1_000;
 /** Those of the comparison by cursor. */

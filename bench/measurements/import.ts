@@ -6,6 +6,7 @@ import { animalJson } from '../animals.ts';
 import type { Bench, Outcome } from '../bench.ts';
 import { scriptPath } from '../contender.ts';
 import { memoryMib } from '../processes.ts';
+import { NODE_FLAGS } from '../recipes.ts';
 import { newRow, quantity, unmeasuredRow, type Row } from '../row.ts';
 import { newFigure } from '../statistics.ts';
 
@@ -85,9 +86,8 @@ async function writeAnimals(file: string, count: number): Promise<void> {
 
 async function runCommand(args: string[]): Promise<CommandRun> {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [scriptPath('../bin/petstore.js'), ...args], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const command = [...NODE_FLAGS, scriptPath('../bin/petstore.js'), ...args];
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] });
   let peakMib: number | undefined;
   const poll = setInterval(() => {
     peakMib = memoryMib(child.pid)?.peak ?? peakMib;
