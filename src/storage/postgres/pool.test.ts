@@ -129,6 +129,21 @@ test('callers that wait for the same read share a query, and none joins a query 
   await pool.close();
 });
 
+test('callers that wait for one row each share a query, and each gets its own', async () => {
+  const sent: string[] = [];
+  const pool = new Pool(() => openCounted(server.url(), sent), 3);
+  const reads = new SharedReads(pool);
+  const squares = {
+    name: 'squares',
+    text: `SELECT each * each FROM unnest($1::int[]) WITH ORDINALITY AS keys (each, ordinal)
+           ORDER BY ordinal`,
+  };
+  const rows = await Promise.all([3, 1, 3, 2].map((key) => reads.find(squares, key)));
+  assert.deepEqual(rows, [[9], [1], [9], [4]]);
+  assert.equal(sent.length, 1);
+  await pool.close();
+});
+
 test('reads leave two connections to writes', async () => {
   const database = await server.createDatabase();
   const pool = new Pool(() => openTo(server.url(database)), 4);

@@ -17,6 +17,7 @@ import { Hosts } from './hosts.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+const ALL = { status: undefined, afterId: 0n, count: 10 };
 
 let server: PostgresServer;
 before(async () => {
@@ -184,7 +185,8 @@ test('a session that is ended while it is opened is opened again', async (contex
 test('calls succeed after idle connections were cut', async (context) => {
   const { store } = await openFresh(context);
   for (let round = 0; round < 3; round += 1) {
-    await Promise.all([1n, 2n, 3n, 4n].map((id) => store.findPet(id)));
+    // Different lists, which share no connection.
+    await Promise.all([1, 2, 3, 4].map((count) => listPets(store, { ...ALL, count })));
     assert.ok((await server.endSessions()) > 0);
     assert.equal(await store.findPet(999n), undefined);
   }
@@ -199,7 +201,9 @@ test('a server with fewer free connections than the store would use serves every
   );
   const store = await openPostgresStore(server.url(database).replace('petstore:', 'limited:'));
   for (let round = 0; round < 3; round += 1) {
-    const reads = Array.from({ length: 60 }, (_, index) => store.findPet(BigInt(index)));
+    const reads = Array.from({ length: 60 }, (_, index) =>
+      listPets(store, { ...ALL, count: index + 1 }),
+    );
     const creates = Array.from({ length: 20 }, () => store.createPet(REX));
     await Promise.all([...reads, ...creates]);
   }

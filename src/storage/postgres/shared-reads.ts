@@ -22,7 +22,7 @@ interface WaitingRead extends PromiseWithResolvers<Row[]> {
 }
 
 /**
- * Callers that wait for the same read share one query. No caller joins a query that was already sent,
+ * Callers that wait for the same read, or for one row each, share one query. No caller joins a query that was already sent,
  * because it might not see what was stored in between.
  */
 export class SharedReads {
@@ -37,16 +37,15 @@ export class SharedReads {
     this.#inFlightMax = Math.max(1, pool.connectionsMax - CONNECTIONS_FOR_WRITES);
   }
 
-  query(statement: Statement, values: unknown[]): Promise<Row[]> {
-    if (this.#callersWaiting >= WAITING_MAX) {
-      const message = 'Too many reads are waiting; try again shortly.';
-      return Promise.reject(new Refusal('overloaded', message));
-    }
-    const name = [statement.name, ...values].join('\n');
-    const read = this.#waiting.get(name) ?? this.#add(name, statement, values);
-    read.callers += 1;
-    this.#callersWaiting += 1;
-    return read.promise;
+  async query(statement: Statement, values: unknown[]): Promise<Row[]> {
+    return this.#join([statement.name, ...values].join('\n'), statement, values).promise;
+  }
+
+  /** Returns the row of one key. The statement takes the keys of all callers, and returns a row for each. */
+  async find(statement: Statement, key: unknown): Promise<Row | undefined> {
+    const { values, promise } = this.#join(statement.name, statement, [[]]);
+    const place = (values[0] as unknown[]).push(key) - 1;
+    return (await promise)[place];
   }
 
   figures(): Figure[] {
@@ -57,6 +56,16 @@ export class SharedReads {
   /** Resolves when everything that was accepted is settled. */
   async idle(): Promise<void> {
     while (this.#callersWaiting + this.#inFlight > 0) await sleep(IDLE_POLL_MS);
+  }
+
+  #join(name: string, statement: Statement, values: unknown[]): WaitingRead {
+    if (this.#callersWaiting >= WAITING_MAX) {
+      throw new Refusal('overloaded', 'Too many reads are waiting; try again shortly.');
+    }
+    const read = this.#waiting.get(name) ?? this.#add(name, statement, values);
+    read.callers += 1;
+    this.#callersWaiting += 1;
+    return read;
   }
 
   #add(name: string, statement: Statement, values: unknown[]): WaitingRead {

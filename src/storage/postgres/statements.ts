@@ -33,7 +33,10 @@ const NEW_KEY = '$1, $2, $3, $4, $5, $6::bigint, $7::bigint, $8::bigint, $9::big
 
 /** Each connection prepares a statement once, under its name here. */
 export const STATEMENTS = named({
-  findPet: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
+  /** One row for each of the ids, in their order; NULL is the name of one that does not exist. */
+  findPets: `
+    SELECT ${PET_COLUMNS} FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, ordinal)
+    LEFT JOIN pets USING (id) ORDER BY ordinal`,
   listPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
   listPetsOfStatus: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`,
   listLastPets: `SELECT ${PET_COLUMNS} FROM pets ORDER BY id DESC LIMIT $1`,

@@ -98,8 +98,8 @@ class PostgresStore implements Store, Measured {
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {
-    const [row] = await this.#reads.query(STATEMENTS.findPet, [id]);
-    return row && petOfRow(row as PetRow);
+    const row = await this.#reads.find(STATEMENTS.findPets, id);
+    return row?.[1] === null ? undefined : petOfRow(row as PetRow);
   }
 
   async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
