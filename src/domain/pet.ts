@@ -106,12 +106,11 @@ const IS_VALID: Record<Field, (value: unknown) => boolean> = {
   status: (value) => PET_STATUSES.some((status) => status === value),
 };
 
-const NAME = new RegExp(`^.{1,${NAME_CODE_POINTS_MAX}}$`, 'su');
-
 function isName(text: string): boolean {
-  // A text has at most as many code points as code units.
-  const isShort = text.length <= NAME_CODE_POINTS_MAX ? text !== '' : NAME.test(text);
-  return isShort && !text.includes('\0') && text.isWellFormed();
+  const max = NAME_CODE_POINTS_MAX;
+  // A code point is one or two code units, and few names are so long that they need to be counted.
+  const isShort = text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
+  return text !== '' && isShort && !text.includes('\0') && text.isWellFormed();
 }
 
 const FIELDS = Object.keys(RULES) as Field[];
