@@ -61,10 +61,8 @@ export class Pool {
   figures(): Figure[] {
     const idle = this.#idle().length;
     const used = this.#connections.size - idle;
-    const states = {
-      label: 'state',
-      byLabel: Object.entries({ used, idle, opening: this.#opening }),
-    };
+    const byLabel = Object.entries({ used, idle, opening: this.#opening });
+    const states = { label: 'state', byLabel };
     return [
       gauge('petstore_pool_connections', 'Connections to PostgreSQL, by state.', states),
       gauge('petstore_pool_connections_max', 'The most connections.', this.connectionsMax),
@@ -134,10 +132,7 @@ export class Pool {
       idle.destroy();
       this.#connections.delete(idle);
     }
-    if (fault === 'unknown') {
-      this.#onNoResponse();
-      return;
-    }
+    if (fault === 'unknown') return this.#onNoResponse();
     // All connections reach the same read-only server, or have prepared the same plans. A caller that got
     // another of them could fail at every attempt, or read what the server no longer updates.
     for (const used of this.#connections.keys()) this.#connections.set(used, 'retired');

@@ -62,19 +62,15 @@ export class SharedReads {
     if (this.#callersWaiting >= WAITING_MAX) {
       throw new Refusal('overloaded', 'Too many reads are waiting; try again shortly.');
     }
-    const read = this.#waiting.get(name) ?? this.#add(name, statement, values);
-    read.callers += 1;
-    this.#callersWaiting += 1;
-    return read;
-  }
-
-  #add(name: string, statement: Statement, values: unknown[]): WaitingRead {
     // Reads of the same turn of the event loop are sent together. Where others wait already, the turn of
     // the first has not ended, or the end of a query sends the next ones.
     if (this.#waiting.size === 0) setImmediate(() => this.#sendWaiting());
-    const deadline = deadlineIn(CALL_TIMEOUT_MS);
-    const read = { statement, values, deadline, callers: 0, ...Promise.withResolvers<Row[]>() };
-    this.#waiting.set(name, read);
+    const read = this.#waiting.getOrInsertComputed(name, () => {
+      const deadline = deadlineIn(CALL_TIMEOUT_MS);
+      return { statement, values, deadline, callers: 0, ...Promise.withResolvers<Row[]>() };
+    });
+    read.callers += 1;
+    this.#callersWaiting += 1;
     return read;
   }
 
