@@ -4,8 +4,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drillChanges, type ChangesOptions } from '../support/catalogue-changes.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
+import { runHere } from '../support/test-process.ts';
 
-const SHORT: ChangesOptions = { commands: 3, seed: 1, processes: 1, readers: 6, creators: 2 };
+/** The commands run in this process, which is another one than the service. */
+const SHORT: ChangesOptions = {
+  commands: 8,
+  seed: 1,
+  processes: 1,
+  readers: 4,
+  creators: 1,
+  async runCommand(args, ids) {
+    const { code, stderr } = await runHere(['catalogue', ...args, ...ids]);
+    return { code: code ?? -1, said: stderr };
+  },
+};
 
 async function drill(database?: string): Promise<void> {
   const report = await drillChanges({ ...SHORT, database });

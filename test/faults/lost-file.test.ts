@@ -15,8 +15,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { failureOf } from '../../src/cli/failure.ts';
 import { DiskFault, FAILING_READS } from '../support/faulty-disk.ts';
 import {
   refusalIn,
@@ -26,11 +27,13 @@ import {
   serve,
   temporaryFolder,
 } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { send, startTestService, storageIn } from '../support/test-service.ts';
 
 /** The service checks its path every second. The rest is for a busy machine. */
 const ENDED_MS_MAX = 30_000;
 const POLL_MS = 20;
+
+const unreadable = new DiskFault(FAILING_READS);
 
 interface Subject {
   data: string;
@@ -44,8 +47,17 @@ async function start(t: TestContext, ...flags: string[]): Promise<Subject> {
   return { data, file: join(data, 'production', 'petstore.sqlite'), service };
 }
 
+/** The next start on the same store, which is refused or serves, in this process. */
+async function startAgain(t: TestContext, data: string): Promise<{ baseUrl: string }> {
+  const service = await startTestService(storageIn(data));
+  t.after(() => service.close());
+  return service;
+}
+
+type Target = Pick<Running, 'baseUrl' | 'key'>;
+
 /** The status of a create, or 0 if there was no response. */
-async function create({ baseUrl, key }: Running, name: string): Promise<number> {
+async function create({ baseUrl, key }: Target, name: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
   const body = JSON.stringify({ name, categoryId: 1 });
   return send(`${baseUrl}/pets`, { method: 'POST', headers, body }).then(
@@ -54,7 +66,7 @@ async function create({ baseUrl, key }: Running, name: string): Promise<number> 
   );
 }
 
-async function statusOf({ baseUrl, key }: Running, path: string): Promise<number> {
+async function statusOf({ baseUrl, key }: Target, path: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
   return send(new URL(path, baseUrl).href, { headers }).then(
     ({ status }) => status,
@@ -93,131 +105,132 @@ function setAsideIn(file: string): string[] {
     .toSorted();
 }
 
-for (const workers of ['1', '2']) {
-  test(`--workers ${workers}: once the file is deleted nothing is acknowledged, the log is set aside, and the service ends with 1 and one line`, async (t) => {
-    const subject = await start(t, '--workers', workers);
-    const { file, service } = subject;
-    assert.equal(await create(service, 'before'), 201);
-    rmSync(file);
-    const statuses = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => create(service, `lost ${index}`)),
-    );
-    assert.ok(
-      statuses.every((status) => status === 503 || status === 0),
-      statuses.join(),
-    );
-    await endedWith(subject, /petstore\.sqlite was deleted or replaced: put the right file/);
-    assert.deepEqual(setAsideIn(file), [
-      'petstore.sqlite-shm.replaced-1',
-      'petstore.sqlite-wal.replaced-1',
-    ]);
-    assert.ok(!existsSync(file), 'no worker has created an empty store');
-    assert.ok(!existsSync(`${file}-wal`));
-  });
-
-  test(`--workers ${workers}: an idle service notices within seconds that its file was replaced; the next start serves exactly the new file`, async (t) => {
-    const subject = await start(t, '--workers', workers);
-    const { data, file, service } = subject;
-    assert.equal(await create(service, 'one'), 201);
-    copyStore(file, `${file}.new`);
-    for (const name of ['two', 'three']) assert.equal(await create(service, name), 201);
-    renameSync(`${file}.new`, file);
-    await endedWith(subject, /petstore\.sqlite was deleted or replaced/);
-    assert.deepEqual(namesIn(file), ['one']);
-    const next = await serve(t, ['--data', data]);
-    assert.equal(await create({ ...next, key: service.key }, 'four'), 201);
-    assert.deepEqual(namesIn(file), ['one', 'four']);
-  });
-}
-
-test('a file that is moved away and back has every animal that was acknowledged', async (t) => {
-  const subject = await start(t);
-  const { data, file, service } = subject;
-  const names = Array.from({ length: 20 }, (_, index) => `animal ${index}`);
-  for (const name of names) assert.equal(await create(service, name), 201);
-  renameSync(file, `${file}.away`);
-  await endedWith(subject, /was deleted or replaced/);
-  renameSync(`${file}.away`, file);
-  await serve(t, ['--data', data]);
-  assert.deepEqual(namesIn(file), names);
-});
-
-test('serve, its workers and import --create begin no store where one was, and a log without its database stays', async (t) => {
-  const { data, file, service } = await start(t);
-  assert.equal(await create(service, 'one'), 201);
-  service.kill('SIGKILL');
-  await service.ended;
-  renameSync(file, `${file}.away`);
-  const before = readdirSync(join(file, '..'));
-  const serving = ['serve', '--port', '0', '--admin-port', 'off', '--data', data];
-  const importing = ['import', '-', '--create', '--data', data];
-  const refusals = async (line: RegExp) => {
-    for (const args of [serving, [...serving, '--workers', '2'], importing]) {
-      const { code, stderr } = await run(args);
-      assert.match(refusalIn(stderr), line);
-      assert.equal(code, 1, stderr);
-    }
-  };
-  const idFile = join(file, '..', 'petstore.store-id');
-  await refusals(
-    /^petstore: store \w{16} was here and its file is missing: restore a backup, or remove \S+\/petstore\.store-id to begin a new one\.\n$/,
-  );
-  assert.deepEqual(readdirSync(join(file, '..')), before);
-  rmSync(idFile);
-  await refusals(/^petstore: [^\n]+-wal is the log of a store that is not there[^\n]+\n$/);
-  assert.deepEqual(
-    readdirSync(join(file, '..')),
-    before.filter((name) => name !== 'petstore.store-id'),
-  );
-  renameSync(`${file}.away`, file);
-  await serve(t, ['--data', data]);
-  assert.deepEqual(namesIn(file), ['one']);
-});
-
-test('a damaged file ends the service; serve refuses it, verify names the damage, and after restore it is served again', async (t) => {
-  const subject = await start(t);
-  const { data, file, service } = subject;
-  assert.equal(await create(service, 'in the backup'), 201);
-  const backup = join(data, 'backup.sqlite');
-  assert.equal((await runHere(['backup', backup, '--data', data])).code, 0);
-  for (let index = 0; index < 50; index += 1) await create(service, `animal ${index}`);
-  await emptyLog(file);
-  damage(file);
-  const overdueMs = performance.now() + ENDED_MS_MAX;
-  while ((await statusOf(service, '/v1/pets?limit=100')) !== 0) {
-    assert.ok(performance.now() < overdueMs, service.stderr());
-    await sleep(POLL_MS);
-  }
-  await endedWith(subject, /petstore\.sqlite: the file is damaged \(.+\): restore a backup/);
-  assert.match(readFileSync(`${file}.damaged`, 'utf8'), /^inode \d+, born \d+: \S/);
-
+// They run at the same time, because each of them mostly waits for a check that runs once a second.
+describe('a file that is deleted, replaced or damaged', { concurrency: true }, () => {
   for (const workers of ['1', '2']) {
-    const flags = ['--port', '0', '--admin-port', 'off', '--data', data, '--workers', workers];
-    const refused = await run(['serve', ...flags]);
-    assert.match(
-      refusalIn(refused.stderr),
-      /^petstore: [^\n]+ is damaged \([^\n]+\): restore a backup[^\n]+\n$/,
-    );
-    assert.equal(refused.code, 1);
+    test(`--workers ${workers}: once the file is deleted nothing is acknowledged, the log is set aside, and the service ends with 1 and one line`, async (t) => {
+      const subject = await start(t, '--workers', workers);
+      const { file, service } = subject;
+      assert.equal(await create(service, 'before'), 201);
+      rmSync(file);
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => create(service, `lost ${index}`)),
+      );
+      assert.ok(
+        statuses.every((status) => status === 503 || status === 0),
+        statuses.join(),
+      );
+      await endedWith(subject, /petstore\.sqlite was deleted or replaced: put the right file/);
+      assert.deepEqual(setAsideIn(file), [
+        'petstore.sqlite-shm.replaced-1',
+        'petstore.sqlite-wal.replaced-1',
+      ]);
+      assert.ok(!existsSync(file), 'no worker has created an empty store');
+      assert.ok(!existsSync(`${file}-wal`));
+    });
+
+    test(`--workers ${workers}: an idle service notices within seconds that its file was replaced; the next start serves exactly the new file`, async (t) => {
+      const subject = await start(t, '--workers', workers);
+      const { data, file, service } = subject;
+      assert.equal(await create(service, 'one'), 201);
+      copyStore(file, `${file}.new`);
+      for (const name of ['two', 'three']) assert.equal(await create(service, name), 201);
+      renameSync(`${file}.new`, file);
+      await endedWith(subject, /petstore\.sqlite was deleted or replaced/);
+      assert.deepEqual(namesIn(file), ['one']);
+      const next = await startAgain(t, data);
+      assert.equal(await create({ ...next, key: service.key }, 'four'), 201);
+      assert.deepEqual(namesIn(file), ['one', 'four']);
+    });
   }
-  const verified = await runHere(['verify', '--data', data]);
-  assert.match(`${verified.stdout}${verified.stderr}`, /Tree \d+|page \d+|malformed/);
-  assert.equal(verified.code, 1);
-  assert.ok(existsSync(`${file}.damaged`));
 
-  const restored = await runHere(['restore', backup, '--data', data]);
-  assert.equal(restored.code, 0, restored.stderr);
-  assert.ok(!existsSync(`${file}.damaged`));
-  const next = await serve(t, ['--data', data]);
-  assert.equal(await create({ ...next, key: service.key }, 'after'), 201);
-  assert.deepEqual(namesIn(file), ['in the backup', 'after']);
-});
+  test('a file that is moved away and back has every animal that was acknowledged', async (t) => {
+    const subject = await start(t);
+    const { data, file, service } = subject;
+    const names = Array.from({ length: 20 }, (_, index) => `animal ${index}`);
+    for (const name of names) assert.equal(await create(service, name), 201);
+    renameSync(file, `${file}.away`);
+    await endedWith(subject, /was deleted or replaced/);
+    renameSync(`${file}.away`, file);
+    await startAgain(t, data);
+    assert.deepEqual(namesIn(file), names);
+  });
 
-const unreadable = new DiskFault(FAILING_READS);
+  test('serve, its workers and import --create begin no store where one was, and a log without its database stays', async (t) => {
+    const { data, file, service } = await start(t);
+    assert.equal(await create(service, 'one'), 201);
+    service.kill('SIGKILL');
+    await service.ended;
+    renameSync(file, `${file}.away`);
+    const before = readdirSync(join(file, '..'));
+    const serving = ['serve', '--port', '0', '--admin-port', 'off', '--data', data];
+    const refusals = async (line: RegExp) => {
+      for (const { code, stderr } of [
+        await run([...serving, '--workers', '2']),
+        await runHere(['import', '-', '--create', '--data', data]),
+      ]) {
+        assert.match(refusalIn(stderr), line);
+        assert.equal(code, 1, stderr);
+      }
+      const failure = failureOf(await startAgain(t, data).catch((error: unknown) => error));
+      assert.match(`petstore: ${failure?.line}\n`, line);
+      assert.equal(failure?.exitCode, 1);
+    };
+    const idFile = join(file, '..', 'petstore.store-id');
+    await refusals(
+      /^petstore: store \w{16} was here and its file is missing: restore a backup, or remove \S+\/petstore\.store-id to begin a new one\.\n$/,
+    );
+    assert.deepEqual(readdirSync(join(file, '..')), before);
+    rmSync(idFile);
+    await refusals(/^petstore: [^\n]+-wal is the log of a store that is not there[^\n]+\n$/);
+    assert.deepEqual(
+      readdirSync(join(file, '..')),
+      before.filter((name) => name !== 'petstore.store-id'),
+    );
+    renameSync(`${file}.away`, file);
+    await startAgain(t, data);
+    assert.deepEqual(namesIn(file), ['one']);
+  });
 
-for (const faultMs of [500, 6_000]) {
+  test('a damaged file ends the service; serve refuses it, verify names the damage, and after restore it is served again', async (t) => {
+    const subject = await start(t);
+    const { data, file, service } = subject;
+    assert.equal(await create(service, 'in the backup'), 201);
+    const backup = join(data, 'backup.sqlite');
+    assert.equal((await runHere(['backup', backup, '--data', data])).code, 0);
+    for (let index = 0; index < 50; index += 1) await create(service, `animal ${index}`);
+    await emptyLog(file);
+    damage(file);
+    const overdueMs = performance.now() + ENDED_MS_MAX;
+    while ((await statusOf(service, '/v1/pets?limit=100')) !== 0) {
+      assert.ok(performance.now() < overdueMs, service.stderr());
+      await sleep(POLL_MS);
+    }
+    await endedWith(subject, /petstore\.sqlite: the file is damaged \(.+\): restore a backup/);
+    assert.match(readFileSync(`${file}.damaged`, 'utf8'), /^inode \d+, born \d+: \S/);
+
+    const flags = ['--port', '0', '--admin-port', 'off', '--data', data, '--workers', '2'];
+    const refused = await run(['serve', ...flags]);
+    const line = /^petstore: [^\n]+ is damaged \([^\n]+\): restore a backup[^\n]+\n$/;
+    assert.match(refusalIn(refused.stderr), line);
+    assert.equal(refused.code, 1);
+    const failure = failureOf(await startAgain(t, data).catch((error: unknown) => error));
+    assert.match(`petstore: ${failure?.line}\n`, line);
+    const verified = await runHere(['verify', '--data', data]);
+    assert.match(`${verified.stdout}${verified.stderr}`, /Tree \d+|page \d+|malformed/);
+    assert.equal(verified.code, 1);
+    assert.ok(existsSync(`${file}.damaged`));
+
+    const restored = await runHere(['restore', backup, '--data', data]);
+    assert.equal(restored.code, 0, restored.stderr);
+    assert.ok(!existsSync(`${file}.damaged`));
+    const next = await startAgain(t, data);
+    assert.equal(await create({ ...next, key: service.key }, 'after'), 201);
+    assert.deepEqual(namesIn(file), ['in the backup', 'after']);
+  });
+
   test(
-    `reads that fail for ${faultMs} ms as if the file were damaged are 503, and the service goes on`,
+    'reads that fail for half a second, and then for 6 seconds, as if the file were damaged are 503, and the service goes on',
     { skip: unreadable.skip },
     async (t) => {
       const folder = temporaryFolder(t);
@@ -226,28 +239,31 @@ for (const faultMs of [500, 6_000]) {
       const service = await serve(t, ['--data', folder], { env: disk.env });
       const file = join(folder, 'production', 'petstore.sqlite');
       for (let index = 0; index < 50; index += 1) await create(service, `animal ${index}`);
-      await emptyLog(file);
-      disk.hold();
-      const heldMs = performance.now();
-      while (performance.now() < heldMs + faultMs) {
-        assert.equal(await statusOf(service, '/v1/pets?limit=100'), 503);
-        assert.equal(await statusOf(service, '/readyz'), 503);
-        await sleep(POLL_MS);
+      for (const [round, faultMs] of [500, 6_000].entries()) {
+        await emptyLog(file);
+        disk.hold();
+        const heldMs = performance.now();
+        while (performance.now() < heldMs + faultMs) {
+          assert.equal(await statusOf(service, '/v1/pets?limit=100'), 503);
+          assert.equal(await statusOf(service, '/readyz'), 503);
+          await sleep(faultMs / 20);
+        }
+        disk.release();
+        const overdueMs = performance.now() + ENDED_MS_MAX;
+        while ((await statusOf(service, '/readyz')) !== 200) {
+          assert.ok(performance.now() < overdueMs, service.stderr());
+          await sleep(POLL_MS);
+        }
+        assert.equal(await statusOf(service, '/v1/pets?limit=100'), 200);
+        assert.equal(await create(service, 'after'), 201);
+        assert.match(service.stderr(), /malformed/);
+        const intact = service.stderr().match(/the file is intact/g)?.length;
+        assert.equal(intact, round + 1, service.stderr());
       }
-      disk.release();
-      const overdueMs = performance.now() + ENDED_MS_MAX;
-      while ((await statusOf(service, '/readyz')) !== 200) {
-        assert.ok(performance.now() < overdueMs, service.stderr());
-        await sleep(POLL_MS);
-      }
-      assert.equal(await statusOf(service, '/v1/pets?limit=100'), 200);
-      assert.equal(await create(service, 'after'), 201);
-      assert.match(service.stderr(), /malformed/);
-      assert.equal(service.stderr().match(/the file is intact/g)?.length, 1, service.stderr());
       assert.ok(!existsSync(`${file}.damaged`));
     },
   );
-}
+});
 
 /** Waits until the service has emptied its log, so that reads come from the file. */
 async function emptyLog(file: string): Promise<void> {

@@ -1,7 +1,7 @@
 // What the service may cost while strangers send what costs most. `npm run drill slow-clients` mixes all of it.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { judgeMemory } from '../support/memory.ts';
 
 const cases = [
@@ -9,11 +9,13 @@ const cases = [
   ['chunks with an invented key', 200],
 ] as const;
 
-for (const [attack, connections] of cases) {
-  test(`${connections} connections that send a body in chunks of one byte (${attack}) cost at most 100 MiB, and others are served`, async (t) => {
-    const report = await judgeMemory({ attack, connections });
-    t.diagnostic(JSON.stringify(report));
-    assert.deepEqual(report.violations, []);
-    assert.ok(report.probes > 0);
-  });
-}
+describe('Memory', { concurrency: true }, () => {
+  for (const [attack, connections] of cases) {
+    test(`${connections} connections that send a body in chunks of one byte (${attack}) cost at most 100 MiB, and others are served`, async (t) => {
+      const report = await judgeMemory({ attack, connections });
+      t.diagnostic(JSON.stringify(report));
+      assert.deepEqual(report.violations, []);
+      assert.ok(report.probes > 0);
+    });
+  }
+});

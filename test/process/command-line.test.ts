@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { failureOf } from '../../src/cli/failure.ts';
+import { loadConfig } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { MAIN, refusalIn, run, runHere, serve, temporaryFolder } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { MAIN, refusalIn, runHere, serve, temporaryFolder } from '../support/test-process.ts';
+import { send, startTestService, storageIn, type TestService } from '../support/test-service.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -32,17 +34,17 @@ test('--version, -v, -V and version show the versions of the program, the interf
 
 test('the help is on standard output: without arguments, with --help, and as a command', async () => {
   const [alone, ...others] = await Promise.all(
-    [[], ['--help'], ['-h'], ['help']].map((args) => run(args)),
+    [[], ['--help'], ['-h'], ['help']].map((args) => runHere(args)),
   );
   assert.equal(alone?.code, 0);
   assert.equal(alone?.stderr, '');
   assert.match(alone?.stdout ?? '', /^ {2}serve +Run the service\.$/m);
   for (const other of others) assert.deepEqual(other, alone);
   const [asOption, asCommand] = await Promise.all([
-    run(['keys', 'create', '--help']),
-    run(['help', 'keys', 'create']),
+    runHere(['keys', 'create', '--help']),
+    runHere(['help', 'keys', 'create']),
   ]);
-  assert.match(asOption.stdout, /^Usage: \S+ \S+ keys create \[options\]\n/);
+  assert.match(asOption.stdout, /^Usage: \S.* keys create \[options\]\n/);
   assert.deepEqual(asCommand, asOption);
 });
 
@@ -158,43 +160,45 @@ for (const [what, args, env, line] of refused) {
   });
 }
 
-test('a port that is in use is refused in one line with exit code 2', async (t) => {
+/** A service in this process, on the store of a folder. */
+async function serveHere(t: TestContext, data: string, ...flags: string[]): Promise<TestService> {
+  const service = await startTestService(storageIn(data), { flags });
+  t.after(() => service.close());
+  return service;
+}
+
+/** Why a service with these settings does not start, as `serve` prints it. */
+async function refusalOfStart(t: TestContext, flags: readonly string[]) {
+  const started = serveHere(t, temporaryFolder(t), ...flags);
+  return failureOf(await started.catch((error: unknown) => error));
+}
+
+test('a port that is in use is refused with exit code 2, in a line that names the setting', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   t.after(() => taken.close());
-  await new Promise((resolve) => {
-    taken.once('listening', resolve);
-  });
+  await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   for (const [flags, setting] of [
-    [['--port', String(port), '--admin-port', 'off'], '--port \\(PETSTORE_PORT\\)'],
-    [['--port', '0', '--admin-port', String(port)], '--admin-port \\(PETSTORE_ADMIN_PORT\\)'],
+    [['--port', String(port)], '--port \\(PETSTORE_PORT\\)'],
+    [['--admin-port', String(port)], '--admin-port \\(PETSTORE_ADMIN_PORT\\)'],
   ] as const) {
-    const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
-    assert.equal(code, 2);
-    const line = `^petstore: [^\\n]*${port}[^\\n]* already in use: ${setting}[^\\n]*\\n$`;
-    assert.match(refusalIn(stderr), new RegExp(line));
+    const failure = await refusalOfStart(t, flags);
+    assert.equal(failure?.exitCode, 2);
+    assert.match(failure.line, new RegExp(`${port}.* already in use: ${setting}`));
   }
 });
 
-test('a host that is not an address of this machine is refused in a message that names it', async (t) => {
-  const flags = ['--port', '0', '--admin-port', 'off', '--host', '192.0.2.1'];
-  const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
-  assert.equal(code, 2);
-  assert.match(
-    refusalIn(stderr),
-    /^petstore: [^\n]*192\.0\.2\.1[^\n]*--host \(PETSTORE_HOST\)[^\n]*\n$/,
-  );
-});
-
-test('an admin host that is not an address of this machine is refused in a message that names it', async (t) => {
-  const flags = ['--port', '0', '--admin-host', '192.0.2.1'];
-  const { code, stderr } = await run(['serve', '--data', temporaryFolder(t), ...flags]);
-  assert.equal(code, 2);
-  assert.match(
-    refusalIn(stderr),
-    /^petstore: [^\n]*192\.0\.2\.1[^\n]*--admin-host \(PETSTORE_ADMIN_HOST\)[^\n]*\n$/,
-  );
-});
+for (const [what, flag, setting] of [
+  ['a host', '--host', /--host \(PETSTORE_HOST\)/],
+  ['an admin host', '--admin-host', /--admin-host \(PETSTORE_ADMIN_HOST\)/],
+] as const) {
+  test(`${what} that is not an address of this machine is refused in a message that names it`, async (t) => {
+    const failure = await refusalOfStart(t, ['--admin-port', '0', flag, '192.0.2.1']);
+    assert.equal(failure?.exitCode, 2);
+    assert.match(failure.line, /192\.0\.2\.1/);
+    assert.match(failure.line, setting);
+  });
+}
 
 test('a store of another program is refused with exit code 2, and a damaged or newer one with 1', async (t) => {
   const data = temporaryFolder(t);
@@ -227,68 +231,48 @@ test('a store of another program is refused with exit code 2, and a damaged or n
   assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
 });
 
-test('flags take precedence over variables, and variables over defaults', async (t) => {
-  const data = temporaryFolder(t);
-  const env = {
-    PETSTORE_ENV: 'staging',
-    PETSTORE_DATA: data,
-    PETSTORE_BASE_URL: 'https://staging.example/v1',
-  };
-  const staging = await serve(t, [], { env });
+test('flags take precedence over variables, and variables over defaults', () => {
+  const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: 'https://staging.example/v1' };
+  const staging = loadConfig({}, env);
+  assert.equal(staging.environment, 'staging');
   assert.equal(staging.baseUrl, 'https://staging.example/v1');
-  assert.match(staging.key, /^pet_test_/);
-  const production = await serve(
-    t,
-    ['--env', 'production', '--base-url', 'https://pets.example/v1'],
-    {
-      env,
-    },
-  );
+  const flags = { env: 'production', 'base-url': 'https://pets.example/v1' };
+  const production = loadConfig(flags, env);
+  assert.equal(production.environment, 'production');
   assert.equal(production.baseUrl, 'https://pets.example/v1');
-  assert.match(production.key, /^pet_live_/);
+  assert.equal(loadConfig({}, {}).environment, 'production');
 });
 
 test('production and staging run at the same time from one checkout, and each refuses the key of the other', async (t) => {
   const data = temporaryFolder(t);
-  const [production, staging] = await Promise.all([
-    serve(t, ['--data', data]),
-    serve(t, ['--data', data, '--env', 'staging']),
-  ]);
+  const production = await serveHere(t, data);
+  const staging = await serveHere(t, data, '--env', 'staging');
+  assert.match(production.key, /^pet_live_/);
+  assert.match(staging.key, /^pet_test_/);
   assert.equal(await statusOf(production.baseUrl, production.key, 'POST'), 201);
-  assert.equal(await statusOf(staging.baseUrl, staging.key), 200);
   assert.equal(await statusOf(production.baseUrl, staging.key), 401);
   assert.equal(await statusOf(staging.baseUrl, production.key), 401);
-  const headers = { authorization: `Bearer ${staging.key}` };
-  assert.equal(await (await fetch(`${staging.baseUrl}/pets`, { headers })).text(), '[]');
+  assert.equal((await staging.send('/pets')).text, '[]');
 });
 
-test('without a terminal the first key is alone on standard output, and is printed once', async (t) => {
-  const data = temporaryFolder(t);
-  const first = await serve(t, ['--data', data]);
+test('without a terminal the first key is alone on standard output, and is printed once; then the start prints the command that creates one', async (t) => {
+  const data = join(temporaryFolder(t), "it's here");
+  const flags = ['--data', data, '--env', 'staging'];
+  const first = await serve(t, flags);
   assert.equal(first.stdout(), `${first.key}\n`);
   assert.ok(!first.stderr().includes(first.key));
   assert.equal(await statusOf(first.baseUrl, first.key), 200);
   first.kill('SIGTERM');
   assert.equal(await first.ended, 0);
-  const second = await serve(t, ['--data', data]);
-  assert.equal(second.key, '');
-});
-
-test('the command that the start prints creates a key that this service accepts', async (t) => {
-  const data = join(temporaryFolder(t), "it's here");
-  const flags = ['--data', data, '--env', 'staging'];
-  const first = await serve(t, flags);
-  first.kill('SIGTERM');
-  assert.equal(await first.ended, 0);
   const second = await serve(t, flags);
+  assert.equal(second.stdout(), '');
   const createKey = String(second.started['createKey']);
   const [, args] = /^node \S+petstore\.js (keys create .*)$/.exec(createKey) ?? [];
   assert.match(String(args), / --env staging/);
-  const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
   const shell = `"$NODE" "$MAIN" ${args}`;
   const key = execFileSync('sh', ['-c', shell], {
     // As in another terminal: without the variables of the service, and in another folder.
-    env: { NODE: process.execPath, MAIN: main },
+    env: { NODE: process.execPath, MAIN },
     cwd: temporaryFolder(t),
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -296,22 +280,18 @@ test('the command that the start prints creates a key that this service accepts'
 });
 
 test('a warning of Node.js is logged as one line, and an ExperimentalWarning only with --log debug', async (t) => {
-  for (const level of ['info', 'debug']) {
-    const service = await serve(t, ['--data', temporaryFolder(t), '--log', level]);
-    // Node.js warns that the function which strips the types of this file is experimental.
-    const page = new URL('/assets/src/web/console/page/main.ts', service.baseUrl);
-    assert.equal((await fetch(page)).status, 200);
-    service.kill('SIGTERM');
-    await service.ended;
-    const warnings = service
-      .stderr()
-      .split('\n')
-      .filter((line) => line.includes('Warning'));
-    assert.equal(warnings.length, level === 'debug' ? 1 : 0);
-    for (const line of warnings) {
-      assert.equal((JSON.parse(line) as { level: string }).level, 'debug');
-    }
-  }
+  const service = await serve(t, ['--data', temporaryFolder(t), '--log', 'debug']);
+  // Node.js warns that the function which strips the types of this file is experimental.
+  const page = new URL('/assets/src/web/console/page/main.ts', service.baseUrl);
+  assert.equal((await fetch(page)).status, 200);
+  service.kill('SIGTERM');
+  await service.ended;
+  const lines = service.stderr().trim().split('\n');
+  const warnings = lines.filter((line) => line.includes('Warning'));
+  assert.deepEqual(
+    warnings.map((line) => (JSON.parse(line) as { level: string }).level),
+    ['debug'],
+  );
 });
 
 test('PETSTORE_BOOTSTRAP_KEY becomes the first key and is not printed', async (t) => {
@@ -325,7 +305,7 @@ test('PETSTORE_BOOTSTRAP_KEY becomes the first key and is not printed', async (t
 
 test('keys are created, limited, listed, rotated and revoked while the service runs', async (t) => {
   const data = temporaryFolder(t);
-  const service = await serve(t, ['--data', data]);
+  const service = await serveHere(t, data);
   const keys = (...args: string[]) => runHere(['keys', ...args, '--data', data]);
 
   const made = await keys('create', '--name', 'shop', '--scopes', 'pets:read', '--expires', '90d');
@@ -427,7 +407,7 @@ test('keys list shows when each key last called the deprecated operation, on wha
 test('keys created before the first start are accepted, and the start creates no key', async (t) => {
   const data = temporaryFolder(t);
   const made = await runHere(['keys', 'create', '--name', 'early', '--create', '--data', data]);
-  const service = await serve(t, ['--data', data]);
+  const service = await serveHere(t, data);
   assert.equal(service.key, '');
   assert.equal(await statusOf(service.baseUrl, made.stdout.trim()), 200);
 });

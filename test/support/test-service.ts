@@ -26,6 +26,14 @@ export const sqliteStorage: TestStorage = {
   },
 };
 
+/** The store in a folder of the test, which may be used before and afterwards. */
+export function storageIn(folder: string): TestStorage {
+  return {
+    name: 'SQLite',
+    newDatabase: async () => ({ flags: ['--data', folder], remove: async () => undefined }),
+  };
+}
+
 export interface Sent {
   method?: string;
   headers?: Record<string, string | string[]>;
