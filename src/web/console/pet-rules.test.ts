@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../test/support/any-character.ts';
 import { PET_RULES } from '../../cli/pet-format.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { PetRules } from '../../pet-file/read-pet.ts';
@@ -36,7 +37,7 @@ const edges = [
   '"7"',
 ];
 const name = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.constantFrom('', '\0', '\ud800', 'x'.repeat(255), 'x'.repeat(256), '🦊'.repeat(255)),
 );
 const field = (values: fc.Arbitrary<string>) => fc.option(values, { nil: undefined, freq: 9 });
