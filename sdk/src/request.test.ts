@@ -20,13 +20,13 @@ function failFirst(count: number, fault: Fault): void {
   server.fault = ({ number }) => (number <= count ? fault : undefined);
 }
 
-test('with every second response lost, 1,000 creates make exactly 1,000 animals', async () => {
+test('with every second response lost, 200 creates make exactly 200 animals', async () => {
   const faults: Fault[] = ['lose_response', 'cut_short', 'lose_request', 'half_json'];
   server.fault = ({ number }) =>
     number % 2 === 0 ? faults[(number / 2) % faults.length] : undefined;
   // Which of ten concurrent creates fails is random. Forty retries are enough for all.
   const { pets } = newClient({ retries: 40 });
-  const names = Array.from({ length: 1000 }, (_, index) => `Animal ${index}`);
+  const names = Array.from({ length: 200 }, (_, index) => `Animal ${index}`);
   const waiting = [...names];
   const created: bigint[] = [];
   const worker = async (): Promise<void> => {
@@ -36,10 +36,10 @@ test('with every second response lost, 1,000 creates make exactly 1,000 animals'
   };
   await Promise.all(Array.from({ length: 10 }, worker));
 
-  assert.equal(server.pets.length, 1000);
+  assert.equal(server.pets.length, 200);
   assert.deepEqual(new Set(server.pets.map(({ name }) => name)), new Set(names));
   assert.deepEqual(new Set(created), new Set(server.pets.map(({ id }) => id)));
-  assert.ok(server.requests.length >= 1900, `${server.requests.length} requests were sent`);
+  assert.ok(server.requests.length >= 380, `${server.requests.length} requests were sent`);
 });
 
 for (const fault of [
@@ -69,12 +69,12 @@ test('two creates of the same animal have two keys and make two animals', async 
 });
 
 test('the delay of Retry-After is respected, in seconds and as a date', async () => {
-  failFirst(2, { status: 503, code: 'overloaded', headers: { 'Retry-After': '1' } });
+  failFirst(1, { status: 503, code: 'overloaded', headers: { 'Retry-After': '1' } });
   const start = performance.now();
   await newClient().pets.create(REX);
   // A timer may fire slightly early.
-  assert.ok(performance.now() - start >= 1990);
-  assert.equal(server.requests.length, 3);
+  assert.ok(performance.now() - start >= 990);
+  assert.equal(server.requests.length, 2);
 
   const now = Date.parse('Thu, 05 Dec 2030 00:00:00 GMT');
   assert.equal(parseRetryAfter('Thu, 05 Dec 2030 00:01:00 GMT', now), 60_000);
@@ -135,11 +135,13 @@ test('the total timeout ends a call, however many retries are left', async () =>
     code: 'timed_out',
     message: 'No response within 50 ms.',
   });
+});
 
-  // So many quick retries that 2 to their power is Infinity.
+test('so many quick retries that 2 to their power is Infinity have no delay either', async () => {
   server.fault = () => ({ status: 503 });
-  const hasty = { backoffMs: 0, totalTimeoutMs: 3_000, retries: 1_000_000 };
+  const hasty = { backoffMs: 0, totalTimeoutMs: 1_000_000, retries: 1_025 };
   await assert.rejects(newClient(hasty).pets.create(REX), PetStoreError);
+  assert.equal(server.requests.length, 1_026);
 });
 
 test('no service at all is connection_lost, with the reason as its cause', async () => {

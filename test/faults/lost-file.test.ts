@@ -27,7 +27,7 @@ import {
   serve,
   temporaryFolder,
 } from '../support/test-process.ts';
-import { send, startTestService, storageIn } from '../support/test-service.ts';
+import { send, startTestService, storageOf } from '../support/test-service.ts';
 
 /** The service checks its path every second. The rest is for a busy machine. */
 const ENDED_MS_MAX = 30_000;
@@ -49,7 +49,7 @@ async function start(t: TestContext, ...flags: string[]): Promise<Subject> {
 
 /** The next start on the same store, which is refused or serves, in this process. */
 async function startAgain(t: TestContext, data: string): Promise<{ baseUrl: string }> {
-  const service = await startTestService(storageIn(data));
+  const service = await startTestService(storageOf('--data', data));
   t.after(() => service.close());
   return service;
 }

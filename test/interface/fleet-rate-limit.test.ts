@@ -2,17 +2,30 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 import { serve } from '../support/test-process.ts';
-import { send, type Received } from '../support/test-service.ts';
+import {
+  send,
+  startTestService,
+  storageOf,
+  type Received,
+  type TestService,
+} from '../support/test-service.ts';
 
 const LIMIT = 200;
 const CONCURRENCY = 8;
 const WAIT_MS_MAX = 60_000;
+
+/** A service with connections of its own to the database, which cannot tell that others are in the same process. */
+async function startHere(t: TestContext, flags: string[]): Promise<TestService> {
+  const service = await startTestService(storageOf(...flags));
+  t.after(() => service.close());
+  return service;
+}
 
 test('processes on one PostgreSQL have one rate limit', async (t) => {
   const server = await PostgresServer.start({ isDurable: false });
@@ -20,7 +33,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
   const url = server.url(await server.createDatabase());
   const flags = ['--database', url, '--rate-limit', `${LIMIT}/3600s`];
   // The workers of one service share the limit through the database, too.
-  const services = [await serve(t, flags), await serve(t, [...flags, '--workers', '2'])];
+  const services = [await startHere(t, flags), await serve(t, [...flags, '--workers', '2'])];
   const list = (index: number, key: string) =>
     send(`${services[index]?.baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } });
 
@@ -70,7 +83,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
   });
 
   await t.test('the next window begins by the clock of the database', async (inner) => {
-    const one = await serve(inner, ['--database', url, '--rate-limit', '20/1s']);
+    const one = await startHere(inner, ['--database', url, '--rate-limit', '20/1s']);
     const headers = { authorization: `Bearer ${services[0]?.key}` };
     const deadlineMs = performance.now() + WAIT_MS_MAX;
     // The window of an hour is over for the database once its limit is a second.
@@ -85,7 +98,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
 test('without PostgreSQL, requests are at first not counted, then refused, and counted again afterwards', async (t) => {
   const server = await PostgresServer.start({ isDurable: true });
   t.after(() => server.close());
-  const service = await serve(t, ['--database', server.url(), '--rate-limit', '20/3600s']);
+  const service = await startHere(t, ['--database', server.url(), '--rate-limit', '20/3600s']);
   const headers = { authorization: `Bearer ${service.key}` };
   // It needs nothing of the store but to be counted.
   const invalid = () => send(`${service.baseUrl}/pets?limit=0`, { headers });

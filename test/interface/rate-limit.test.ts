@@ -7,12 +7,11 @@ import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../support/needs.ts';
-import { serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { runHere, serve, temporaryFolder, type Running } from '../support/test-process.ts';
 import { send, sqliteStorage, startTestService, type Received } from '../support/test-service.ts';
 
 const WAIT_MS_MAX = 60_000;
-const ABORTS = 500;
-/** Of a limit of 20, every portion is one request, so every request asks the primary. */
+const ABORTS = 200;
 const LIMIT = 20;
 const WAITING = 15;
 const CONNECTIONS = 64;
@@ -26,9 +25,9 @@ async function until(what: string, isTrue: () => boolean | Promise<boolean>): Pr
   }
 }
 
-async function serveWithWorkers(t: TestContext, rateLimit: string): Promise<Running> {
+async function serveWithWorkers(t: TestContext, data: string, rateLimit: string): Promise<Running> {
   const flags = ['--workers', '2', '--rate-limit', rateLimit, '--admin-port', '0'];
-  const service = await serve(t, ['--data', temporaryFolder(t), ...flags]);
+  const service = await serve(t, ['--data', data, ...flags]);
   // A suspended process does not react to signals, so it could not be stopped.
   t.after(() => service.kill('SIGCONT'));
   return service;
@@ -80,83 +79,101 @@ test('a key can send requests again in the next window', async (t) => {
   );
 });
 
-test('a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards', async (t) => {
-  const service = await serveWithWorkers(t, `${LIMIT}/3600s`);
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  t.after(() => agent.destroy());
-  assert.equal((await list(service, agent)).status, 200);
-  service.kill('SIGSTOP');
-  await until('requests must be refused', async () => {
-    const { status, text } = await list(service, agent);
-    return status === 503 && (JSON.parse(text) as { code: string }).code === 'unavailable';
-  });
-  service.kill('SIGCONT');
-  await until(
-    'requests must be counted again',
-    async () => (await list(service, agent)).status === 200,
+/** With a limit of which every portion is one request, so that every request asks the primary. */
+test('Workers and a small rate limit', async (t) => {
+  const data = temporaryFolder(t);
+  const service = await serveWithWorkers(t, data, `${LIMIT}/3600s`);
+
+  await t.test(
+    'a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards',
+    async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      assert.equal((await list(service, agent)).status, 200);
+      service.kill('SIGSTOP');
+      await until('requests must be refused', async () => {
+        const { status, text } = await list(service, agent);
+        return status === 503 && (JSON.parse(text) as { code: string }).code === 'unavailable';
+      });
+      service.kill('SIGCONT');
+      await until(
+        'requests must be counted again',
+        async () => (await list(service, agent)).status === 200,
+      );
+      agent.destroy();
+    },
+  );
+
+  await t.test(
+    'requests that wait one after the other for a suspended primary are all counted when it continues',
+    async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: WAITING });
+      const made = await runHere(['keys', 'create', '--name', 'other', '--data', data]);
+      // A key of its own, of which nothing was counted.
+      const other = { ...service, key: made.stdout.trim() };
+      assert.equal((await list(other, agent)).status, 200);
+      service.kill('SIGSTOP');
+      const waiting: ReturnType<typeof list>[] = [];
+      for (let index = 0; index < WAITING; index += 1) {
+        waiting.push(list(other, agent));
+        await sleep(10);
+      }
+      service.kill('SIGCONT');
+      for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+      for (let used = 1 + WAITING; used < LIMIT; used += 1) {
+        assert.equal((await list(other, agent)).status, 200);
+      }
+      assert.equal((await list(other, agent)).status, 429);
+      agent.destroy();
+    },
   );
 });
 
-test('requests that wait one after the other for a suspended primary are all counted when it continues', async (t) => {
-  const service = await serveWithWorkers(t, `${LIMIT}/3600s`);
-  const agent = new Agent({ keepAlive: true, maxSockets: WAITING });
-  t.after(() => agent.destroy());
-  assert.equal((await list(service, agent)).status, 200);
-  service.kill('SIGSTOP');
-  const waiting: ReturnType<typeof list>[] = [];
-  for (let index = 0; index < WAITING; index += 1) {
-    waiting.push(list(service, agent));
-    await sleep(10);
-  }
-  service.kill('SIGCONT');
-  for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
-  for (let used = 1 + WAITING; used < LIMIT; used += 1) {
-    assert.equal((await list(service, agent)).status, 200);
-  }
-  assert.equal((await list(service, agent)).status, 429);
-});
+test('Workers and a large rate limit', { skip: NEEDS_LINUX }, async (t) => {
+  const service = await serveWithWorkers(t, temporaryFolder(t), '100000/60s');
 
-test('a worker that has a portion serves it while its primary is suspended', async (t) => {
-  const service = await serveWithWorkers(t, '400/3600s');
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  t.after(() => agent.destroy());
-  assert.equal((await list(service, agent)).status, 200);
-  service.kill('SIGSTOP');
-  // The connection stays at one worker, whose portion is a twentieth.
-  for (let used = 1; used < 20; used += 1) {
-    assert.equal((await list(service, agent)).status, 200);
-  }
-});
+  await t.test(
+    'a worker that dies while it waits for a portion does not stop the primary',
+    async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+      const all = (path: string) =>
+        Array.from({ length: CONNECTIONS }, () => get(service, agent, path));
+      // Opens connections to both workers, and takes no portion.
+      await Promise.all(all('/livez'));
+      service.kill('SIGSTOP');
+      const unanswered = Promise.allSettled(all('/v1/pets'));
+      await sleep(200);
+      const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8');
+      process.kill(Number.parseInt(children, 10), 'SIGKILL');
+      await sleep(200);
+      service.kill('SIGCONT');
+      await unanswered;
+      agent.destroy();
+      const headers = { authorization: `Bearer ${service.key}` };
+      assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
+      await until('the primary must log the death of the worker', () =>
+        /"msg":"a worker died"/.test(service.stderr()),
+      );
+    },
+  );
 
-test(
-  'a worker that dies while it waits for a portion does not stop the primary',
-  { skip: NEEDS_LINUX },
-  async (t) => {
-    const service = await serveWithWorkers(t, '100000/60s');
-    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-    t.after(() => agent.destroy());
-    const all = (path: string) =>
-      Array.from({ length: CONNECTIONS }, () => get(service, agent, path));
-    // Opens connections to both workers, and takes no portion.
-    await Promise.all(all('/livez'));
+  await t.test('a worker that has a portion serves it while its primary is suspended', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    assert.equal((await list(service, agent)).status, 200);
     service.kill('SIGSTOP');
-    const unanswered = Promise.allSettled(all('/v1/pets'));
-    await sleep(200);
-    const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8');
-    process.kill(Number.parseInt(children, 10), 'SIGKILL');
-    await sleep(200);
+    // The connection stays at one worker, whose portion is a twentieth.
+    for (let used = 1; used < 20; used += 1) {
+      assert.equal((await list(service, agent)).status, 200);
+    }
     service.kill('SIGCONT');
-    await unanswered;
-    const headers = { authorization: `Bearer ${service.key}` };
-    assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
-    await until('the primary must log the death of the worker', () =>
-      /"msg":"a worker died"/.test(service.stderr()),
-    );
-  },
-);
+    agent.destroy();
+  });
 
-test('no request stays in flight when clients abort their bodies', async (t) => {
-  const service = await serveWithWorkers(t, '100000/60s');
+  await t.test('no request stays in flight when clients abort their bodies', () =>
+    assertAborted(service),
+  );
+});
+
+async function assertAborted(service: Running): Promise<void> {
   const { port } = new URL(service.baseUrl);
   const head = [
     'POST /v1/pets HTTP/1.1',
@@ -173,9 +190,8 @@ test('no request stays in flight when clients abort their bodies', async (t) => 
       socket.on('close', () => resolve());
     });
   }
-  const admin = service.adminUrl;
   await until('no request may stay in flight', async () => {
-    const { text } = await send(`${admin}/metrics`);
+    const { text } = await send(`${service.adminUrl}/metrics`);
     return /^petstore_requests_in_flight 0$/m.test(text);
   });
-});
+}

@@ -12,7 +12,7 @@ import { failureOf } from '../../src/cli/failure.ts';
 import { loadConfig } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { MAIN, refusalIn, runHere, serve, temporaryFolder } from '../support/test-process.ts';
-import { send, startTestService, storageIn, type TestService } from '../support/test-service.ts';
+import { send, startTestService, storageOf, type TestService } from '../support/test-service.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -162,7 +162,7 @@ for (const [what, args, env, line] of refused) {
 
 /** A service in this process, on the store of a folder. */
 async function serveHere(t: TestContext, data: string, ...flags: string[]): Promise<TestService> {
-  const service = await startTestService(storageIn(data), { flags });
+  const service = await startTestService(storageOf('--data', data), { flags });
   t.after(() => service.close());
   return service;
 }

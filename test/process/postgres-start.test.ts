@@ -8,13 +8,14 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { failureOf } from '../../src/cli/failure.ts';
 import { newApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
 import { freePort, PostgresServer, TEST_PASSWORD } from '../support/postgres-server.ts';
-import { MAIN, refusalIn, run, serve, temporaryFolder } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { MAIN, runHere, serve } from '../support/test-process.ts';
+import { send, startTestService, storageOf } from '../support/test-service.ts';
 
 const POLL_MS = 20;
 
@@ -135,17 +136,17 @@ test('a wrong setting of the database ends the start at once with one line and e
     [`${server.url()}?sslmode=require`, /does not offer TLS/],
   ];
   for (const [database, line] of refused) {
-    const ports = ['--port', '0', '--admin-port', 'off'];
-    const { code, stderr } = await run(['serve', ...ports, '--database', database]);
-    assert.match(refusalIn(stderr), /^petstore: [^\n]+\n$/);
-    assert.match(stderr, line);
-    assert.equal(code, 2);
+    const started = startTestService(storageOf('--database', database));
+    const failure = failureOf(await started.catch((error: unknown) => error));
+    assert.match(failure?.line ?? '', line);
+    assert.doesNotMatch(failure?.line ?? '', /\n/);
+    assert.equal(failure?.exitCode, 2);
   }
 });
 
-test('other commands do not wait for a database that is away: one line and exit code 1', async (t) => {
+test('other commands do not wait for a database that is away: one line and exit code 1', async () => {
   const away = ['--database', 'postgres://petstore@127.0.0.1:1/pets'];
-  const { code, stderr } = await run(['keys', 'list', ...away], { cwd: temporaryFolder(t) });
+  const { code, stderr } = await runHere(['keys', 'list', ...away]);
   assert.match(stderr, /^petstore: the database cannot be used: connection refused [^\n]+\n$/);
   assert.equal(code, 1);
 });

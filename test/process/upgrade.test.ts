@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test, type TestContext } from 'node:test';
+import { after, before, test, type TestContext } from 'node:test';
 import { checkOut, isInHistory, type OlderVersion } from '../support/older-version.ts';
 import {
   FIXTURE_KEY,
@@ -19,12 +19,18 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
-import { run, runHere, serve, temporaryFolder } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { run, runHere, temporaryFolder } from '../support/test-process.ts';
+import { send, startTestService, storageOf } from '../support/test-service.ts';
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.close());
 
 /** No command changes the store of an older version: that version must still be able to start. */
 async function assertUnchanged(flags: string[], from: string, readAll: () => unknown) {
-  const before = await readAll();
+  const original = await readAll();
   const commands = [
     ['keys', 'list', ...flags],
     ['export', ...flags],
@@ -39,7 +45,7 @@ async function assertUnchanged(flags: string[], from: string, readAll: () => unk
     assert.equal(exitCode, 1);
   }
   assert.equal(await execute(COMMANDS, ['verify', ...flags], io), 0);
-  assert.deepEqual(await readAll(), before);
+  assert.deepEqual(await readAll(), original);
 }
 
 const ANIMALS =
@@ -53,8 +59,8 @@ const ANIMALS =
 const IMPORT = 'SELECT lines, imported, skipped FROM imports';
 
 /** Animals, keys, claims and the last id of the store are as the older version has left them. */
-async function assertKept(t: TestContext, flags: string[]): Promise<void> {
-  const service = await serve(t, flags);
+async function assertKept(flags: string[]): Promise<void> {
+  const service = await startTestService(storageOf(...flags));
   assert.equal(service.key, '', 'no new key is created');
   const ask = (method: string, body?: string, more: Record<string, string> = {}) =>
     send(`${service.baseUrl}/pets`, {
@@ -69,8 +75,7 @@ async function assertKept(t: TestContext, flags: string[]): Promise<void> {
   assert.equal(repeated.headers['idempotency-replayed'], 'true', repeated.text);
   assert.match(repeated.text, /^\{"id":4,/);
   assert.match((await ask('POST', '{"name":"New","categoryId":1}')).text, /^\{"id":8,/);
-  service.kill('SIGTERM');
-  assert.equal(await service.ended, 0);
+  await service.close();
 
   const keys = await runHere(['keys', 'list', '--json', ...flags]);
   const states = keys.stdout
@@ -125,7 +130,7 @@ for (const [version, callers] of [
     const flags = ['--env', 'staging', '--data', data];
     const file = join(data, 'staging', 'petstore.sqlite');
     await assertUnchanged(flags, `sqlite:${file}`, () => readFileSync(file));
-    await assertKept(t, flags);
+    await assertKept(flags);
     const database = new DatabaseSync(join(data, 'staging', 'petstore.sqlite'), {
       returnArrays: true,
     });
@@ -138,15 +143,13 @@ for (const [version, callers] of [
   });
 
   test(`PostgreSQL: a store of version ${version} is changed by no command, only by serve; then it is used in place, with nothing lost`, async (t) => {
-    const server = await PostgresServer.start();
-    t.after(() => server.close());
     const database = await server.createDatabase();
     await server.query(postgresDump(version), database);
     const flags = ['--env', 'staging', '--database', server.url(database)];
     const columns = 'SELECT table_name, column_name FROM information_schema.columns ORDER BY 1, 2';
     const url = server.url(database);
     await assertUnchanged(flags, url, () => server.query(columns, database));
-    await assertKept(t, flags);
+    await assertKept(flags);
     assert.deepEqual(await server.query(IMPORT, database), [['2', '2', '0']]);
     const calls = await server.query(LISTED_CALLS, database);
     assert.equal(calls.length, callers);

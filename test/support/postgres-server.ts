@@ -188,11 +188,12 @@ export class PostgresServer {
     }
   }
 
-  /** Creates an empty database and returns its name. */
-  async createDatabase(): Promise<string> {
+  /** Creates a database, empty or a copy of another one without sessions, and returns its name. */
+  async createDatabase(template = 'template1'): Promise<string> {
     this.#databases += 1;
     const name = `test_${process.pid}_${this.#databases}`;
-    await this.query(`CREATE DATABASE ${name}`);
+    // Copying files takes half the processor time of the default strategy, which writes every block to the log.
+    await this.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
     return name;
   }
 

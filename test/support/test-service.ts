@@ -26,12 +26,10 @@ export const sqliteStorage: TestStorage = {
   },
 };
 
-/** The store in a folder of the test, which may be used before and afterwards. */
-export function storageIn(folder: string): TestStorage {
-  return {
-    name: 'SQLite',
-    newDatabase: async () => ({ flags: ['--data', folder], remove: async () => undefined }),
-  };
+/** The store that these flags name. The test has made it, and may use it before and afterwards. */
+export function storageOf(...flags: string[]): TestStorage {
+  const database = { flags, remove: async () => undefined };
+  return { name: flags.join(' '), newDatabase: async () => database };
 }
 
 export interface Sent {
