@@ -13,6 +13,15 @@ const REPOSITORY = dirname(SDK);
 const SERVED_BYTES_MAX = 12.5 * 1024;
 const run = promisify(execFile);
 
+const USE =
+  'const pet: Pet = { id: 1n, name: "Rex", categoryId: 7n, status: "available" };\n' +
+  'console.log(Object.keys(client).toSorted().join(), pet.id);\n';
+const SCRIPTS = {
+  'import.mts': `import * as client from 'petstore-client';\nimport type { Pet } from 'petstore-client';\n${USE}`,
+  'require.cts': `import client = require('petstore-client');\ntype Pet = client.Pet;\n${USE}`,
+};
+const exampleFile = (index: number) => `example-${index + 1}.ts`;
+
 test('a browser gets the library in a few small files that need nothing else', async () => {
   const files = ['index.ts'];
   let bytes = 0;
@@ -39,6 +48,7 @@ test('a browser gets the library in a few small files that need nothing else', a
 describe('The packed package', () => {
   let folder = '';
   let app = '';
+  let examples: string[] = [];
 
   // A copy is packed, so that the repository never holds a build that other checks would stumble over.
   before(async () => {
@@ -53,6 +63,14 @@ describe('The packed package', () => {
     await mkdir(app);
     await writeFile(join(app, 'package.json'), '{ "type": "module", "private": true }');
     await npm(app, 'install', '--offline', join(folder, 'petstore-client-1.1.0.tgz'));
+    const readme = await readFile(join(SDK, 'README.md'), 'utf8');
+    examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+    const written = {
+      ...SCRIPTS,
+      ...Object.fromEntries(examples.map((code, index) => [exampleFile(index), code])),
+    };
+    for (const [file, code] of Object.entries(written)) await writeFile(join(app, file), code);
+    await compile(app);
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -72,16 +90,6 @@ describe('The packed package', () => {
   });
 
   test('gives the same names to import and to require(), in JavaScript and in types', async () => {
-    const use = 'const pet: Pet = { id: 1n, name: "Rex", categoryId: 7n, status: "available" };\n';
-    const names = 'console.log(Object.keys(client).toSorted().join(), pet.id);\n';
-    const scripts = {
-      'import.mts': `import * as client from 'petstore-client';\nimport type { Pet } from 'petstore-client';\n`,
-      'require.cts': `import client = require('petstore-client');\ntype Pet = client.Pet;\n`,
-    };
-    for (const [file, head] of Object.entries(scripts)) {
-      await writeFile(join(app, file), head + use + names);
-    }
-    await compile(app);
     for (const file of ['import.mjs', 'require.cjs']) {
       const { stdout } = await run(process.execPath, [file], { cwd: app });
       assert.equal(stdout, 'PET_STATUSES,PetStore,PetStoreError 1n\n', file);
@@ -94,19 +102,10 @@ describe('The packed package', () => {
     for (; server.nextId <= 25n; server.nextId += 1n) {
       server.pets.push({ id: server.nextId, name: 'Rex', categoryId: 7n, status: 'available' });
     }
-    const readme = await readFile(join(SDK, 'README.md'), 'utf8');
-    const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) =>
-      code.replace('http://127.0.0.1:8080/v1', server.baseUrl),
-    );
     assert.equal(examples.length, 6);
-    const files = examples.map((_, index) => `example-${index + 1}.ts`);
-    await Promise.all(
-      files.map((file, index) => writeFile(join(app, file), examples[index] ?? '')),
-    );
-
-    await compile(app);
-
-    for (const file of files) {
+    for (const [index, code] of examples.entries()) {
+      const file = exampleFile(index);
+      await writeFile(join(app, file), code.replace('http://127.0.0.1:8080/v1', server.baseUrl));
       const requests = server.requests.length;
       const env = { PETSTORE_API_KEY: server.apiKey };
       await run(process.execPath, [file], { cwd: app, env });
