@@ -22,7 +22,7 @@ function portionOf(requests: number, left: number): Portion {
   return { requests, left, endsInMs: 60_000 };
 }
 
-test('a request waits for the counter only if the process has used its portion', async () => {
+test('rate limit: a request waits for the counter only if the process has used its portion', async () => {
   const taken = [portionOf(3, 10)];
   const never = Promise.withResolvers<Portion>();
   const { rateLimiter } = newRateLimiter(async () => taken.shift() ?? never.promise);
@@ -36,7 +36,7 @@ test('a request waits for the counter only if the process has used its portion',
   assert.equal((await rateLimiter.count('a')).left, -1);
 });
 
-test('requests that wait at once share the portions, and each is counted', async () => {
+test('rate limit: requests that wait at once share the portions, and each is counted', async () => {
   let left = 7;
   let taking = 0;
   const { rateLimiter } = newRateLimiter(async () => {
@@ -52,7 +52,7 @@ test('requests that wait at once share the portions, and each is counted', async
   assert.equal(usages.filter((usage) => usage.left >= 0).length, 7);
 });
 
-test('without the counter, requests are not counted for 5 seconds and then refused', async () => {
+test('rate limit: without the counter, requests are not counted for 5 seconds and then refused', async () => {
   const away = new Refusal('unavailable', 'The store cannot be reached.');
   let isAway = true;
   const { rateLimiter, time } = newRateLimiter(async () => {
@@ -73,7 +73,7 @@ test('without the counter, requests are not counted for 5 seconds and then refus
   assert.ok((await rateLimiter.count('a')).left > 0);
 });
 
-test('a request that has waited for the counter for over 5 seconds is refused', async () => {
+test('rate limit: a request that has waited for the counter for over 5 seconds is refused', async () => {
   const away = new Refusal('unavailable', 'The store cannot be reached.');
   const reply = Promise.withResolvers<Portion>();
   const { rateLimiter, time } = newRateLimiter(() => reply.promise);
@@ -83,7 +83,7 @@ test('a request that has waited for the counter for over 5 seconds is refused', 
   await assert.rejects(async () => waiting, away);
 });
 
-test('a portion is not used after its window', async () => {
+test('rate limit: a portion is not used after its window', async () => {
   let taken = 0;
   const { rateLimiter, time } = newRateLimiter(async () => portionOf(5, (taken += 1)));
   await rateLimiter.count('a');
@@ -92,7 +92,7 @@ test('a portion is not used after its window', async () => {
   assert.equal(taken, 2);
 });
 
-test('a window does not end later because the reply of its counter was slow', async () => {
+test('rate limit: a window does not end later because the reply of its counter was slow', async () => {
   const reply = Promise.withResolvers<Portion>();
   const { rateLimiter, time } = newRateLimiter(() => reply.promise);
   const waiting = rateLimiter.count('a');
@@ -101,7 +101,7 @@ test('a window does not end later because the reply of its counter was slow', as
   assert.equal((await waiting).secondsLeft, 40);
 });
 
-test('one process counts exactly, and waits for nothing after the first request of a window', async () => {
+test('rate limit: one process counts exactly, and waits for nothing after the first request of a window', async () => {
   const { time, clock } = newClock();
   const rateLimiter = new RateLimiter(LIMIT, portionsInMemory(LIMIT, clock), clock);
   for (const startMs of [0, 60_000]) {
@@ -116,7 +116,7 @@ test('one process counts exactly, and waits for nothing after the first request 
 });
 
 for (const requests of [1, 2, 20, 21, 39, 40, 41, 200, 999, 10_000]) {
-  test(`three processes never accept more than a limit of ${requests}, and two of them leave at most 5 % each`, async () => {
+  test(`three processes never accept more than a rate limit of ${requests}, and two of them leave at most 5 % each`, async () => {
     const { clock } = newClock();
     const limit = { requests, windowSeconds: 60 };
     const takePortion = portionsInMemory(limit, clock, 20);

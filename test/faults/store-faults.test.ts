@@ -58,7 +58,7 @@ async function until(service: Running, expected: [create: number, list: number])
 }
 
 test(
-  'while nothing can be written, creates are 503 and reads 200; then both work again without a restart',
+  'on a full disk creates are 503 and reads 200; then both work again without a restart',
   withLimit,
   async (t) => {
     const service = await serve(t, ['--data', temporaryFolder(t)]);
@@ -95,7 +95,7 @@ async function newStore(t: TestContext): Promise<string> {
   return data;
 }
 
-test('serve refuses a store that it must not write, in one line', withModes, async (t) => {
+test('serve refuses a read-only store, in one line', withModes, async (t) => {
   const data = await newStore(t);
   const folder = join(data, 'production');
   for (const [path, mode] of [
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  'a backup that the disk has no space for fails in one line, and leaves nothing behind',
+  'a backup onto a full disk fails in one line, and leaves nothing behind',
   withLimit,
   async (t) => {
     const data = await newStore(t);

@@ -95,7 +95,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
   });
 });
 
-test('without PostgreSQL, requests are at first not counted, then refused, and counted again afterwards', async (t) => {
+test('rate limit: without PostgreSQL, requests are at first not counted, then refused, and counted again afterwards', async (t) => {
   const server = await PostgresServer.start({ isDurable: true });
   t.after(() => server.close());
   const service = await startHere(t, ['--database', server.url(), '--rate-limit', '20/3600s']);

@@ -69,7 +69,7 @@ for (const days of [-400, 400]) {
   });
 }
 
-test('a key can send requests again in the next window', async (t) => {
+test('a key can send requests again in the next window of its rate limit', async (t) => {
   const service = await startTestService(sqliteStorage, { flags: ['--rate-limit', '1/1s'] });
   t.after(() => service.close());
   await service.send('/pets');
@@ -85,7 +85,7 @@ test('Workers and a small rate limit', async (t) => {
   const service = await serveWithWorkers(t, data, `${LIMIT}/3600s`);
 
   await t.test(
-    'a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards',
+    'rate limit: a worker responds with 503 unavailable while its primary is suspended, and with 200 afterwards',
     async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       assert.equal((await list(service, agent)).status, 200);
@@ -104,7 +104,7 @@ test('Workers and a small rate limit', async (t) => {
   );
 
   await t.test(
-    'requests that wait one after the other for a suspended primary are all counted when it continues',
+    'rate limit: requests that wait one after the other for a suspended primary are all counted when it continues',
     async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: WAITING });
       const made = await runHere(['keys', 'create', '--name', 'other', '--data', data]);
@@ -132,7 +132,7 @@ test('Workers and a large rate limit', { skip: NEEDS_LINUX }, async (t) => {
   const service = await serveWithWorkers(t, temporaryFolder(t), '100000/60s');
 
   await t.test(
-    'a worker that dies while it waits for a portion does not stop the primary',
+    'rate limit: a worker that dies while it waits for a portion does not stop the primary',
     async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
       const all = (path: string) =>
@@ -156,17 +156,20 @@ test('Workers and a large rate limit', { skip: NEEDS_LINUX }, async (t) => {
     },
   );
 
-  await t.test('a worker that has a portion serves it while its primary is suspended', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    assert.equal((await list(service, agent)).status, 200);
-    service.kill('SIGSTOP');
-    // The connection stays at one worker, whose portion is a twentieth.
-    for (let used = 1; used < 20; used += 1) {
+  await t.test(
+    'rate limit: a worker that has a portion serves it while its primary is suspended',
+    async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       assert.equal((await list(service, agent)).status, 200);
-    }
-    service.kill('SIGCONT');
-    agent.destroy();
-  });
+      service.kill('SIGSTOP');
+      // The connection stays at one worker, whose portion is a twentieth.
+      for (let used = 1; used < 20; used += 1) {
+        assert.equal((await list(service, agent)).status, 200);
+      }
+      service.kill('SIGCONT');
+      agent.destroy();
+    },
+  );
 
   await t.test('no request stays in flight when clients abort their bodies', () =>
     assertAborted(service),

@@ -145,7 +145,7 @@ function smallDisk(t: TestContext, kibibytes: number): string {
 
 for (const kibibytes of [16, 32, 64]) {
   test(
-    `a disk of ${kibibytes} KiB is too small for a store, and the message says so`,
+    `a new store on a disk of ${kibibytes} KiB, which is a full disk for it, is refused with that reason`,
     withSmallDisk,
     async (t) => {
       const disk = smallDisk(t, kibibytes);
@@ -157,7 +157,7 @@ for (const kibibytes of [16, 32, 64]) {
 }
 
 test(
-  'an import that fills the disk prints one line, and continues when it is run again with more space',
+  'an import that ends with a full disk prints one line, and continues when it is run again with more space',
   withSmallDisk,
   async (t) => {
     const disk = smallDisk(t, 1_024);

@@ -11,7 +11,7 @@ const ELAPSED_MS_MAX = 600_000;
 const HOUR_MS = 3_600_000;
 const CLOCK_TOLERANCE_MS = 60_000;
 
-test('portions in PostgreSQL', async (t) => {
+test('rate limit: portions in PostgreSQL', async (t) => {
   const server = await PostgresServer.start({ isDurable: false });
   t.after(() => server.close());
   const database = await server.createDatabase();

@@ -198,7 +198,7 @@ for (const [what, damage] of [
   ['pages', (file: string) => overwrite(file, 4_096, randomBytes(64 * 1_024))],
   ['the whole content', (file: string) => writeFileSync(file, 'no database at all')],
 ] as const) {
-  test(`damage to ${what} is reported, and the file is refused until it is verified or another file is there`, async (t) => {
+  test(`a damaged file (${what}) is reported, and refused until it is verified or another file is there`, async (t) => {
     const { folder, file, store, failures } = await open(t);
     const spare = await newSpare(folder, ['spare']);
     for (let index = 0; index < 200; index += 1) await create(store, `animal ${index}`);
