@@ -1,5 +1,6 @@
 import type { ApiKey } from './api-key.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
+import type { PageRequest } from './page.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 import type { RateLimit, TakePortion } from './rate-limit.ts';
 
@@ -32,12 +33,10 @@ export interface PetStore {
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation>;
   findPet(id: bigint): Promise<Pet | undefined>;
   /**
-   * At most `count` animals with ids above `afterId`, in ascending order, each with the JSON that `petJson`
-   * writes. Every page costs the same.
+   * At most `count` animals with ids above `afterId`, or the last ones, in ascending order, each with the JSON
+   * that `petJson` writes. Every page costs the same.
    */
   listPetJson(query: PetQuery): Promise<PetJson[]>;
-  /** The last `count` animals, in ascending order too. It costs what the first page costs. */
-  listLastPetJson(status: PetStatus | undefined, count: number): Promise<PetJson[]>;
   /**
    * A number that changes with every commit of any process. A response that was cached with the same number is
    * still exact. A store that would need a query to find out has no version.
@@ -95,9 +94,7 @@ export interface RateLimitStore {
   portions?(limit: RateLimit): TakePortion;
 }
 
-export interface PetQuery {
-  status: PetStatus | undefined;
-  afterId: bigint;
+export interface PetQuery extends Pick<PageRequest, 'status' | 'afterId'> {
   count: number;
 }
 

@@ -37,12 +37,9 @@ async function representPage(
   const withCursor = `${first}${first.includes('?') ? '&' : '?'}cursor=`;
   // Both are the same for every page, so that a new animal does not change the ETag of the pages before it.
   const ends = `<${first}>; rel="first", <${withCursor}${LAST_CURSOR}>; rel="last"`;
-  if (afterId === LAST_CURSOR) {
-    const found = await store.listLastPetJson(status, limit);
-    return newRepresentation(jsonArray(found), ends);
-  }
   // One animal more than the page may have shows that another page follows.
-  const found = await store.listPetJson({ status, afterId, count: limit + 1 });
+  const count = afterId === LAST_CURSOR ? limit : limit + 1;
+  const found = await store.listPetJson({ status, afterId, count });
   const shown = found.slice(0, limit);
   const [lastId] = shown.at(-1) ?? [];
   if (lastId === undefined || found.length === shown.length) {

@@ -137,7 +137,7 @@ function animals(promise: PromiseOf): void {
         );
         const ofStatus = all.filter((pet) => (status ?? pet.status) === pet.status);
         assert.deepEqual(
-          await store.listLastPetJson(status, count),
+          await store.listPetJson({ status, afterId: 'last', count }),
           ofStatus.slice(-count).map((pet) => [pet.id, petJson(pet)]),
         );
       }

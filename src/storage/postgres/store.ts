@@ -2,6 +2,7 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
+import { LAST_CURSOR } from '../../domain/page.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import type {
@@ -103,19 +104,14 @@ class PostgresStore implements Store, Measured {
   }
 
   async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
-    const rows =
-      status === undefined
-        ? await this.#reads.query(STATEMENTS.listPets, [afterId, count])
-        : await this.#reads.query(STATEMENTS.listPetsOfStatus, [status, afterId, count]);
-    return rows.map(petJsonOfRow);
-  }
-
-  async listLastPetJson(status: PetStatus | undefined, count: number): Promise<PetJson[]> {
-    const rows =
-      status === undefined
-        ? await this.#reads.query(STATEMENTS.listLastPets, [count])
-        : await this.#reads.query(STATEMENTS.listLastPetsOfStatus, [status, count]);
-    return rows.map(petJsonOfRow).toReversed();
+    const filter = status === undefined ? [] : [status];
+    const suffix = status === undefined ? '' : 'OfStatus';
+    if (afterId !== LAST_CURSOR) {
+      const page = STATEMENTS[`listPets${suffix}`];
+      return (await this.#reads.query(page, [...filter, afterId, count])).map(petJsonOfRow);
+    }
+    const last = await this.#reads.query(STATEMENTS[`listLastPets${suffix}`], [...filter, count]);
+    return last.map(petJsonOfRow).toReversed();
   }
 
   async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import { LAST_CURSOR } from '../../domain/page.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
@@ -116,17 +117,11 @@ class SqliteStore implements Store, Measured {
   }
 
   async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
-    return status === undefined
-      ? this.#read('petJson', afterId, count)
-      : this.#read('petJsonOfStatus', status, afterId, count);
-  }
-
-  async listLastPetJson(status: PetStatus | undefined, count: number): Promise<PetJson[]> {
-    const last: PetJson[] =
-      status === undefined
-        ? this.#read('lastPetJson', count)
-        : this.#read('lastPetJsonOfStatus', status, count);
-    return last.toReversed();
+    const filter = status === undefined ? [] : [status];
+    const suffix = status === undefined ? '' : 'OfStatus';
+    return afterId === LAST_CURSOR
+      ? this.#read<PetJson>(`lastPetJson${suffix}`, ...filter, count).toReversed()
+      : this.#read(`petJson${suffix}`, ...filter, afterId, count);
   }
 
   setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
