@@ -40,7 +40,7 @@ function refuseMediaType({ headers }: HttpRequest): void {
     );
   }
   const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding.trim().toLowerCase() !== 'identity') {
+  if (encoding.toLowerCase() !== 'identity') {
     throw new Refusal(
       'unsupported_media_type',
       'The body must be sent without a Content-Encoding; only identity is read.',
