@@ -131,13 +131,14 @@ export function listPetsTests(storage: TestStorage): void {
         `${service.baseUrl}/pets?cursor=last`,
       );
       for (const filter of ['', '&status=sold']) {
-        const all = await service.send(`/pets?limit=100${filter}`);
         const end = await service.send(`/pets?limit=7${filter}&cursor=last`);
-        let newest = all;
-        for (let { next } = linksOf(all); next !== undefined; { next } = linksOf(newest)) {
-          newest = await service.send(next.slice(service.baseUrl.length));
+        let walked = await service.send(`/pets?limit=100${filter}`);
+        const ids = idsOf(walked);
+        for (let { next } = linksOf(walked); next !== undefined; { next } = linksOf(walked)) {
+          walked = await service.send(next.slice(service.baseUrl.length));
+          ids.push(...idsOf(walked));
         }
-        assert.deepEqual(idsOf(end), idsOf(newest).slice(-7), filter);
+        assert.deepEqual(idsOf(end), ids.slice(-7), filter);
         assert.deepEqual(Object.keys(linksOf(end)).toSorted(), ['first', 'last']);
       }
     });
