@@ -62,6 +62,7 @@ test('console › the first visit asks for a key and loads less than 40 KiB incl
   await page.waitForLoadState('networkidle');
   t.diagnostic(`the whole console: ${bytes} bytes with headers`);
   assert.ok(bytes < CONSOLE_BYTES_MAX, `${bytes} bytes`);
+  await network.detach();
 });
 
 test('console › every module of a view is preloaded, so that none waits for another', async (t) => {
