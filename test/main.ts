@@ -3,37 +3,39 @@
 
 import './support/memory-folder.ts';
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { unitFiles } from './support/unit-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_MS_MAX = 240_000;
 /** Tests that install tools take longer. */
 const LONG_TEST_MS_MAX = 600_000;
-const UNITS = ['src', 'sdk', 'check', 'bench'].map((folder) => `${folder}/**/*.test.ts`);
+const { shared, alone } = unitFiles();
 
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
-  normal: ['test/web/pages.ts', 'test/{faults,process,interface,project}/**/*.test.ts', ...UNITS],
-  fast: ['src/**/*.test.ts', 'sdk/src/**/*.test.ts', 'check/**/*.test.ts'],
+  normal: [
+    'test/web/pages.ts',
+    'test/{faults,process,interface,project}/**/*.test.ts',
+    ...['check', 'sdk', 'src/storage', 'src', 'bench'].map((folder) => `${folder}/**/*.test.ts`),
+    'test/units.ts',
+  ],
+  fast: [...alone, 'test/units.ts'],
   long: ['test/{accessibility,drills,packaging,samples}/**/*.test.ts'],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
 };
 
-/** A unit test with none of these starts neither a server nor a database nor a process. */
-const SERVERS =
-  /\/(?:support\/(?:postgres-server|test-service|test-process|pgbouncer|stage)|[\w-]+\.test-server)\.ts'|'node:child_process'|\b(?:createServer|openServer|openSqliteStore)\b/;
-
+/** The files of a suite in the order of its patterns. */
 function filesOf(suite: string): string[] {
   const files = (SUITES[suite] ?? []).flatMap((pattern) =>
     globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted(),
   );
-  if (suite !== 'fast') return files;
-  return files.filter((file) => !SERVERS.test(readFileSync(join(ROOT, file), 'utf8')));
+  return [...new Set(files).difference(new Set(shared))];
 }
 
 function linesOf(...git: string[]): string[] {
@@ -63,12 +65,15 @@ function isChangeClean(): boolean {
 const [suite = 'normal'] = process.argv.slice(2);
 if (suite === 'fast' && !isChangeClean()) process.exit(1);
 
+const isLong = suite !== 'normal' && suite !== 'fast';
+// Most tests wait more than they compute, so more files than cores keep the cores busy. Long ones compute.
+const filesPerCore = isLong ? 1 : 2;
 const skipped = new Map<string, string[]>();
 const stream = run({
   files: filesOf(suite).map((file) => join(ROOT, file)),
   cwd: ROOT,
-  concurrency: availableParallelism(),
-  timeout: suite === 'normal' || suite === 'fast' ? TEST_MS_MAX : LONG_TEST_MS_MAX,
+  concurrency: filesPerCore * availableParallelism(),
+  timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
 stream.on('test:fail', ({ todo }) => {
