@@ -20,6 +20,8 @@ const BEFORE_REMOVAL = new Date('2026-11-15T00:00:00Z');
 const AFTER_REMOVAL = new Date('2031-01-01T00:00:00Z');
 /** More animals than one list can return, so that every bound can be judged. */
 const ANIMALS = 130;
+/** More animals than a list returns by default: enough for the clauses that do not judge the largest limit. */
+const FEW_ANIMALS = 30;
 
 /** The clauses that cannot be judged at a single address before the removal of getPet. */
 const NEVER_JUDGED = [
@@ -99,7 +101,8 @@ test('every clause has a unique id, and the clauses are in the order of the spec
 for (const [fault, clauses] of Object.entries(FAULTS) as [Fault, readonly string[]][]) {
   test(`a service that ${fault} breaks ${clauses.join(', ')}`, async () => {
     const now = fault === 'serves getPet in 2031' ? AFTER_REMOVAL : BEFORE_REMOVAL;
-    const { findings } = await checkServices([{ deviation: fault, animals: ANIMALS }], { now });
+    const animals = clauses.includes('limit.maximum') ? ANIMALS : FEW_ANIMALS;
+    const { findings } = await checkServices([{ deviation: fault, animals }], { now });
     const broken = idsWith(findings, 'broken');
     const undetected = clauses.filter((id) => !broken.includes(id));
     assert.deepEqual(undetected, [], `only these clauses were broken: ${broken.join(', ')}`);
@@ -118,8 +121,8 @@ for (const [id, deviations] of Object.entries(PAIR_FAULTS)) {
   for (const deviation of deviations) {
     test(`a staging that ${deviation}, unlike production, breaks ${id}`, async () => {
       const { findings } = await checkServices([
-        { animals: ANIMALS },
-        { deviation, animals: ANIMALS },
+        { animals: FEW_ANIMALS },
+        { deviation, animals: FEW_ANIMALS },
       ]);
       const broken = idsWith(findings, 'broken');
       assert.ok(broken.includes(id), `only these clauses were broken: ${broken.join(', ')}`);

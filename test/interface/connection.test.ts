@@ -23,6 +23,32 @@ import {
 
 const MIB = 1024 * 1024;
 
+// The first one, because counting takes the longer the more is in memory.
+test('idle connections do not keep their last response in memory', async (t) => {
+  const service = await startTestService(sqliteStorage);
+  const port = Number(new URL(service.baseUrl).port);
+  const sockets = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    return service.close();
+  });
+  const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\n`;
+  const body = '{"name":"Rex","categoryId":1}';
+  const create = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
+  // The body of a request without a valid key is not read.
+  const refused = create.replace('Bearer', 'Basic');
+  for (const request of [create, `GET /v1/pets HTTP/1.1\r\n${fields}\r\n`, refused]) {
+    for (const socket of sockets) {
+      socket.write(request);
+      await once(socket, 'data');
+    }
+    const deadlineMs = Date.now() + 10_000;
+    let left = responsesInMemory();
+    for (; left > 1 && Date.now() < deadlineMs; left = responsesInMemory()) await sleep(100);
+    assert.ok(left <= 1, `${left} after ${request}`);
+  }
+});
+
 describe('One connection', () => {
   let service: TestService;
   let port: number;
@@ -341,30 +367,6 @@ async function exchangeSlowly(port: number, pieces: string[]): Promise<string> {
   await closed;
   return received;
 }
-
-test('idle connections do not keep their last response in memory', async (t) => {
-  const service = await startTestService(sqliteStorage);
-  const port = Number(new URL(service.baseUrl).port);
-  const sockets = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    return service.close();
-  });
-  const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\n`;
-  const body = '{"name":"Rex","categoryId":1}';
-  const create = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
-  // The body of a request without a valid key is not read.
-  const refused = create.replace('Bearer', 'Basic');
-  for (const request of [create, `GET /v1/pets HTTP/1.1\r\n${fields}\r\n`, refused]) {
-    for (const socket of sockets) {
-      socket.write(request);
-      await once(socket, 'data');
-    }
-    const deadlineMs = Date.now() + 10_000;
-    while (responsesInMemory() > 1 && Date.now() < deadlineMs) await sleep(100);
-    assert.ok(responsesInMemory() <= 1, `${responsesInMemory()} after ${request}`);
-  }
-});
 
 test('the body of an aborted upload does not wait for a complete garbage collection', async (t) => {
   const service = await startTestService(sqliteStorage);
