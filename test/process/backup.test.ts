@@ -11,7 +11,7 @@ import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 import { runHere, serve, temporaryFolder } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { send, startTestService, storageOf } from '../support/test-service.ts';
 
 function assertLines(text: string, lines: readonly RegExp[]): void {
   const found = text.replace(/\n$/, '').split('\n');
@@ -70,8 +70,9 @@ test('a backup of a running service is restored after it has stopped, and no id 
     [verified.code, verified.stdout],
     [0, '{"animals":1,"lastId":2,"problems":[]}\n'],
   );
-  const again = await serve(t, ['--data', data]);
+  const again = await startTestService(storageOf('--data', data));
   assert.match((await create(again.baseUrl)).text, /^\{"id":3,/);
+  await again.close();
 });
 
 test('a restore without the former file has the same five lines, and names the keys that are valid again', async (t) => {
@@ -143,7 +144,7 @@ test('on PostgreSQL backup and restore name the tool to use, and verify names wh
   const server = await PostgresServer.start();
   t.after(() => server.close());
   const url = server.url(await server.createDatabase());
-  const service = await serve(t, ['--database', url]);
+  const service = await startTestService(storageOf('--database', url));
   for (const [command, tool] of [
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],
@@ -153,8 +154,7 @@ test('on PostgreSQL backup and restore name the tool to use, and verify names wh
     assert.match(stderr, new RegExp(`^petstore: [^\\n]+use ${tool} [^\\n]+\\n$`));
   }
   assert.equal((await runHere(['verify', '--database', url])).code, 0);
-  service.kill('SIGTERM');
-  await service.ended;
+  await service.close();
   await server.query(
     "INSERT INTO pets VALUES (7, 'Rex', 1, 'sold'), (8, 'Tom', 1, 'sold')",
     new URL(url).pathname.slice(1),
