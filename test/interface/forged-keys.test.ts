@@ -18,8 +18,8 @@ const REAL_REQUESTS = 20;
 const LOG_LINES_MAX = 50;
 const KEYS = 10_000;
 /** At most 10 reads of the keys, and those that real requests cause. */
-const QUERIES_PER_SECOND_MAX = 50;
-const QUERIES_MORE_MAX = 400;
+const QUERIES_PER_SECOND_MAX = 12;
+const QUERIES_MORE_MAX = 60;
 
 /** Sends forged keys on many connections, with many pipelined requests on each, until it is stopped. */
 function attack(t: TestContext, port: number) {
@@ -111,9 +111,10 @@ test('PostgreSQL with 10,000 keys: forged keys cause few queries and log lines, 
     database,
   );
   const seconds = await useDuringAttack(t, service, flags);
-  // A session reports its transactions when it is idle or ends.
-  service.kill('SIGTERM');
+  // A session reports its transactions when it is idle or ends. An orderly end would wait for the requests in flight.
+  service.kill('SIGKILL');
   await service.ended;
+  while ((await server.endSessions()) > 0) await sleep(20);
   const count = `SELECT xact_commit::int FROM pg_stat_database WHERE datname = '${database}'`;
   const queries = Number((await server.query(count))[0]?.[0]);
   t.diagnostic(`${queries} queries`);
