@@ -25,6 +25,7 @@ interface Import {
   report: ImportReport;
   isSkipping: boolean;
   signal: AbortSignal;
+  suspension: Suspension;
 }
 
 export const importPets = defineCommand({
@@ -68,7 +69,9 @@ the content is recognized, and no animal is added twice.`,
     const found = switches['dry-run']
       ? undefined
       : await openStoreByFlags(flags, io.env, { create: switches.create });
-    opened.defer(async () => found?.store.close());
+    const suspension = opened.use(new Suspension());
+    // Closing the store empties its log, under the write lock.
+    opened.defer(async () => found && suspension.guard(found.store.close()));
     const store = found?.name ?? '';
     const report = new ImportReport(io.stderr, { store, isSkipping });
     const signal = opened.use(new StopSignal()).signal;
@@ -80,7 +83,8 @@ the content is recognized, and no animal is added twice.`,
       const file = await checkFile(handle, { format, onFaults, onProgress, signal });
       report.checked(file);
       if (found !== undefined) {
-        return await importFile(file, { store: found.store, report, isSkipping, signal });
+        const work = { store: found.store, report, isSkipping, signal, suspension };
+        return await importFile(file, work);
       }
       return file.invalid > 0 && !isSkipping ? report.refused(file) : report.couldImport(file);
     } catch (error) {
@@ -135,9 +139,8 @@ function newProgress(source: string): ImportProgress {
 async function importPieces(
   file: CheckedFile,
   before: ImportProgress,
-  { store, report, signal }: Import,
+  { store, report, signal, suspension }: Import,
 ): Promise<number> {
-  const suspension = new Suspension();
   let progress = before;
   let storing: Promise<boolean> = Promise.resolve(true);
   try {
@@ -156,8 +159,6 @@ async function importPieces(
     if (!(error instanceof FileChanged)) throw error;
     requireStored(await storing);
     return report.changed(progress);
-  } finally {
-    suspension.close();
   }
   const isDone = progress.position === file.sizeBytes || !signal.aborted;
   return isDone ? report.finished(progress, before) : report.interrupted(progress);

@@ -25,7 +25,7 @@ export class Suspension {
     }
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     process.off('SIGTSTP', this.#onSignal);
   }
 
