@@ -103,6 +103,8 @@ export class Connection {
   #state: 'idle' | 'handling' | 'closing' = 'idle';
   #current: Turn | undefined;
   #held: Turn[] = [];
+  /** Until it ends, it keeps the socket in memory, also a closed one. */
+  #lingering: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket, all: Connections) {
     this.#socket = socket;
@@ -146,6 +148,7 @@ export class Connection {
 
   destroy(): void {
     this.#state = 'closing';
+    clearTimeout(this.#lingering);
     this.#socket.destroy();
     this.#current?.request?.body?.fail(CUT_SHORT);
     this.#held = [];
@@ -198,7 +201,8 @@ export class Connection {
     this.#socket.cork();
     this.#socket.write(headOfLast(made));
     if (method !== 'HEAD') this.#socket.write(made.body, made.encoding ?? 'utf8');
-    this.#socket.end(() => setTimeout(() => this.#socket.destroy(), LINGER_MS).unref());
+    const linger = () => setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
+    this.#socket.end(() => (this.#lingering = linger()));
     this.#update();
     // node:http stops and starts reading on these two.
     this.#socket.pause();
