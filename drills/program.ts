@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +13,13 @@ const COUNT_MAX = 999_999_999;
 /** Elsewhere than on a terminal, each progress line remains, so they are rare. */
 const LINE_INTERVAL_MS = 10_000;
 const REDRAW_INTERVAL_MS = 200;
-/** Most drills wait most of the time, and quick ones do not judge how long something took. */
-const QUICK_AT_ONCE = 3;
+/** One per core: a drill that starves beside others may find what only a starving machine does. */
+const QUICK_AT_ONCE = availableParallelism();
 
 const USAGE = `npm run drill                                   what there is
 npm run drill -- NAME… [--rounds N] [--seed S]  these drills
 npm run drill -- all                            all drills, except those that must be named
-npm run drill -- NAME… --quick                  few rounds, three drills at a time
+npm run drill -- NAME… --quick                  few rounds, one drill per core
 npm run drill -- NAME… --write                  also writes the figures to docs/reliability.md
 
 Each drill also runs on a variant that is broken on purpose, its control, which must report the violations that
