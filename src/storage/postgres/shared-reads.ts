@@ -22,8 +22,8 @@ interface WaitingRead extends PromiseWithResolvers<Row[]> {
 }
 
 /**
- * Callers that wait for the same read, or for one row each, share one query. No caller joins a query that was already sent,
- * because it might not see what was stored in between.
+ * Callers that wait for the same read, or for one row each, share one query. No caller joins a query that was
+ * already sent, because it might not see what was stored in between.
  */
 export class SharedReads {
   readonly #pool: Pool;
