@@ -201,8 +201,9 @@ export class Connection {
     this.#socket.cork();
     this.#socket.write(headOfLast(made));
     if (method !== 'HEAD') this.#socket.write(made.body, made.encoding ?? 'utf8');
-    const linger = () => setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
-    this.#socket.end(() => (this.#lingering = linger()));
+    this.#socket.end(() => {
+      this.#lingering = setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
+    });
     this.#update();
     // node:http stops and starts reading on these two.
     this.#socket.pause();
