@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ const COUNT_MAX = 999_999_999;
 /** Elsewhere than on a terminal, each progress line remains, so they are rare. */
 const LINE_INTERVAL_MS = 10_000;
 const REDRAW_INTERVAL_MS = 200;
-/** One per core: a drill that starves beside others may find what only a starving machine does. */
+/** One per core: with more, requests could fail only because the machine is too busy. */
 const QUICK_AT_ONCE = availableParallelism();
 
 const USAGE = `npm run drill                                   what there is
