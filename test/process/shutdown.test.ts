@@ -25,6 +25,11 @@ async function serveIn(
   return { ...running, port: Number(new URL(running.baseUrl).port) };
 }
 
+/** The command line of a service without an admin port, on a free port. */
+function serveArgs(data: string): string[] {
+  return [MAIN, 'serve', '--port', '0', '--admin-port', 'off', '--data', data];
+}
+
 function headOf(key: string, length: number): string {
   return `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${length}\r\n\r\n`;
 }
@@ -94,7 +99,7 @@ describe('Stopping', { concurrency: 3 }, () => {
 
   test('SIGTERM during the start stops the service with exit code 0', async (t) => {
     const data = temporaryFolder(t);
-    const args = [MAIN, 'serve', '--port', '0', '--admin-port', 'off', '--data', data];
+    const args = serveArgs(data);
     const child = spawn(process.execPath, args, { stdio: 'ignore' });
     t.after(() => child.kill('SIGKILL'));
     const ended = once(child, 'exit');
@@ -147,16 +152,7 @@ describe('Stopping', { concurrency: 3 }, () => {
   });
 
   test('signals that arrive while the stopped process exits do not change how it ends', async (t) => {
-    const args = [
-      MAIN,
-      'serve',
-      '--port',
-      '0',
-      '--admin-port',
-      'off',
-      '--data',
-      temporaryFolder(t),
-    ];
+    const args = serveArgs(temporaryFolder(t));
     const child = spawn(process.execPath, args);
     t.after(() => child.kill('SIGKILL'));
     let shown = '';
@@ -228,16 +224,7 @@ describe('Stopping', { concurrency: 3 }, () => {
     'SIGTERM to the whole process group counts once, though an older Node.js passes its own on',
     { skip: olderNode === undefined ? 'needs an older Node.js' : false },
     async (t) => {
-      const args = [
-        MAIN,
-        'serve',
-        '--port',
-        '0',
-        '--admin-port',
-        'off',
-        '--data',
-        temporaryFolder(t),
-      ];
+      const args = serveArgs(temporaryFolder(t));
       const child = spawn(String(olderNode), args, { detached: true });
       const killGroup = (signal: NodeJS.Signals) => process.kill(-Number(child.pid), signal);
       t.after(() => child.exitCode === null && killGroup('SIGKILL'));
