@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
-const REPEATED_MAX = 3;
+/** A busy host is often calm again after a minute or two. */
+const REPEATED_MS_MAX = 600_000;
 /** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
 export const UNDISTURBED_SHARE_MIN = 0.25;
 
@@ -54,13 +55,14 @@ export class StolenTime implements Disposable {
 }
 
 /** Runs again while the host was too busy to measure anything, but not for ever. */
-export async function untilUndisturbed<Report extends { isDisturbed: boolean }>(
-  run: () => Promise<Report>,
+export async function untilUndisturbed<Result extends { isDisturbed: boolean }>(
+  run: () => Promise<Result>,
   onProgress: (text: string) => void,
-): Promise<Report> {
-  for (let again = 0; ; again += 1) {
-    const report = await run();
-    if (!report.isDisturbed || again === REPEATED_MAX) return report;
+): Promise<Result> {
+  const deadlineMs = performance.now() + REPEATED_MS_MAX;
+  for (;;) {
+    const result = await run();
+    if (!result.isDisturbed || performance.now() > deadlineMs) return result;
     onProgress('again, because the host of this machine was too busy');
   }
 }

@@ -99,19 +99,16 @@ async function run(
   { rounds, onProgress }: DrillOptions,
   variant: Pick<SlowClientsOptions, 'attacks' | 'nodeFlags'>,
 ): Promise<DrillReport> {
-  const isComplete = rounds >= COMPLETE_MIN;
-  const options = { ...variant, ...(isComplete ? {} : SHORT), onProgress };
-  const drillOnce = () => drillSlowClients(options);
-  const report = await (isComplete ? untilUndisturbed(drillOnce, onProgress) : drillOnce());
-  const { passed, figures, slow } = report;
-  const violations = [...report.violations, ...(isComplete ? slow : [])];
-  return { passed, violations, figures };
+  const limits = rounds >= COMPLETE_MIN ? { judgesTimes: true } : SHORT;
+  return drillSlowClients({ ...variant, ...limits, onProgress });
 }
 
 interface SlowClientsOptions {
   attacks: Partial<Record<Attack, number>>;
   /** How long the legal requests are measured before and during each attack. */
   measuredMs?: number;
+  /** Whether slow legal requests are violations. A busy host is then waited for. */
+  judgesTimes?: boolean;
   keptMibMax?: number;
   /** How much later than its deadline a socket may be closed. */
   lateMsMax?: number;
@@ -120,51 +117,48 @@ interface SlowClientsOptions {
   onProgress?: (text: string) => void;
 }
 
-interface SlowClientsReport extends DrillReport {
-  /** Attacks during which legal requests were too slow. A busy machine may be the cause. */
-  slow: string[];
-  /** Whether the host was too busy to measure one of the times, which is then not a number. */
-  isDisturbed: boolean;
-}
-
 /** Measures legal requests before and during each attack, and waits until the service has closed its sockets. */
-export async function drillSlowClients(options: SlowClientsOptions): Promise<SlowClientsReport> {
+export async function drillSlowClients(options: SlowClientsOptions): Promise<DrillReport> {
   const { attacks, measuredMs = MEASURED_MS, lateMsMax = LATE_MS_MAX } = options;
-  const { keptMibMax = KEPT_MIB_MAX } = options;
+  const { keptMibMax = KEPT_MIB_MAX, judgesTimes = false, onProgress = () => {} } = options;
   const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
   const { key, baseUrl } = service;
   const load = new Load({ key, baseUrl: () => baseUrl, ...LEGAL });
   using measure = new Measure(load);
   const figures: Record<string, string | number> = {};
-  const slow: string[] = [];
   load.start(CLIENTS);
   // The first half is for the compiler and the caches.
   await sleep(measuredMs);
-  measure.takeP99Ms();
-  await sleep(measuredMs);
-  const beforeMs = measure.takeP99Ms();
+  measure.take();
+  const measureBefore = async () => {
+    await sleep(measuredMs);
+    return measure.take();
+  };
+  const { p99Ms: beforeMs } = await (judgesTimes
+    ? untilUndisturbed(measureBefore, onProgress)
+    : measureBefore());
   const beforeMib = service.memoryMib();
   figures['legal p99 before (ms)'] = beforeMs.toFixed(1);
   const scene = { measuredMs, lateMsMax, service, measure, violations: load.violations };
   for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
-    options.onProgress?.(`${attack}, ${count} clients`);
-    const { p99Ms, closedSeconds, peakMib } = await measureAttack(attack, count, scene);
+    onProgress(`${attack}, ${count} clients`);
+    // The mix also keeps the processor busy.
+    const isJudged = judgesTimes && attack !== 'mix';
+    const measureOnce = () => measureAttack(attack, count, scene);
+    const { p99Ms, closedSeconds, peakMib } = await (isJudged
+      ? untilUndisturbed(measureOnce, onProgress)
+      : measureOnce());
     figures[`${attack}: legal p99 (ms), closed after (s), memory (MiB)`] =
       `${p99Ms.toFixed(1)}, ${closedSeconds}, ${peakMib}`;
     if (peakMib > beforeMib + PEAK_MIB_MAX) {
       load.violations.push(`${attack}: the memory grew from ${beforeMib} to ${peakMib} MiB`);
     }
-    // The mix also keeps the processor busy.
-    if (attack !== 'mix' && !(p99Ms <= SLOWER_MAX * beforeMs)) {
-      slow.push(`${attack}: p99 of legal requests ${p99Ms} ms, before ${beforeMs} ms`);
+    if (isJudged && !(p99Ms <= SLOWER_MAX * beforeMs)) {
+      load.violations.push(`${attack}: p99 of legal requests ${p99Ms} ms, before ${beforeMs} ms`);
     }
   }
-  const freeMs = performance.now() + FREE_MS_MAX;
-  const isKept = () => service.memoryMib() > beforeMib + keptMibMax;
-  do await sleep(measuredMs);
-  while (isKept() && performance.now() < freeMs);
-  const afterMib = service.memoryMib();
-  if (isKept()) {
+  const afterMib = await freedMib(service, beforeMib + keptMibMax, measuredMs);
+  if (afterMib > beforeMib + keptMibMax) {
     load.violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB`);
   }
   await load.stop();
@@ -172,14 +166,30 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Slo
   await load.compare(baseUrl);
   load.violations.push(...(await service.stop()));
   figures['memory before and after (MiB)'] = `${beforeMib}, ${afterMib}`;
-  const { isDisturbed } = measure;
-  const { violations, counts } = load;
-  return { passed: counts.requests, violations, figures, slow, isDisturbed };
+  return { passed: load.counts.requests, violations: load.violations, figures };
 }
 
-/** How long legal requests take. */
+/** The memory once it is at most `mibMax`, or at the end of the time for that. */
+async function freedMib(
+  service: ServiceProcess,
+  mibMax: number,
+  measuredMs: number,
+): Promise<number> {
+  const deadlineMs = performance.now() + FREE_MS_MAX;
+  for (;;) {
+    await sleep(measuredMs);
+    const mib = service.memoryMib();
+    if (mib <= mibMax || performance.now() > deadlineMs) return mib;
+  }
+}
+
+/** How long legal requests took. If the host of this machine was too busy, that is not a number. */
+interface LegalTimes {
+  p99Ms: number;
+  isDisturbed: boolean;
+}
+
 class Measure implements Disposable {
-  isDisturbed = false;
   readonly #load: Load;
   readonly #stolenTime = new StolenTime();
   #taken = 0;
@@ -188,14 +198,13 @@ class Measure implements Disposable {
     this.#load = load;
   }
 
-  /** The 99th percentile of the responses since the last call that the host of this machine did not disturb. */
-  takeP99Ms(): number {
+  /** Of the responses since the last call that the host of this machine did not disturb. */
+  take(): LegalTimes {
     const { tookMs, share } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#taken));
     this.#taken = this.#load.times.length;
-    if (share >= UNDISTURBED_SHARE_MIN) return p99(tookMs);
-    // Nothing was measured if the host of this machine was too busy.
-    this.isDisturbed = true;
-    return Number.NaN;
+    // Without any response, too.
+    const isDisturbed = !(share >= UNDISTURBED_SHARE_MIN);
+    return { p99Ms: isDisturbed ? Number.NaN : p99(tookMs), isDisturbed };
   }
 
   [Symbol.dispose](): void {
@@ -215,9 +224,9 @@ async function measureAttack(
   attack: Attack,
   count: number,
   { measuredMs, lateMsMax, service, measure, violations }: Scene,
-): Promise<{ p99Ms: number; closedSeconds: number; peakMib: number }> {
+): Promise<LegalTimes & { closedSeconds: number; peakMib: number }> {
   const filesBefore = service.openFiles();
-  measure.takeP99Ms();
+  measure.take();
   const { child, connected } = startAttack(attack, count, service);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
@@ -226,7 +235,7 @@ async function measureAttack(
   const connectedMs = performance.now();
   // Aborted uploads are over now. The others have only begun.
   if (attack !== 'abort') await sleep(measuredMs);
-  const p99Ms = measure.takeP99Ms();
+  const times = measure.take();
   let peakMib = service.peakMemoryMib();
   // The service does not close a client that reads its responses, nor all of a mix.
   if (attack === 'forge' || attack === 'mix') kill();
@@ -241,7 +250,7 @@ async function measureAttack(
   kill();
   await ended;
   process.removeListener('exit', kill);
-  return { p99Ms, closedSeconds, peakMib };
+  return { ...times, closedSeconds, peakMib };
 }
 
 /** `connected` resolves when all clients have connected or are done. */
