@@ -6,7 +6,7 @@ import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { p99, StolenTime, untilUndisturbed, UNDISTURBED_SHARE_MIN } from '../stolen-time.ts';
+import { p99, StolenTime, untilUndisturbed } from '../stolen-time.ts';
 import { mergeReports } from '../stores.ts';
 
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
@@ -19,6 +19,8 @@ const CLIENTS = 8;
 const LEGAL = { createEvery: 4, pauseMs: 10, isTimed: true };
 const MEASURED_MS = 6_000;
 const POLL_MS = 100;
+/** With fewer responses that the host did not disturb, a time is not measured. */
+const UNDISTURBED_MIN = 1_000;
 /** Legal requests may take twice as long as before. */
 const SLOWER_MAX = 2;
 /** What may remain of the memory after the attacks: the allocator of the system keeps a part of what is free. */
@@ -105,7 +107,7 @@ async function run(
 
 interface SlowClientsOptions {
   attacks: Partial<Record<Attack, number>>;
-  /** How long the legal requests are measured before and during each attack. */
+  /** How long the legal requests are measured before the attacks, and at least during each. */
   measuredMs?: number;
   /** Whether slow legal requests are violations. A busy host is then waited for. */
   judgesTimes?: boolean;
@@ -200,10 +202,9 @@ class Measure implements Disposable {
 
   /** Of the responses since the last call that the host of this machine did not disturb. */
   take(): LegalTimes {
-    const { tookMs, share } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#taken));
+    const { tookMs } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#taken));
     this.#taken = this.#load.times.length;
-    // Without any response, too.
-    const isDisturbed = !(share >= UNDISTURBED_SHARE_MIN);
+    const isDisturbed = tookMs.length < UNDISTURBED_MIN;
     return { p99Ms: isDisturbed ? Number.NaN : p99(tookMs), isDisturbed };
   }
 
@@ -235,7 +236,6 @@ async function measureAttack(
   const connectedMs = performance.now();
   // Aborted uploads are over now. The others have only begun.
   if (attack !== 'abort') await sleep(measuredMs);
-  const times = measure.take();
   let peakMib = service.peakMemoryMib();
   // The service does not close a client that reads its responses, nor all of a mix.
   if (attack === 'forge' || attack === 'mix') kill();
@@ -247,6 +247,7 @@ async function measureAttack(
   const open = service.openFiles() - filesBefore;
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
   if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
+  const times = measure.take();
   kill();
   await ended;
   process.removeListener('exit', kill);
