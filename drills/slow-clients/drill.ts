@@ -131,10 +131,10 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
   load.start(CLIENTS);
   // The first half is for the compiler and the caches.
   await sleep(measuredMs);
-  measure.take();
+  measure.begin();
   const measureBefore = async () => {
     await sleep(measuredMs);
-    return measure.take();
+    return measure.times();
   };
   const { p99Ms: beforeMs } = await (judgesTimes
     ? untilUndisturbed(measureBefore, onProgress)
@@ -146,6 +146,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
     onProgress(`${attack}, ${count} clients`);
     // The mix also keeps the processor busy.
     const isJudged = judgesTimes && attack !== 'mix';
+    measure.begin();
     const measureOnce = () => measureAttack(attack, count, scene);
     const { p99Ms, closedSeconds, peakMib } = await (isJudged
       ? untilUndisturbed(measureOnce, onProgress)
@@ -194,16 +195,19 @@ interface LegalTimes {
 class Measure implements Disposable {
   readonly #load: Load;
   readonly #stolenTime = new StolenTime();
-  #taken = 0;
+  #from = 0;
 
   constructor(load: Load) {
     this.#load = load;
   }
 
-  /** Of the responses since the last call that the host of this machine did not disturb. */
-  take(): LegalTimes {
-    const { tookMs } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#taken));
-    this.#taken = this.#load.times.length;
+  begin(): void {
+    this.#from = this.#load.times.length;
+  }
+
+  /** Of the responses since the begin that the host of this machine did not disturb. */
+  times(): LegalTimes {
+    const { tookMs } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#from));
     const isDisturbed = tookMs.length < UNDISTURBED_MIN;
     return { p99Ms: isDisturbed ? Number.NaN : p99(tookMs), isDisturbed };
   }
@@ -227,7 +231,6 @@ async function measureAttack(
   { measuredMs, lateMsMax, service, measure, violations }: Scene,
 ): Promise<LegalTimes & { closedSeconds: number; peakMib: number }> {
   const filesBefore = service.openFiles();
-  measure.take();
   const { child, connected } = startAttack(attack, count, service);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
@@ -247,7 +250,7 @@ async function measureAttack(
   const open = service.openFiles() - filesBefore;
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
   if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
-  const times = measure.take();
+  const times = measure.times();
   kill();
   await ended;
   process.removeListener('exit', kill);
