@@ -87,10 +87,7 @@ export class KeyRing implements Measured {
   #readEnd(): Promise<void> {
     const waiting = Promise.withResolvers<void>();
     this.#waiting.push(waiting);
-    // Only the first one sets the timer, because setting it again could postpone the read.
-    if (this.#waiting.length === 1 && this.#reading === undefined) {
-      this.#readIn(this.#nextReadAtMs - this.#clock.elapsedMs());
-    }
+    if (this.#reading === undefined) this.#readIn(this.#nextReadAtMs - this.#clock.elapsedMs());
     return waiting.promise;
   }
 
