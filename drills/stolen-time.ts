@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
 /** A busy host is often calm again after a minute or two. */
-const REPEATED_MS_MAX = 600_000;
+export const REPEATED_MS_MAX = 600_000;
 /** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
 export const UNDISTURBED_SHARE_MIN = 0.25;
 

@@ -22,8 +22,7 @@ const OUTPUT_LENGTH_MAX = 1_000;
 /** PostgreSQL runs as another user. */
 const OPEN_MODE = 0o1777;
 const RUNNER = [
-  '--import',
-  './test/support/memory-folder.ts',
+  '--import=./test/support/memory-folder.ts',
   '--test',
   '--test-reporter=tap',
   `--test-timeout=${TEST_MS_MAX}`,

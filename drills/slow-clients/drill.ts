@@ -6,7 +6,7 @@ import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { p99, StolenTime, untilUndisturbed } from '../stolen-time.ts';
+import { p99, REPEATED_MS_MAX, StolenTime, type Timed } from '../stolen-time.ts';
 import { mergeReports } from '../stores.ts';
 
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
@@ -126,31 +126,28 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
   const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
   const { key, baseUrl } = service;
   const load = new Load({ key, baseUrl: () => baseUrl, ...LEGAL });
-  using measure = new Measure(load);
+  const { times } = load;
+  using stolenTime = new StolenTime();
   const figures: Record<string, string | number> = {};
   load.start(CLIENTS);
   // The first half is for the compiler and the caches.
   await sleep(measuredMs);
-  measure.begin();
-  const measureBefore = async () => {
-    await sleep(measuredMs);
-    return measure.times();
-  };
-  const { p99Ms: beforeMs } = await (judgesTimes
-    ? untilUndisturbed(measureBefore, onProgress)
-    : measureBefore());
+  const [beforeMs] = await p99MsDuring(() => sleep(measuredMs), {
+    times,
+    stolenTime,
+    isRepeated: judgesTimes,
+  });
   const beforeMib = service.memoryMib();
   figures['legal p99 before (ms)'] = beforeMs.toFixed(1);
-  const scene = { measuredMs, lateMsMax, service, measure, violations: load.violations };
+  const scene = { measuredMs, lateMsMax, service, violations: load.violations };
   for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
     onProgress(`${attack}, ${count} clients`);
     // The mix also keeps the processor busy.
     const isJudged = judgesTimes && attack !== 'mix';
-    measure.begin();
-    const measureOnce = () => measureAttack(attack, count, scene);
-    const { p99Ms, closedSeconds, peakMib } = await (isJudged
-      ? untilUndisturbed(measureOnce, onProgress)
-      : measureOnce());
+    const [p99Ms, { closedSeconds, peakMib }] = await p99MsDuring(
+      () => runAttack(attack, count, scene),
+      { times, stolenTime, isRepeated: isJudged },
+    );
     figures[`${attack}: legal p99 (ms), closed after (s), memory (MiB)`] =
       `${p99Ms.toFixed(1)}, ${closedSeconds}, ${peakMib}`;
     if (peakMib > beforeMib + PEAK_MIB_MAX) {
@@ -160,7 +157,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
       load.violations.push(`${attack}: p99 of legal requests ${p99Ms} ms, before ${beforeMs} ms`);
     }
   }
-  const afterMib = await freedMib(service, beforeMib + keptMibMax, measuredMs);
+  const afterMib = await freedMib(service, beforeMib + keptMibMax);
   if (afterMib > beforeMib + keptMibMax) {
     load.violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB`);
   }
@@ -173,63 +170,53 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
 }
 
 /** The memory once it is at most `mibMax`, or at the end of the time for that. */
-async function freedMib(
-  service: ServiceProcess,
-  mibMax: number,
-  measuredMs: number,
-): Promise<number> {
+async function freedMib(service: ServiceProcess, mibMax: number): Promise<number> {
   const deadlineMs = performance.now() + FREE_MS_MAX;
   for (;;) {
-    await sleep(measuredMs);
+    await sleep(POLL_MS);
     const mib = service.memoryMib();
     if (mib <= mibMax || performance.now() > deadlineMs) return mib;
   }
 }
 
-/** How long legal requests took. If the host of this machine was too busy, that is not a number. */
-interface LegalTimes {
-  p99Ms: number;
-  isDisturbed: boolean;
+/**
+ * Runs `part`, and returns the 99th percentile of the legal responses meanwhile. Those that the host of this
+ * machine disturbed do not count. If the others are too few, `part` is repeated, but not for ever.
+ */
+async function p99MsDuring<Result>(
+  part: () => Promise<Result>,
+  { times, stolenTime, isRepeated }: Measured,
+): Promise<[p99Ms: number, result: Result]> {
+  const from = times.length;
+  const deadlineMs = performance.now() + REPEATED_MS_MAX;
+  for (;;) {
+    const result = await part();
+    const { tookMs } = stolenTime.undisturbed(times.slice(from));
+    if (tookMs.length >= UNDISTURBED_MIN) return [p99(tookMs), result];
+    if (!isRepeated || performance.now() > deadlineMs) return [Number.NaN, result];
+  }
 }
 
-class Measure implements Disposable {
-  readonly #load: Load;
-  readonly #stolenTime = new StolenTime();
-  #from = 0;
-
-  constructor(load: Load) {
-    this.#load = load;
-  }
-
-  begin(): void {
-    this.#from = this.#load.times.length;
-  }
-
-  /** Of the responses since the begin that the host of this machine did not disturb. */
-  times(): LegalTimes {
-    const { tookMs } = this.#stolenTime.undisturbed(this.#load.times.slice(this.#from));
-    const isDisturbed = tookMs.length < UNDISTURBED_MIN;
-    return { p99Ms: isDisturbed ? Number.NaN : p99(tookMs), isDisturbed };
-  }
-
-  [Symbol.dispose](): void {
-    this.#stolenTime[Symbol.dispose]();
-  }
+interface Measured {
+  /** Of the legal requests. */
+  times: readonly Timed[];
+  stolenTime: StolenTime;
+  isRepeated: boolean;
 }
 
 interface Scene {
   measuredMs: number;
   lateMsMax: number;
   service: ServiceProcess;
-  measure: Measure;
   violations: string[];
 }
 
-async function measureAttack(
+/** Until the service has closed the sockets of the attack. */
+async function runAttack(
   attack: Attack,
   count: number,
-  { measuredMs, lateMsMax, service, measure, violations }: Scene,
-): Promise<LegalTimes & { closedSeconds: number; peakMib: number }> {
+  { measuredMs, lateMsMax, service, violations }: Scene,
+): Promise<{ closedSeconds: number; peakMib: number }> {
   const filesBefore = service.openFiles();
   const { child, connected } = startAttack(attack, count, service);
   const kill = () => child.kill('SIGKILL');
@@ -250,11 +237,10 @@ async function measureAttack(
   const open = service.openFiles() - filesBefore;
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
   if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
-  const times = measure.times();
   kill();
   await ended;
   process.removeListener('exit', kill);
-  return { ...times, closedSeconds, peakMib };
+  return { closedSeconds, peakMib };
 }
 
 /** `connected` resolves when all clients have connected or are done. */
