@@ -12,7 +12,7 @@ const LIST = join(ROOT, 'artifacts', 'mutants.txt');
 const FOUND_SHARE_MIN = 0.9;
 const TEXT_LENGTH_MAX = 100;
 /** More than processors: many tests wait. */
-const SANDBOXES = availableParallelism() + 1;
+const SANDBOXES = 3 * availableParallelism();
 /** Its result does not depend on any mutated file. */
 const UNRELATED_TEST = 'src/cli/terminal.test.ts';
 
