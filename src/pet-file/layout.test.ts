@@ -21,6 +21,10 @@ function read(text: string | Uint8Array, { chunkBytes = 1_000_000, linesBefore =
     pieces.push(...reader.push(bytes.subarray(at, at + chunkBytes)));
   }
   pieces.push(...reader.end());
+  assert.ok(
+    pieces.every((piece) => piece.byteCount > 0),
+    'A piece without bytes stores nothing.',
+  );
   return {
     layout,
     pets: pieces.flatMap(({ pets }) => pets),
