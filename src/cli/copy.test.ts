@@ -440,19 +440,22 @@ test('a database that goes away during a copy is told in one line, and the copy 
 });
 
 test('what makes no sense is told in one line', async () => {
-  for (const args of [
-    [],
-    ['--from', 'sqlite:a'],
-    ['--from', 'sqlite:', '--to', 'sqlite:b'],
-    ['--from', 'mysql://x', '--to', 'sqlite:b'],
-    ['--from', 'sqlite:a', '--to', 'sqlite:./a'],
-    ['--from', 'sqlite:a', '--to', 'sqlite:b', '--fast'],
-    ['--from', 'postgres://host', '--to', 'sqlite:b'],
-    ['--from', `sqlite:${join(folder, 'missing')}`, '--to', 'sqlite:b'],
-  ]) {
+  const missing = join(folder, 'missing');
+  const cases: [args: string[], message: string][] = [
+    [[], '--from is missing: '],
+    [['--from', 'sqlite:a'], '--to is missing: '],
+    [['--from', 'sqlite:', '--to', 'sqlite:b'], '--from is not usable: it must be sqlite:FILE or '],
+    [['--from', 'mysql://x', '--to', 'sqlite:b'], '--from is not usable: '],
+    [['--from', 'sqlite:a', '--to', 'sqlite:./a'], '--from and --to name the same catalogue: '],
+    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--fast'], 'unknown option --fast; '],
+    [['--from', 'postgres://host', '--to', 'sqlite:b'], 'the database URL is not the address of '],
+    [['--from', `sqlite:${missing}`, '--to', 'sqlite:b'], `there is no file ${missing}.`],
+  ];
+  for (const [args, message] of cases) {
     await assert.rejects(run(...args), (error: unknown) => {
       assert.ok(error instanceof Error);
       assert.match(error.name, /^(UsageError|StoreUnusable)$/, `${args.join(' ')}: ${error.stack}`);
+      assert.ok(error.message.startsWith(message), error.message);
       assert.ok(!error.message.includes('\n'));
       return true;
     });

@@ -32,7 +32,7 @@ export function parseAddress(url: string): Address {
   const match = URL_PARTS.exec(url);
   if (match === null) {
     throw new StoreUnusable(
-      `DATABASE_URL is not the address of a PostgreSQL database: it must read ${EXAMPLE}, with more hosts separated by commas.`,
+      `the database URL is not the address of a PostgreSQL database: it must read ${EXAMPLE}, with more hosts separated by commas.`,
     );
   }
   const [, credentials = '', hostList = '', database = '', query = ''] = match;
@@ -54,7 +54,7 @@ function parseHost(text: string): Host {
   const port = Number(match?.[2] ?? DEFAULT_PORT);
   if (match?.[1] === undefined || port < 1 || port > 65_535) {
     throw new StoreUnusable(
-      `"${text}" in DATABASE_URL is not a host: it must read host or host:port, as in ${EXAMPLE}.`,
+      `"${text}" in the database URL is not a host: it must read host or host:port, as in ${EXAMPLE}.`,
     );
   }
   return { host: decode(match[1].replaceAll(/[[\]]/g, '')), port };
@@ -69,14 +69,14 @@ function parseTls(parameters: URLSearchParams): ConnectionOptions | false {
   const unknown = [...parameters.keys()].filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new StoreUnusable(
-      `DATABASE_URL has unknown parameters (${unknown.join(', ')}): remove them; only ${known.join(', ')} are known.`,
+      `the database URL has unknown parameters (${unknown.join(', ')}): remove them; only ${known.join(', ')} are known.`,
     );
   }
   const given = parameters.get('sslmode') ?? 'disable';
   const mode = SSL_MODES.find((each) => each === given);
   if (mode === undefined) {
     throw new StoreUnusable(
-      `sslmode=${given} in DATABASE_URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
+      `sslmode=${given} in the database URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
     );
   }
   return mode === 'disable' ? false : tlsOf(mode, readTlsFiles(parameters));
@@ -88,7 +88,7 @@ function tlsOf(mode: Exclude<SslMode, 'disable'>, files: SecureContextOptions): 
   if (files.ca !== undefined) return { ...files, checkServerIdentity: () => undefined };
   if (mode === 'require') return { ...files, rejectUnauthorized: false };
   throw new StoreUnusable(
-    'sslmode=verify-ca in DATABASE_URL needs sslrootcert=FILE, the certificate to trust; or use sslmode=verify-full.',
+    'sslmode=verify-ca in the database URL needs sslrootcert=FILE, the certificate to trust; or use sslmode=verify-full.',
   );
 }
 
@@ -103,7 +103,7 @@ function readTlsFiles(parameters: URLSearchParams): SecureContextOptions {
       createSecureContext(files);
     } catch (cause) {
       throw new StoreUnusable(
-        `${name}=${file} in DATABASE_URL cannot be used (${(cause as Error).message}): it must name a file in PEM, and sslkey the key of sslcert.`,
+        `${name}=${file} in the database URL cannot be used (${(cause as Error).message}): it must name a file in PEM, and sslkey the key of sslcert.`,
         { cause },
       );
     }
@@ -116,7 +116,7 @@ function decode(text: string): string {
     return decodeURIComponent(text);
   } catch {
     throw new StoreUnusable(
-      'DATABASE_URL has a % that encodes nothing: write a literal % in a name or password as %25.',
+      'the database URL has a % that encodes nothing: write a literal % in a name or password as %25.',
     );
   }
 }

@@ -84,7 +84,7 @@ export class UnusableHost extends Error {
 }
 
 export function readOnlyHost(): NotSent {
-  return new NotSent('is read-only (a standby): DATABASE_URL must also name the primary');
+  return new NotSent('is read-only (a standby): the database URL must also name the primary');
 }
 
 /** No host could be used. The message says why, host by host. The cause is a wrong setting if there is one. */
@@ -128,32 +128,32 @@ function reasonOf(error: unknown, { host, port }: Host, { user, database }: Addr
   if (error instanceof UnusableHost || error instanceof NotSent) return `${at} ${message}`;
   if (state === READ_ONLY) return `${at} ${readOnlyHost().message}`;
   if (state === '28P01' || state === '28000') {
-    return `${at} does not let ${name} in (${message}): check the user and the password in DATABASE_URL`;
+    return `${at} does not let ${name} in (${message}): check the user and the password in the database URL`;
   }
   if (state === '3D000') {
-    return `${at} has no database ${database}: create it (CREATE DATABASE), or name another in DATABASE_URL`;
+    return `${at} has no database ${database}: create it (CREATE DATABASE), or name another in the database URL`;
   }
   if (state === TOO_MANY_CONNECTIONS || NO_FREE_CONNECTION.test(message)) {
     return `${at} has no free connection (${message}): raise its limit (max_connections; in PgBouncer max_client_conn or default_pool_size), or let fewer programs use it`;
   }
   if (state !== undefined) return `${at} responds with "${message}" (${state})`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return `the host ${host} is not known: check its name in DATABASE_URL`;
+    return `the host ${host} is not known: check its name in the database URL`;
   }
   if (code === 'ECONNREFUSED') {
-    return `connection refused at ${at}: start PostgreSQL there, or name another host in DATABASE_URL`;
+    return `connection refused at ${at}: start PostgreSQL there, or name another host in the database URL`;
   }
   if (message.includes('client password must be')) {
-    return `${at} needs a password for ${name}: add it to DATABASE_URL, after the user and a colon`;
+    return `${at} needs a password for ${name}: add it to the database URL, after the user and a colon`;
   }
   if (message.includes('SSL connections')) {
-    return `${at} does not offer TLS: turn it on there, or set sslmode=disable in DATABASE_URL`;
+    return `${at} does not offer TLS: turn it on there, or set sslmode=disable in the database URL`;
   }
   if (/SELF_SIGNED|^UNABLE_TO_/.test(code)) {
-    return `${at} has a certificate of an unknown authority (${message}): sslrootcert=FILE in DATABASE_URL must name the certificate of its authority`;
+    return `${at} has a certificate of an unknown authority (${message}): sslrootcert=FILE in the database URL must name the certificate of its authority`;
   }
   if (TIMED_OUT.test(message)) {
     return `${at} gives no response in time: check that it can be reached, that it is not overloaded, and that a pooler there has a free connection (in PgBouncer default_pool_size)`;
   }
-  return `${at} does not respond as PostgreSQL does (${message}): check the host and the port in DATABASE_URL`;
+  return `${at} does not respond as PostgreSQL does (${message}): check the host and the port in the database URL`;
 }

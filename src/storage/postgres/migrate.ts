@@ -53,7 +53,7 @@ async function requireRightStore(run: Run, shown: string, { environment }: Acces
   const [row] = await run(SELECT_IDENTITY);
   const found = row && identityOfRow(row as IdentityRow);
   const correct = `correct a wrong one with UPDATE store_identity SET environment = '${environment}'`;
-  const other = `name another database in DATABASE_URL, or ${correct}`;
+  const other = `name another database in the URL, or ${correct}`;
   requireEnvironment(found, environment, { store: shown, other });
 }
 
@@ -87,7 +87,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
   }
   if (hasPets !== true) return 0;
   throw new StoreUnusable(
-    `${shown} has a table "pets" of another program: DATABASE_URL must name a database of the pet store's own.`,
+    `${shown} has a table "pets" of another program: the database URL must name a database of the pet store's own.`,
   );
 }
 
@@ -124,5 +124,7 @@ function refused(error: unknown, shown: string): Error {
   }
   if (!isWrongSetting(error)) return new Refusal('unavailable', `${failed}; try again shortly.`);
   const right = 'be allowed to create tables there, and must own those that exist';
-  return new StoreUnusable(`${failed}: the user in DATABASE_URL must ${right}.`, { cause: error });
+  return new StoreUnusable(`${failed}: the user in the database URL must ${right}.`, {
+    cause: error,
+  });
 }

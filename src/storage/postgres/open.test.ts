@@ -56,7 +56,7 @@ test('a wrong password is named, and not repeated', async () => {
 
 test('a missing password is named, and the connection is closed', async () => {
   const message = await refusalOf(server.url().replace(`:${TEST_PASSWORD}`, ''));
-  assert.match(message, /needs a password for the user petstore: add it to DATABASE_URL/);
+  assert.match(message, /needs a password for the user petstore: add it to the database URL/);
   // PostgreSQL itself would close it after 60 seconds.
   const deadlineMs = Date.now() + 20_000;
   while (openSockets() > 0 && Date.now() < deadlineMs) await sleep(10);
@@ -363,7 +363,7 @@ test('TLS: sslmode=require encrypts, and the verifying modes trust only the give
   assert.equal(await isEncrypted(`sslmode=verify-full&sslrootcert=${root}`), true);
   assert.match(
     await refusalOf(`${secure.url()}?sslmode=verify-full`),
-    /self-signed certificate.*: sslrootcert=FILE in DATABASE_URL must name/,
+    /self-signed certificate.*: sslrootcert=FILE in the database URL must name/,
   );
 });
 
@@ -379,6 +379,6 @@ test('TLS: a server that asks users for a certificate accepts that of sslcert an
   );
   assert.match(
     await refusalOf(`${secure.url()}?${verified}&sslcert=${fileOf('server.crt')}&sslkey=${key}`),
-    /sslkey=.*client\.key in DATABASE_URL cannot be used .*sslkey the key of sslcert/,
+    /sslkey=.*client\.key in the database URL cannot be used .*sslkey the key of sslcert/,
   );
 });

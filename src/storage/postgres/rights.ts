@@ -27,6 +27,6 @@ export async function requireRights(connection: Connection, shown: string): Prom
   const [user, missing] = row as [string, string | null];
   if (missing === null) return;
   throw new StoreUnusable(
-    `${shown} does not give the user ${user} the rights ${missing}: GRANT them, or name the owner of the tables in DATABASE_URL.`,
+    `${shown} does not give the user ${user} the rights ${missing}: GRANT them, or name the owner of the tables in the database URL.`,
   );
 }
