@@ -132,21 +132,23 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
   load.start(CLIENTS);
   // The first half is for the compiler and the caches.
   await sleep(measuredMs);
-  const [beforeMs] = await p99MsDuring(() => sleep(measuredMs), {
-    times,
-    stolenTime,
-    isRepeated: judgesTimes,
-  });
+  const measureBefore = async () => {
+    const from = times.length;
+    await sleep(measuredMs);
+    return { legal: times.slice(from) };
+  };
+  const { p99Ms: beforeMs } = await measured(measureBefore, stolenTime, judgesTimes);
   const beforeMib = service.memoryMib();
   figures['legal p99 before (ms)'] = beforeMs.toFixed(1);
-  const scene = { measuredMs, lateMsMax, service, violations: load.violations };
+  const scene = { measuredMs, lateMsMax, service, times, violations: load.violations };
   for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
     onProgress(`${attack}, ${count} clients`);
     // The mix also keeps the processor busy.
     const isJudged = judgesTimes && attack !== 'mix';
-    const [p99Ms, { closedSeconds, peakMib }] = await p99MsDuring(
+    const { p99Ms, closedSeconds, peakMib } = await measured(
       () => runAttack(attack, count, scene),
-      { times, stolenTime, isRepeated: isJudged },
+      stolenTime,
+      isJudged,
     );
     figures[`${attack}: legal p99 (ms), closed after (s), memory (MiB)`] =
       `${p99Ms.toFixed(1)}, ${closedSeconds}, ${peakMib}`;
@@ -180,44 +182,42 @@ async function freedMib(service: ServiceProcess, mibMax: number): Promise<number
 }
 
 /**
- * Runs `part`, and returns the 99th percentile of the legal responses meanwhile. Those that the host of this
- * machine disturbed do not count. If the others are too few, `part` is repeated, but not for ever.
+ * Runs `part`, and returns the 99th percentile of its legal responses. Those that the host of this machine
+ * disturbed do not count. If the others are too few, `part` is repeated, but not for ever.
  */
-async function p99MsDuring<Result>(
-  part: () => Promise<Result>,
-  { times, stolenTime, isRepeated }: Measured,
-): Promise<[p99Ms: number, result: Result]> {
-  const from = times.length;
+async function measured<Part extends { legal: Timed[] }>(
+  part: () => Promise<Part>,
+  stolenTime: StolenTime,
+  isRepeated: boolean,
+): Promise<Part & { p99Ms: number }> {
+  const legal: Timed[] = [];
   const deadlineMs = performance.now() + REPEATED_MS_MAX;
   for (;;) {
     const result = await part();
-    const { tookMs } = stolenTime.undisturbed(times.slice(from));
-    if (tookMs.length >= UNDISTURBED_MIN) return [p99(tookMs), result];
-    if (!isRepeated || performance.now() > deadlineMs) return [Number.NaN, result];
+    legal.push(...result.legal);
+    const { tookMs } = stolenTime.undisturbed(legal);
+    if (tookMs.length >= UNDISTURBED_MIN) return { ...result, p99Ms: p99(tookMs) };
+    if (!isRepeated || performance.now() > deadlineMs) return { ...result, p99Ms: Number.NaN };
   }
-}
-
-interface Measured {
-  /** Of the legal requests. */
-  times: readonly Timed[];
-  stolenTime: StolenTime;
-  isRepeated: boolean;
 }
 
 interface Scene {
   measuredMs: number;
   lateMsMax: number;
   service: ServiceProcess;
+  /** Of the legal requests. */
+  times: readonly Timed[];
   violations: string[];
 }
 
-/** Until the service has closed the sockets of the attack. */
+/** Ends when the service has closed the sockets. Legal requests are measured for half of that time. */
 async function runAttack(
   attack: Attack,
   count: number,
-  { measuredMs, lateMsMax, service, violations }: Scene,
-): Promise<{ closedSeconds: number; peakMib: number }> {
+  { measuredMs, lateMsMax, service, times, violations }: Scene,
+): Promise<{ legal: Timed[]; closedSeconds: number; peakMib: number }> {
   const filesBefore = service.openFiles();
+  const from = times.length;
   const { child, connected } = startAttack(attack, count, service);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
@@ -225,7 +225,8 @@ async function runAttack(
   await Promise.race([connected, ended]);
   const connectedMs = performance.now();
   // Aborted uploads are over now. The others have only begun.
-  if (attack !== 'abort') await sleep(measuredMs);
+  if (attack !== 'abort') await sleep(Math.max(measuredMs, CLOSED_MS_MAX[attack] / 2));
+  const legal = times.slice(from);
   let peakMib = service.peakMemoryMib();
   // The service does not close a client that reads its responses, nor all of a mix.
   if (attack === 'forge' || attack === 'mix') kill();
@@ -240,7 +241,7 @@ async function runAttack(
   kill();
   await ended;
   process.removeListener('exit', kill);
-  return { closedSeconds, peakMib };
+  return { legal, closedSeconds, peakMib };
 }
 
 /** `connected` resolves when all clients have connected or are done. */
