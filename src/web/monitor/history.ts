@@ -6,7 +6,7 @@ export const SPAN_MS = 300_000;
 const SAMPLES_MAX = 61;
 const INTERVAL_MS = SPAN_MS / (SAMPLES_MAX - 1);
 
-/** Cumulative counts by upper bound in seconds, as Prometheus has them. */
+/** Cumulative counts by upper bound in seconds, in ascending order, as Prometheus has them. */
 export type Buckets = ReadonlyMap<number, number>;
 
 /** What the charts need of all figures at one moment. Counts are those since the start. */

@@ -114,9 +114,10 @@ function quantilesOf(samples: readonly Sample[], pick: (sample: Sample) => Bucke
 
 /** A quantile of what was counted between two samples, in milliseconds: interpolated, as Prometheus does. */
 export function quantileOf(before: Buckets, after: Buckets, quantile: number): number | undefined {
-  const grown = [...after]
-    .map(([bound, count]) => ({ bound, count: count - (before.get(bound) ?? 0) }))
-    .toSorted((one, other) => one.bound - other.bound);
+  const grown = [...after].map(([bound, count]) => ({
+    bound,
+    count: count - (before.get(bound) ?? 0),
+  }));
   const wanted = (grown.at(-1)?.count ?? 0) * quantile;
   if (!(wanted > 0)) return undefined;
   let lower = { bound: 0, count: 0 };
