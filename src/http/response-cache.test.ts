@@ -40,6 +40,25 @@ test('pages that are requested by turns are cached', async () => {
   assert.equal(made, 4, 'each page at its first two requests');
 });
 
+test('short responses count with their heads: the cache is emptied before it has 5,000 of them', async () => {
+  const cache = new ResponseCache({ version: () => 1 });
+  let made = 0;
+  const get = (page: number) =>
+    cache.get(`page ${page}`, async () => {
+      made += 1;
+      return newRepresentation('x');
+    });
+  for (let page = 0; page < 5_000; page += 1) {
+    await get(page);
+    await get(page);
+  }
+  assert.equal(made, 10_000);
+  await get(4_999);
+  assert.equal(made, 10_000, 'the last ones are cached');
+  await get(0);
+  assert.equal(made, 10_001, 'the first ones are not cached any more');
+});
+
 test('pages that are requested once, as on a walk through the catalogue, are not cached', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   let made = 0;

@@ -100,6 +100,7 @@ test('the key panel refuses what is not a key, and forgets a key', async (t) => 
   await page.getByRole('textbox', { name: 'API key' }).fill('pet_live_short');
   await page.getByRole('button', { name: 'Use this key' }).click();
   await page.getByText('This is not an API key').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Forget it' }).isVisible(), false);
   await assertLooks(page, 'docs-key', { widths: PHONE, hasPictures: false });
   await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
   await page.getByRole('button', { name: 'Use this key' }).click();

@@ -181,6 +181,7 @@ test('console › a dropped list can be paused, resumed and stopped, and one tha
   gate.open = 1;
   await page.getByText('Paused. Nothing is added until you resume.').waitFor();
   await page.getByText('6 of 40 added', { exact: true }).waitFor();
+  assert.match((await reportOf(page))[7] ?? '', /^8,not sent,,/, 'a report while it is paused');
   await page.locator('#place', { hasText: 'Animals 1–6 of 6' }).waitFor();
   gate.open = 4;
   await press(page, 'Resume');
