@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
 /** A busy host is often calm again after a minute or two. */
-export const REPEATED_MS_MAX = 600_000;
+const REPEATED_MS_MAX = 600_000;
 /** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
 export const UNDISTURBED_SHARE_MIN = 0.25;
 
@@ -54,16 +54,15 @@ export class StolenTime implements Disposable {
   }
 }
 
-/** Runs again while the host was too busy to measure anything, but not for ever. */
-export async function untilUndisturbed<Result extends { isDisturbed: boolean }>(
-  run: () => Promise<Result>,
-  onProgress: (text: string) => void,
-): Promise<Result> {
+/** Runs `part` again while the host was too busy to measure it, but not for ever. */
+export async function untilUndisturbed<Part>(
+  part: () => Promise<Part>,
+  isDisturbed: (result: Part) => boolean,
+): Promise<Part> {
   const deadlineMs = performance.now() + REPEATED_MS_MAX;
   for (;;) {
-    const result = await run();
-    if (!result.isDisturbed || performance.now() > deadlineMs) return result;
-    onProgress('again, because the host of this machine was too busy');
+    const result = await part();
+    if (!isDisturbed(result) || performance.now() > deadlineMs) return result;
   }
 }
 

@@ -6,7 +6,7 @@ import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { p99, REPEATED_MS_MAX, StolenTime, type Timed } from '../stolen-time.ts';
+import { p99, StolenTime, untilUndisturbed, type Timed } from '../stolen-time.ts';
 import { mergeReports } from '../stores.ts';
 
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
@@ -191,14 +191,17 @@ async function measured<Part extends { legal: Timed[] }>(
   isRepeated: boolean,
 ): Promise<Part & { p99Ms: number }> {
   const legal: Timed[] = [];
-  const deadlineMs = performance.now() + REPEATED_MS_MAX;
-  for (;;) {
-    const result = await part();
-    legal.push(...result.legal);
-    const { tookMs } = stolenTime.undisturbed(legal);
-    if (tookMs.length >= UNDISTURBED_MIN) return { ...result, p99Ms: p99(tookMs) };
-    if (!isRepeated || performance.now() > deadlineMs) return { ...result, p99Ms: Number.NaN };
-  }
+  const undisturbedMs = () => stolenTime.undisturbed(legal).tookMs;
+  const result = await untilUndisturbed(
+    async () => {
+      const one = await part();
+      legal.push(...one.legal);
+      return one;
+    },
+    () => isRepeated && undisturbedMs().length < UNDISTURBED_MIN,
+  );
+  const tookMs = undisturbedMs();
+  return { ...result, p99Ms: tookMs.length < UNDISTURBED_MIN ? Number.NaN : p99(tookMs) };
 }
 
 interface Scene {
