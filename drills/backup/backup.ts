@@ -10,7 +10,7 @@ import type { DrillReport } from '../drill.ts';
 import { Load } from '../load.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { median } from '../stolen-time.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 const CLIENTS = 32;
 const CREATES_PER_SECOND = 1_000;

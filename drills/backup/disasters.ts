@@ -9,7 +9,7 @@ import { Client, type WirePet } from '../client.ts';
 import type { DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../random.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { command, storeFile } from './backup.ts';
 
 const CREATES = 20;

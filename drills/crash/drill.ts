@@ -13,7 +13,7 @@ import { newRandom, type Random } from '../random.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { median, StolenTime, type Timed } from '../stolen-time.ts';
 import { mergeReports } from '../stores.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 const WRITERS = 32;
 /** The load runs for up to this long before the kill, and for this long after it if the service survives. */

@@ -9,7 +9,7 @@ import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { onBothStores, type StoreChoice } from '../stores.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { FuzzReport } from './report.ts';
 
 const SCHEMATHESIS = 'schemathesis==4.32.5';

@@ -1,7 +1,7 @@
 import { PostgresServer } from '../../test/support/postgres-server.ts';
 import { ServiceProcess, type ServiceOptions } from '../service-process.ts';
 import type { Random } from '../random.ts';
-import { temporaryFolder, type TemporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../test/support/temporary-folder.ts';
 
 export type StoreName = 'SQLite' | 'PostgreSQL';
 export type Fault =

@@ -5,7 +5,7 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../random.ts';
 import { mergeReports } from '../stores.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { checkAfterCut } from './check.ts';
 import { findAcknowledgements, type Acknowledgements } from './expectation.ts';
 import { FileSystem } from './file-system.ts';

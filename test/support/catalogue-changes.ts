@@ -10,7 +10,7 @@ import { MAIN } from './test-process.ts';
 import { Client, followList } from '../../drills/client.ts';
 import { ServiceProcess } from '../../drills/service-process.ts';
 import { newRandom, type Random } from '../../drills/random.ts';
-import { temporaryFolder } from '../../drills/temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { Animals, isListed, isStillTrue } from './catalogue-animals.ts';
 
 /** Created before the first command. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { Client, followList } from '../../drills/client.ts';
 import { ServiceProcess } from '../../drills/service-process.ts';
-import { temporaryFolder } from '../../drills/temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { freePort } from './postgres-server.ts';
 import { MAIN } from './test-process.ts';
 

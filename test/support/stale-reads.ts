@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { newCursor } from '../../src/domain/page.ts';
 import { Client, type WirePet } from '../../drills/client.ts';
 import { ServiceProcess } from '../../drills/service-process.ts';
-import { temporaryFolder } from '../../drills/temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** Connections that read the same page continuously, so that it is cached. */
 const BUSY_READERS = 16;

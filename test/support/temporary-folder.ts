@@ -6,5 +6,5 @@ export type TemporaryFolder = Awaited<ReturnType<typeof temporaryFolder>>;
 
 /** A folder that is removed when it is disposed of. */
 export function temporaryFolder() {
-  return mkdtempDisposable(join(tmpdir(), 'petstore-drill-'));
+  return mkdtempDisposable(join(tmpdir(), 'petstore-'));
 }
