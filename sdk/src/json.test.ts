@@ -14,10 +14,11 @@ test('parsing keeps every digit of an integer', () => {
 test('parsing reads 1.0 and 1e2 as integers', () => {
   const text = '[1.0,-2.50e1,1e2,9223372036854775807.0,0e99,1.5,1.00000000000000000001,1e30]';
   assert.deepEqual(parseJson(text), [1n, -25n, 100n, 2n ** 63n - 1n, 0, 1.5, 1, 1e30]);
+  assert.deepEqual(parseJson('[3.000,1.25e2,4E+18,1e19]'), [3n, 125n, 4n * 10n ** 18n, 1e19]);
 });
 
 test('parsing leaves strings, keys and other numbers unchanged', () => {
-  const text = String.raw`{"1":"1","a":[1.5,1e-3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
+  const text = String.raw`{"1" : "1","a":[1.5,1e-3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
   assert.deepEqual(parseJson(text), {
     1: '1',
     a: [1.5, 0.001, -0.25],
@@ -77,6 +78,15 @@ test('a number that JavaScript may have rounded is a TypeError that names the fi
     });
   }
   assert.equal(toInt64(2 ** 53 - 1, 'id'), 9007199254740991n);
+});
+
+test('a name that is not a string is a TypeError', () => {
+  for (const name of [undefined, 7, null]) {
+    assert.throws(() => writeNewPet({ name: name as unknown as string, categoryId: 7 }), {
+      name: 'TypeError',
+      message: 'name must be a string.',
+    });
+  }
 });
 
 test('a Pet has its four fields and no others, whatever the response adds', () => {

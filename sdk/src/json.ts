@@ -33,7 +33,7 @@ function exactNumber(source: string): bigint | number {
 /** Throws for a number that JavaScript may have rounded. */
 export function toInt64(value: number | bigint, name: string): bigint {
   if (isInt64(value)) return value;
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  if (Number.isSafeInteger(value)) return BigInt(value);
   throw new TypeError(`${name} must be a safe integer or an int64 as a bigint, not ${value}.`);
 }
 

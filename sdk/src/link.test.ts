@@ -13,6 +13,7 @@ test('the next page is found among other links, however they are written', () =>
     '<https://pets.example/v1/pets?cursor=abc> ; title="a, b; <c>" ; REL="prefetch NEXT"',
     '</v1/pets?cursor=abc>; rel="next"',
     '<?cursor=abc>; rel="next"; crossorigin',
+    '<?cursor=abc>; crossorigin; rel = "next"',
   ]) {
     assert.equal(nextCursor(header(link), BASE_URL), 'abc', link);
   }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openTestServer, type Fault, type TestServer } from '../test/server.ts';
 import { PetStore, PetStoreError, type PetStoreOptions } from './index.ts';
-import { parseRetryAfter } from './request.ts';
+import { backoffMsMax, parseRetryAfter } from './request.ts';
 
 let server: TestServer;
 beforeEach(async () => {
@@ -18,6 +19,10 @@ function newClient(options: Partial<PetStoreOptions> = {}): PetStore {
 
 function failFirst(count: number, fault: Fault): void {
   server.fault = ({ number }) => (number <= count ? fault : undefined);
+}
+
+function countTimers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 }
 
 test('with every second response lost, 200 creates make exactly 200 animals', async () => {
@@ -79,9 +84,15 @@ test('the delay of Retry-After is respected, in seconds and as a date', async ()
   const now = Date.parse('Thu, 05 Dec 2030 00:00:00 GMT');
   assert.equal(parseRetryAfter('Thu, 05 Dec 2030 00:01:00 GMT', now), 60_000);
   assert.equal(parseRetryAfter('Wed, 04 Dec 2030 00:00:00 GMT', now), 0);
+  assert.equal(parseRetryAfter('05 Dec 2030 00:01 +0000', now), 60_000);
   assert.equal(parseRetryAfter('120', now), 120_000);
   assert.equal(parseRetryAfter('soon', now), undefined);
   assert.equal(parseRetryAfter('', now), undefined);
+});
+
+test('the longest delay doubles with every attempt, up to 10 seconds', () => {
+  const delays = [0, 1, 5, 6, 2000].map((attempt) => backoffMsMax(200, attempt));
+  assert.deepEqual(delays, [200, 400, 6400, 10_000, 10_000]);
 });
 
 test('retries stop at the maximum, and the error is the last response', async () => {
@@ -114,14 +125,72 @@ test('an error that a retry cannot solve is not retried', async () => {
   }
 });
 
+test('an unreadable response is retried only if its status is 2xx or 5xx', async () => {
+  for (const [status, requests] of [
+    [200, 2],
+    [299, 2],
+    [300, 1],
+    [400, 1],
+    [499, 1],
+    [500, 2],
+  ] as const) {
+    server.requests.length = 0;
+    server.fault = () => ({ status, body: '<html></html>' });
+    const reading = newClient({ retries: 1 }).pets.list().page();
+    await assert.rejects(reading, { code: 'unreadable_answer', status });
+    assert.equal(server.requests.length, requests, String(status));
+  }
+});
+
+test('an error without a code and a message in text is unreadable', async () => {
+  for (const body of ['{"code":5,"message":"No."}', '{"code":"no"}', 'null', '[]']) {
+    server.fault = () => ({ status: 400, body });
+    await assert.rejects(newClient().pets.create(REX), { code: 'unreadable_answer', status: 400 });
+  }
+});
+
+test('a response without a body, without a list, or not in UTF-8 is unreadable', async () => {
+  const latin1 = Buffer.from('[{"id":1,"name":"é","categoryId":7,"status":"sold"}]', 'latin1');
+  for (const [response, cause] of [
+    // This is how browsers show a redirect that is not followed.
+    [Response.error(), /JSON/],
+    [new Response(null, { status: 204 }), /JSON/],
+    [new Response('{}'), /^This is not a list\.$/],
+    [new Response(latin1), /encoded data/],
+  ] as const) {
+    const fetch = () => Promise.resolve(response);
+    await assert.rejects(newClient({ fetch, retries: 0 }).pets.list().page(), (error) => {
+      assert.ok(error instanceof PetStoreError && error.cause instanceof Error);
+      assert.equal(error.code, 'unreadable_answer');
+      assert.match(error.cause.message, cause);
+      return true;
+    });
+  }
+  let calls = 0;
+  const opaque = () => {
+    calls += 1;
+    return Promise.resolve(Response.error());
+  };
+  await assert.rejects(newClient({ fetch: opaque }).pets.list().page(), { status: 0 });
+  assert.equal(calls, 1);
+});
+
 test('a service that never responds is given up after the timeout of each attempt', async () => {
   server.fault = () => 'silence';
-  await assert.rejects(newClient({ timeoutMs: 50, retries: 1 }).pets.create(REX), {
-    name: 'PetStoreError',
-    code: 'timed_out',
-    status: 0,
-    requestId: undefined,
-    message: 'No response within 50 ms.',
+  await assert.rejects(newClient({ timeoutMs: 50, retries: 1 }).pets.create(REX), (error) => {
+    assert.ok(error instanceof PetStoreError && error.cause instanceof Error);
+    const { name, code, status, requestId, message } = error;
+    assert.deepEqual(
+      { name, code, status, requestId, message },
+      {
+        name: 'PetStoreError',
+        code: 'timed_out',
+        status: 0,
+        requestId: undefined,
+        message: 'No response within 50 ms.',
+      },
+    );
+    return true;
   });
 });
 
@@ -165,7 +234,33 @@ test('a response that stays unreadable is an error with its status and request i
 
 test('an endless response is given up before it fills the memory', async () => {
   server.fault = () => 'endless';
-  await assert.rejects(newClient({ retries: 0 }).pets.create(REX), { code: 'unreadable_answer' });
+  const signals: (AbortSignal | null | undefined)[] = [];
+  const watched: typeof fetch = (input, init) => {
+    signals.push(init?.signal);
+    return fetch(input, init);
+  };
+  await assert.rejects(newClient({ retries: 0, fetch: watched }).pets.create(REX), {
+    code: 'unreadable_answer',
+  });
+  assert.equal(signals[0]?.aborted, true, 'the transfer was not stopped');
+});
+
+test('a response of 4 MiB is read, and a longer one is not', async () => {
+  const { pets } = newClient({ retries: 0 });
+  const body = '[]'.padEnd(4 * 1024 * 1024);
+  server.fault = () => ({ status: 200, body });
+  assert.deepEqual((await pets.list()).pets, []);
+  server.fault = () => ({ status: 200, body: `${body} ` });
+  await assert.rejects(pets.list().page(), { code: 'unreadable_answer' });
+});
+
+test('a call that has ended leaves neither a listener nor a timer', async () => {
+  const { signal } = new AbortController();
+  const before = countTimers();
+  failFirst(1, { status: 503 });
+  await newClient({ timeoutMs: 1_000_000 }).pets.create(REX, { signal });
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+  assert.ok(countTimers() <= before, 'a timer is left');
 });
 
 test('a signal ends a call that waits for a response, with its own reason', async () => {

@@ -20,8 +20,8 @@ export async function send<Result>(
     } catch (error) {
       if (attempt >= connection.retries || !isTemporary(error)) throw error;
       // Full jitter, so that clients that failed together do not retry together.
-      const backoffMs = Math.min(BACKOFF_MS_MAX, connection.backoffMs * 2 ** Math.min(attempt, 30));
-      const waitMs = Math.random() * backoffMs + (error.retryAfterMs ?? 0);
+      const jitterMs = Math.random() * backoffMsMax(connection.backoffMs, attempt);
+      const waitMs = jitterMs + (error.retryAfterMs ?? 0);
       if (performance.now() + waitMs >= deadline) throw error;
       await new Promise<void>((resolve) => {
         const cancel = callAfter(waitMs, call.signal, () => {
@@ -31,6 +31,11 @@ export async function send<Result>(
       });
     }
   }
+}
+
+/** The longest delay after an attempt, which counts from 0. 2 to the power of 1024 would be Infinity. */
+export function backoffMsMax(backoffMs: number, attempt: number): number {
+  return Math.min(BACKOFF_MS_MAX, backoffMs * 2 ** Math.min(attempt, 30));
 }
 
 /** Whether a retry may succeed. An unreadable response, such as the error page of a proxy, counts as lost. */
