@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { RESPONSE_BYTES_MAX, Client, REQUESTS_MAX, type PetRequest } from './client.ts';
 import { NoResponse, NotCheckable } from './verdict.ts';
@@ -57,9 +58,9 @@ test('a response that never ends is cancelled after 1 MiB', async () => {
 
 test('a response of exactly 1 MiB is read', async () => {
   await withServer(sendFull, async (base) => {
-    const { text, body } = await new Client(base, KEY).send(LIST);
-    assert.equal(text.length, RESPONSE_BYTES_MAX);
-    assert.deepEqual(body, []);
+    const exchange = await new Client(base, KEY).send(LIST);
+    assert.equal(exchange.text.length, RESPONSE_BYTES_MAX);
+    assert.deepEqual(exchange.body, []);
   });
 });
 
@@ -89,6 +90,74 @@ test('a run sends at most REQUESTS_MAX requests', async () => {
       message: `the check stops after ${REQUESTS_MAX} requests or 300 seconds`,
     });
     assert.equal(requests, REQUESTS_MAX);
+  });
+});
+
+test('no request is sent after the time of the run', async () => {
+  const client = new Client('http://127.0.0.1:1/v1', KEY, 1000, 0);
+  await assert.rejects(client.send(LIST), {
+    name: 'NotCheckable',
+    message: `the check stops after ${REQUESTS_MAX} requests or 0 seconds`,
+  });
+});
+
+test('each operation is sent and described with its method, credential and body', async () => {
+  const seen: unknown[] = [];
+  const record: RequestListener = (request, response) => {
+    const { method, url, headers } = request;
+    void text(request).then((body) => {
+      seen.push({ method, url, key: headers.authorization, accept: headers.accept, body });
+      if (method === 'POST') return response.writeHead(204).end();
+      return response.setHeader('content-type', 'application/json').end('[]');
+    });
+  };
+  const requests: PetRequest[] = [
+    LIST,
+    { operation: 'getPet', path: '/pets/1', credential: 'none' },
+    { operation: 'createPet', path: '/pets', credential: 'no token', body: '{}' },
+    { operation: 'createPet', path: '/pets', credential: 'bare key', body: '' },
+  ];
+  await withServer(record, async (base) => {
+    const client = new Client(base, KEY);
+    for (const request of requests) await client.send(request);
+    const described = client.exchanges.map(({ request, response }) => [request, response]);
+    assert.deepEqual(described, [
+      ['GET /pets with the key', '200, application/json, []'],
+      ['GET /pets/1 without an Authorization header', '200, application/json, []'],
+      [
+        'POST /pets with the word Bearer but without a key and the body {}',
+        '204, no Content-Type, no body',
+      ],
+      [
+        'POST /pets with the key but without the word Bearer without a body',
+        '204, no Content-Type, no body',
+      ],
+    ]);
+  });
+  const accept = 'application/json';
+  assert.deepEqual(seen, [
+    { method: 'GET', url: '/v1/pets', key: 'Bearer key', accept, body: '' },
+    { method: 'GET', url: '/v1/pets/1', key: undefined, accept, body: '' },
+    { method: 'POST', url: '/v1/pets', key: 'Bearer', accept, body: '{}' },
+    { method: 'POST', url: '/v1/pets', key: 'key', accept, body: '' },
+  ]);
+});
+
+test('an address where nothing listens fails with the reason', async () => {
+  let free = '';
+  await withServer(
+    () => {},
+    async (base) => {
+      free = base;
+    },
+  );
+  await assert.rejects(new Client(free, KEY).send(LIST), (error) => {
+    assert.ok(error instanceof NoResponse);
+    assert.deepEqual(error.evidence, {
+      request: 'GET /pets with the key',
+      response: 'no response: ECONNREFUSED',
+    });
+    return true;
   });
 });
 

@@ -37,20 +37,28 @@ export class Client {
   readonly #base: string;
   readonly #key: string;
   readonly #timeoutMs: number;
-  readonly #endsAt = performance.now() + RUN_TIMEOUT_MS;
+  readonly #runTimeoutMs: number;
+  readonly #endsAt: number;
   #requests = 0;
 
-  constructor(base: string, key: string, timeoutMs = REQUEST_TIMEOUT_MS) {
+  constructor(
+    base: string,
+    key: string,
+    timeoutMs = REQUEST_TIMEOUT_MS,
+    runTimeoutMs = RUN_TIMEOUT_MS,
+  ) {
     this.#base = base;
     this.#key = key;
     this.#timeoutMs = timeoutMs;
+    this.#runTimeoutMs = runTimeoutMs;
+    this.#endsAt = performance.now() + runTimeoutMs;
   }
 
   async send(petRequest: PetRequest): Promise<Exchange> {
     const remainingMs = Math.floor(this.#endsAt - performance.now());
     if (this.#requests >= REQUESTS_MAX || remainingMs <= 0) {
       throw new NotCheckable(
-        `the check stops after ${REQUESTS_MAX} requests or ${RUN_TIMEOUT_MS / 1000} seconds`,
+        `the check stops after ${REQUESTS_MAX} requests or ${this.#runTimeoutMs / 1000} seconds`,
       );
     }
     this.#requests += 1;
@@ -88,7 +96,7 @@ export class Client {
     if (authorization !== undefined) headers['authorization'] = authorization;
     if (operation !== 'createPet') return { method: 'GET', headers };
     headers['content-type'] = 'application/json';
-    return { method: 'POST', headers, body: body === undefined || body === '' ? null : body };
+    return { method: 'POST', headers, body: body || null };
   }
 }
 
@@ -115,7 +123,7 @@ function newExchange(
 
 function describeRequest({ operation, path, credential, body }: PetRequest): string {
   if (operation !== 'createPet') return `GET ${path} ${CREDENTIALS[credential].description}`;
-  const sent = body === undefined || body === '' ? 'without a body' : `and the body ${body}`;
+  const sent = body ? `and the body ${body}` : 'without a body';
   return `POST ${path} ${CREDENTIALS[credential].description} ${sent}`;
 }
 
