@@ -13,7 +13,7 @@ import {
   openReferenceService,
   type ReferenceServiceOptions,
 } from './reference-service.test-server.ts';
-import { checkAddresses, type Finding } from './run.ts';
+import { checkAddresses, serviceClausesInRunOrder, Unreachable, type Finding } from './run.ts';
 import type { Verdict } from './verdict.ts';
 
 const BEFORE_REMOVAL = new Date('2026-11-15T00:00:00Z');
@@ -35,6 +35,56 @@ const NEVER_JUDGED = [
   'staging.prefix',
 ];
 
+/** The clauses that send POST. */
+const WRITING = [
+  'bodies.requests',
+  'service.add',
+  'NewPet.name',
+  'NewPet.categoryId',
+  'NewPet.categoryId.largest',
+  'NewPet.categoryId.smallest',
+  'NewPet.status',
+  'Pet.id.assigned',
+  'PetStatus.available',
+  'PetStatus.pending',
+  'PetStatus.sold',
+  'PetStatus.exactly',
+  'createPet.201',
+  'createPet.body',
+  'createPet.400',
+  'createPet.401',
+  'Authentication.1.createPet',
+  'Authentication.2.createPet',
+  'Authentication.3.createPet',
+  'Errors.400.name.missing',
+  'Errors.400.categoryId.missing',
+  'Errors.400.name.invalid',
+  'Errors.400.categoryId.type',
+  'Errors.400.categoryId.range',
+  'Errors.400.status.type',
+  'Errors.400.object',
+  'Errors.400.json',
+  'Errors.nothing-added',
+  'Errors.401.createPet',
+];
+
+/** The clauses that judge what all others have sent or added. */
+const LAST = [
+  'bodies.responses',
+  'Pet.id',
+  'Pet.id.unique',
+  'Pet.name',
+  'Pet.categoryId',
+  'Error.code',
+  'Error.message',
+  'Error.status',
+  'Error.fields',
+  'Pet.status',
+  'Errors.body',
+  'Errors.status',
+  'Errors.nothing-added',
+];
+
 async function checkServices(
   options: readonly ReferenceServiceOptions[],
   { mayWrite = true, now = BEFORE_REMOVAL } = {},
@@ -44,9 +94,21 @@ async function checkServices(
     const subject = { key: KEY, mayWrite, now, run: 'test', unwantedCategoryId: 1234567890123n };
     const outcome = await checkAddresses(servers.map(({ base }) => ({ ...subject, base })));
     const methods = servers.flatMap((server) => server.methods);
+    requireEvidence(outcome.findings);
     return { ...outcome, methods };
   } finally {
     await Promise.all(servers.map(({ close }) => close()));
+  }
+}
+
+/** Every broken clause must say what was sent, what came back, and what was expected. */
+function requireEvidence(findings: Finding[]): void {
+  for (const { clause, results } of findings) {
+    for (const { verdict } of results) {
+      if (verdict.kind !== 'broken') continue;
+      const { request, response, expected } = verdict;
+      assert.ok(request && response && expected, `${clause.id}: ${JSON.stringify(verdict)}`);
+    }
   }
 }
 
@@ -61,9 +123,10 @@ function unjudged(findings: Finding[]): string[] {
 }
 
 test('a service that follows the specification keeps every clause that can be judged', async () => {
-  const { findings } = await checkServices([{ animals: ANIMALS }]);
+  const { findings, differences } = await checkServices([{ animals: ANIMALS }]);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(idsWith(findings, 'not-checkable'), NEVER_JUDGED);
+  assert.deepEqual(differences, []);
 });
 
 test('the check adds animals to an empty service, so that every clause can be judged', async () => {
@@ -76,11 +139,39 @@ test('without --write the check sends no POST, and the clauses that need one are
   const { findings, methods } = await checkServices([{ animals: ANIMALS }], { mayWrite: false });
   assert.deepEqual([...new Set(methods)], ['GET']);
   assert.deepEqual(idsWith(findings, 'broken'), []);
-  const writing = CLAUSES.filter((clause) => clause.kind === 'service' && clause.writes);
+  assert.deepEqual(unjudged(findings), WRITING);
+  for (const { clause, results } of findings) {
+    assert.equal(clause.kind === 'service' && clause.writes, WRITING.includes(clause.id));
+    if (!WRITING.includes(clause.id)) continue;
+    assert.deepEqual(results[0]?.verdict, { kind: 'not-checkable', why: 'it needs --write' });
+  }
+});
+
+test('each clause runs once: those that add animals first, those that judge all others last', () => {
+  const order = serviceClausesInRunOrder();
+  const phases = order.map(({ id, writes }) => (LAST.includes(id) ? 2 : writes ? 0 : 1));
   assert.deepEqual(
-    unjudged(findings),
-    writing.map(({ id }) => id),
+    phases,
+    phases.toSorted((one, other) => one - other),
   );
+  assert.deepEqual(
+    order.slice(-LAST.length).map(({ id }) => id),
+    LAST,
+  );
+  const services = CLAUSES.filter(({ kind }) => kind === 'service');
+  assert.deepEqual(new Set(order), new Set(services));
+  assert.equal(order.length, services.length);
+});
+
+test('an address without a response to the first request ends the check', async () => {
+  const { base, close } = await openReferenceService({});
+  await close();
+  const subject = { base, key: KEY, mayWrite: false, now: BEFORE_REMOVAL, run: 'test' };
+  await assert.rejects(checkAddresses([{ ...subject, unwantedCategoryId: 1n }]), (error) => {
+    assert.ok(error instanceof Unreachable);
+    assert.equal(error.message, `${base} cannot be reached (no response: ECONNREFUSED)`);
+    return true;
+  });
 });
 
 test('without --write an empty catalogue breaks no clause, and clauses that need animals are not checkable', async () => {
@@ -96,6 +187,8 @@ test('every clause has a unique id, and the clauses are in the order of the spec
   const sections = CLAUSES.map(({ section }) => SECTIONS.indexOf(section));
   const sorted = sections.toSorted((one, other) => one - other);
   assert.deepEqual(sections, sorted);
+  const status = CLAUSES.find(({ id }) => id === 'Pet.status');
+  assert.equal(status?.section, 'States and transitions');
 });
 
 for (const [fault, clauses] of Object.entries(FAULTS) as [Fault, readonly string[]][]) {
@@ -155,7 +248,18 @@ test('on 5 December 2030 a service may have removed getPet or still serve it', a
   for (const deviation of ['has removed getPet', undefined] as const) {
     const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
     assert.deepEqual(idsWith(findings, 'broken'), []);
-    assert.ok(unjudged(findings).includes('getPet.200'));
+    assert.deepEqual(unjudged(findings), [
+      'service.fetch',
+      'getPet.200',
+      'getPet.petId',
+      'getPet.401',
+      'getPet.404',
+      'Authentication.1.getPet',
+      'Authentication.2.getPet',
+      'Authentication.3.getPet',
+      'Errors.401.getPet',
+      'Errors.404',
+    ]);
   }
 });
 

@@ -63,7 +63,7 @@ async function observe(service: ServiceUnderCheck): Promise<Observation> {
 }
 
 /** Clauses that add animals run first, so that the others have animals to judge. */
-function serviceClausesInRunOrder(): ServiceClause[] {
+export function serviceClausesInRunOrder(): ServiceClause[] {
   const clauses = CLAUSES.filter((clause) => clause.kind === 'service');
   const early = clauses.filter(({ afterwards }) => afterwards !== true);
   return [
