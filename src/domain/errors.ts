@@ -97,10 +97,6 @@ export class Refusal extends Error {
     super(message, options);
     this.code = code;
   }
-
-  get status(): number {
-    return ERRORS[this.code].status;
-  }
 }
 
 /** How many names an error message repeats, and how many code points of each. */
