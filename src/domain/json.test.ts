@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../test/support/any-character.ts';
+import type { Refusal } from './errors.ts';
 import { INT64_MAX, INT64_MIN } from './int64.ts';
 import { PET_STATUSES } from './pet.ts';
 import { parseJson, petJson } from './json.ts';
@@ -65,7 +66,10 @@ test('a text that JSON.parse refuses is invalid_json, at any depth', () => {
     '01',
     'NaN',
   ]) {
-    assert.throws(() => parseJson(text), { code: 'invalid_json' });
+    assert.throws(
+      () => parseJson(text),
+      ({ code, cause }: Refusal) => code === 'invalid_json' && cause instanceof Error,
+    );
   }
 });
 

@@ -33,10 +33,9 @@ function integersAsBigints(value: unknown): unknown {
   return value;
 }
 
-/** The third argument has the source text of the value. TypeScript does not declare it yet. */
+/** The third argument has the source text of the value, and none for an object. TypeScript does not declare it yet. */
 function exactInteger(_key: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== 'number' || context.source === undefined) return value;
-  return parseInt64(context.source) ?? value;
+  return parseInt64(context.source ?? '') ?? value;
 }
 
 export function petJson({ id, name, categoryId, status }: Pet): string {
