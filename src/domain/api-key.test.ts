@@ -44,6 +44,11 @@ test('a key with one wrong character is not a key', () => {
   );
 });
 
+test('a text that is longer than a key is not a key, also with the right checksum', () => {
+  const longer = `pet_test_${'0'.repeat(31)}16sAiA`;
+  assert.equal(environmentOfSecret(longer), undefined);
+});
+
 test('all 62 letters are about equally frequent', () => {
   const counts = new Map<string, number>();
   for (let index = 0; index < 2000; index += 1) {

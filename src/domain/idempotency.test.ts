@@ -22,6 +22,10 @@ test('any visible ASCII text is a key, and quotes do not change it', () => {
   );
 });
 
+test('quotes that do not enclose the whole header are part of the key', () => {
+  for (const header of ['a"b"', '"a"b', '"a']) assert.equal(parseIdempotencyKey(header), header);
+});
+
 test('every header gives a key of 1 to 255 visible ASCII characters or a Refusal', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, maxLength: 300 }), (header) => {

@@ -46,6 +46,7 @@ test('1.0, 1e2, 100e-2 and -0 are integers; 1.5, 15e-1 and words are not', () =>
   assert.equal(parseInt64('100e-2'), 1n);
   assert.equal(parseInt64('-0'), 0n);
   assert.equal(parseInt64('0e5'), 0n);
+  assert.equal(parseInt64('0.00000000000000000001e20'), 1n);
   for (const text of ['1.5', '15e-1', '', 'x', '1e', '--1', '0x1', ' 1', '1n', 'Infinity']) {
     assert.equal(parseInt64(text), undefined, text);
   }

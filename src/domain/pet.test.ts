@@ -106,6 +106,18 @@ test('one Refusal names every invalid field and what it must be', () => {
   );
 });
 
+test('the message names nothing but what is wrong', () => {
+  assert.throws(() => newPet({ name: 'Rex', categoryId: 1n, status: 'lost' }, lenient), {
+    code: 'invalid_field',
+    message: 'status must be one of available, pending, sold.',
+  });
+  assert.throws(() => newPet({ name: 'Rex' }, lenient), {
+    code: 'missing_field',
+    message:
+      'categoryId is missing: it must be an integer from -9223372036854775808 to 9223372036854775807, written as a JSON number.',
+  });
+});
+
 test('the Refusal of a body that is not an object says what it is', () => {
   const kinds = [
     [null, 'null'],
