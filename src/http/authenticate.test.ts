@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import crypto, { randomBytes } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { createAuthenticate } from './authenticate.ts';
 
 const FORGED = 2_000;
 
-test('the header of a known key is hashed once, however many invented keys are sent meanwhile', async (t) => {
+const KNOWN_HEADERS_MAX = 1_000;
+
+/** The check of one known key, which does not expire, and how often it has hashed a key. */
+function openHere(t: TestContext) {
   const secret = newSecret('production', randomBytes);
   const key = newApiKey({ secret, name: 'shop', now: new Date(0), randomBytes });
   const hashing = t.mock.method(crypto, 'hash');
@@ -19,8 +22,13 @@ test('the header of a known key is hashed once, however many invented keys are s
   const authenticate = createAuthenticate({
     environment: 'production',
     keys: { find: async (hash) => (hash === key.hash ? key : undefined) },
-    clock: { now: () => new Date(0), elapsedMs: () => 0 },
+    clock: { now: () => assert.fail('the clock is not needed'), elapsedMs: () => 0 },
   });
+  return { secret, key, authenticate, hashing };
+}
+
+test('the header of a known key is hashed once, however many invented keys are sent meanwhile', async (t) => {
+  const { secret, key, authenticate, hashing } = openHere(t);
   assert.equal(await authenticate(`Bearer ${secret}`), key);
   for (let sent = 0; sent < FORGED; sent += 1) {
     const forged = newSecret('production', randomBytes);
@@ -30,4 +38,26 @@ test('the header of a known key is hashed once, however many invented keys are s
   assert.ok(before > FORGED);
   assert.equal(await authenticate(`Bearer ${secret}`), key);
   assert.equal(hashing.mock.callCount(), before);
+});
+
+test('1,000 headers of known keys are remembered, and one more makes them forgotten', async (t) => {
+  const { secret, authenticate, hashing } = openHere(t);
+  // The number of spaces is free, so that one key has many headers.
+  const send = (spaces: number) => authenticate(`Bearer ${' '.repeat(spaces)}${secret}`);
+  const sendAll = async () => {
+    for (let spaces = 0; spaces < KNOWN_HEADERS_MAX; spaces += 1) await send(spaces);
+    return hashing.mock.callCount();
+  };
+  const before = hashing.mock.callCount() + KNOWN_HEADERS_MAX;
+  assert.equal(await sendAll(), before);
+  assert.equal(await sendAll(), before);
+  await send(KNOWN_HEADERS_MAX);
+  assert.equal(hashing.mock.callCount(), before + 1);
+  await send(0);
+  assert.equal(hashing.mock.callCount(), before + 2);
+});
+
+test('a header of another scheme has no key, whatever follows the name of the scheme', (t) => {
+  const { secret, authenticate } = openHere(t);
+  assert.throws(() => authenticate(`Token bearer ${secret}`), { code: 'missing_api_key' });
 });
