@@ -78,9 +78,10 @@ async function openRing(t: TestContext) {
 const day = (days: number) => new Date(NOW.getTime() + days * 24 * 60 * 60 * 1000);
 
 test('keys that expire within 14 days and were used in the last 7 days are counted', async (t) => {
-  const { ring, store, pass } = await openRing(t);
+  const { ring, store, pass, suspend } = await openRing(t);
   const cases: [expiresAt: Date | undefined, lastUsedAt: Date | undefined, revokedAt?: Date][] = [
     [day(13), day(-6)],
+    [day(14), day(-7)],
     [day(1), day(0)],
     [day(15), day(0)],
     [day(13), day(-8)],
@@ -93,8 +94,13 @@ test('keys that expire within 14 days and were used in the last 7 days are count
     await store.createApiKey({ ...newRecord(), expiresAt, lastUsedAt, revokedAt });
   }
   await pass(PAUSE_MAX_MS);
-  const figure = ring.figures().find(({ name }) => name === 'petstore_api_keys_expiring');
-  assert.equal(figure?.values[0]?.value, 2);
+  suspend(1_500);
+  const counted = ring.figures().map(({ name, values }) => [name, values[0]?.value]);
+  assert.deepEqual(counted, [
+    ['petstore_api_keys', cases.length],
+    ['petstore_api_keys_age_seconds', 1.5],
+    ['petstore_api_keys_expiring', 3],
+  ]);
 });
 
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -147,7 +153,7 @@ test('when the keys cannot be read for over 5 seconds, no key is accepted', asyn
 test('a store that cannot be read at the start does not open', async () => {
   const gone = { listApiKeys: () => Promise.reject(new Error('gone')) };
   const ring = new KeyRing(gone, { now: () => NOW, elapsedMs: () => 0 });
-  await assert.rejects(ring.open(), { code: 'unavailable' });
+  await assert.rejects(ring.open(), { code: 'unavailable', cause: new Error('gone') });
   await ring.close();
 });
 

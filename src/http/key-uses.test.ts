@@ -72,9 +72,23 @@ test('the last use and the last deprecated call are recorded every 30 seconds', 
 });
 
 test('what was not recorded is recorded when the uses are closed', async (t) => {
-  const { uses, keyId, pass, recorded } = await openHere(t);
+  const { uses, keyId, state, pass, recorded } = await openHere(t);
   uses.note(keyId);
   pass(5);
+  uses.noteDeprecatedCall(keyId);
+  await uses.close();
+  assert.deepEqual(await recorded(), [5, 5]);
+  uses.note(keyId);
+  pass(INTERVAL_MS);
+  assert.equal(state.attempts, 1, 'nothing is written any more');
+});
+
+test('of several uses in an interval the first is recorded, and the first deprecated call', async (t) => {
+  const { uses, keyId, pass, recorded } = await openHere(t);
+  pass(5);
+  uses.noteDeprecatedCall(keyId);
+  pass(5);
+  uses.note(keyId);
   uses.noteDeprecatedCall(keyId);
   await uses.close();
   assert.deepEqual(await recorded(), [5, 5]);
