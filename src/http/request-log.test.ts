@@ -109,6 +109,28 @@ test('a request that failed for a reason nobody foresaw always has its own line'
   );
 });
 
+test('a request that was refused for a fault of the client has no line', (t) => {
+  const { lines, add } = openRequestLog(t);
+  const message = 'No animal has this id.';
+  const error = new Refusal('pet_not_found', message);
+  add({ response: errorResponse('pet_not_found', message), error });
+  assert.deepEqual(lines, []);
+});
+
+test('a line has the trace id of a well-formed traceparent, and of no other', (t) => {
+  const { accessLines, add } = openRequestLog(t);
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const good = `00-${traceId}-00f067aa0ba902b7-01`;
+  for (const traceparent of [good, `0${good}`, good.slice(0, -1)]) {
+    const headers = { traceparent };
+    add({}, { request: { method: 'GET', target: '/v1/pets', headers, readBody: NO_BODY } });
+  }
+  assert.deepEqual(
+    accessLines.map((line) => line['traceId']),
+    [traceId, undefined, undefined],
+  );
+});
+
 test('at debug every request has its own line', (t) => {
   const { lines, add } = openRequestLog(t, 'debug');
   for (let index = 0; index < 3; index += 1) add(unavailable());
