@@ -42,7 +42,7 @@ const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 export class App implements Handler {
   readonly #parts: AppParts;
   readonly #requestLog: RequestLog;
-  readonly #deprecationHeaders: ReadonlyMap<Operation, readonly string[]>;
+  readonly #deprecationHeaders: ReadonlyMap<Operation | undefined, readonly string[]>;
 
   constructor(parts: AppParts) {
     this.#parts = parts;
@@ -97,7 +97,7 @@ export class App implements Handler {
 
     const operation = route?.byMethod.get(method);
     context.operation = operation;
-    if (operation !== undefined) headers.push(...(this.#deprecationHeaders.get(operation) ?? []));
+    headers.push(...(this.#deprecationHeaders.get(operation) ?? []));
 
     const caller = await authenticate(request.headers.authorization);
     context.keyId = caller.id;

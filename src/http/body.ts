@@ -51,7 +51,7 @@ function refuseMediaType({ headers }: HttpRequest): void {
 const MEDIA_TYPE = /^application\/json\s*(?:;(.*))?$/i;
 
 function isJson(contentType: string): boolean {
-  const parameters = MEDIA_TYPE.exec(contentType.trim());
+  const parameters = MEDIA_TYPE.exec(contentType);
   if (parameters === null) return false;
   return (parameters[1] ?? '').split(';').every((parameter) => {
     const [name = '', value = ''] = parameter.split('=');

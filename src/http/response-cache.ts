@@ -40,7 +40,7 @@ export function respondConditionally(
   const known = headers['if-none-match'];
   if (known === undefined) return response;
   const tags = known.split(',').map((tag) => tag.trim());
-  const isKnown = known.trim() === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etag);
+  const isKnown = known === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etag);
   return isKnown ? notModified : response;
 }
 

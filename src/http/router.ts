@@ -129,12 +129,13 @@ export function parseQuery({
   isStrict,
 }: Pick<RequestContext, 'query' | 'operation' | 'isStrict'>): Readonly<Record<string, string>> {
   if (query === '') return {};
-  const names = operation?.parameters.flatMap((each) => (each.in === 'query' ? [each.name] : []));
+  const known = operation?.parameters.filter((each) => each.in === 'query') ?? [];
+  const names = known.map(({ name }) => name);
   const values: Record<string, string> = {};
   const unknown: string[] = [];
   // URLSearchParams would drop a leading question mark, which is part of the first name here.
   for (const [name, value] of new URLSearchParams(query.startsWith('?') ? `&${query}` : query)) {
-    if (names?.includes(name) !== true) {
+    if (!names.includes(name)) {
       unknown.push(name);
     } else if (Object.hasOwn(values, name)) {
       throw new Refusal('invalid_parameter', `${name} was given twice; it must be given once.`);
@@ -145,7 +146,7 @@ export function parseQuery({
   if (unknown.length > 0 && isStrict) {
     throw new Refusal(
       'unknown_parameter',
-      `Unknown query parameters: ${shownNames(unknown)}; this operation has ${names?.join(', ') || 'none'}.`,
+      `Unknown query parameters: ${shownNames(unknown)}; this operation has ${names.join(', ') || 'none'}.`,
     );
   }
   return values;
