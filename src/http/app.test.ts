@@ -8,13 +8,15 @@ import { after, before, describe, test } from 'node:test';
 import { listPets } from '../../test/support/list-pets.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
-import type { Store } from '../domain/store.ts';
+import type { KeyStore, KeyUse, Store } from '../domain/store.ts';
 import { openLog } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
-import { App, type AppParts } from './app.ts';
+import { App, deprecationHeaders, type AppParts } from './app.ts';
+import { errorResponse } from './error-response.ts';
 import { KeyUses } from './key-uses.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
+import { operations } from './operations.ts';
 import { ResponseCache } from './response-cache.ts';
 
 const KEY: ApiKey = {
@@ -55,6 +57,7 @@ interface Spoilable {
   isTooLarge: boolean;
   scopes: ApiKey['scopes'];
   left: number;
+  fault?: Refusal;
 }
 
 function newSent(): Spoilable {
@@ -118,6 +121,7 @@ describe('App.handle', () => {
       method: sent.method,
       target: sent.target,
       headers: sent.headers,
+      fault: sent.fault,
       readBody: async () => {
         if (sent.isTooLarge) throw new Refusal('body_too_large', 'too large');
         return Buffer.from(sent.body);
@@ -127,15 +131,19 @@ describe('App.handle', () => {
   }
 
   /** How many lines the log gets from a request of that duration. */
-  async function linesFor(durationMs: number, parts: Partial<AppParts> = {}): Promise<number> {
+  async function linesFor(
+    durationMs: number,
+    parts: Partial<AppParts> = {},
+    sent = newSent(),
+  ): Promise<number> {
     const lines: string[] = [];
     const log = openLog('info', { write: (line: string) => lines.push(line) });
     let calls = 0;
     const clock = {
       now: () => new Date('2026-11-15T00:00:00Z'),
-      elapsedMs: () => durationMs * calls++,
+      elapsedMs: () => 5_000 + durationMs * calls++,
     };
-    await handle(newSent(), { log, clock, ...parts });
+    await handle(sent, { log, clock, ...parts });
     return lines.length;
   }
 
@@ -178,6 +186,67 @@ describe('App.handle', () => {
     assert.equal(await linesFor(999), 0);
     assert.equal(await linesFor(1_000), 1);
     assert.equal(await linesFor(0, { authenticate: fail }), 1);
+  });
+
+  test('a request that is not valid HTTP has its status and no line', async () => {
+    const fault = new Refusal('not_implemented', 'The only supported transfer coding is chunked.');
+    const sent = { ...newSent(), fault };
+    assert.equal((await handle(sent)).status, 501);
+    assert.equal(await linesFor(0, {}, sent), 0);
+  });
+
+  test('every response with an error is counted by its code, except a page that is not ready', async () => {
+    const metrics = new Metrics([]);
+    for (const [, , spoil] of FAULTS) {
+      const sent = newSent();
+      spoil(sent);
+      await handle(sent, { metrics });
+    }
+    await handle(newSent(), { metrics });
+    await handle(newSent(), { metrics, authenticate: fail });
+    const unavailable = errorResponse('unavailable', 'The service is not ready.');
+    const pages = new Map([['/readyz', () => unavailable]]);
+    const probe = { ...newSent(), method: 'GET', target: '/readyz' };
+    assert.equal((await handle(probe, { metrics, pages })).status, 503);
+    const figure = metrics.figures().find(({ name }) => name === 'petstore_errors_total');
+    const counted = figure?.values.filter(({ value }) => value !== 0) ?? [];
+    assert.deepEqual(
+      new Map(counted.map(({ labels, value }) => [labels['code'], value])),
+      new Map([...FAULTS.map(([, code]) => code), 'internal_error'].map((code) => [code, 1])),
+    );
+  });
+
+  test('a request with an accepted key is a use of the key, and one for getPet is a deprecated call', async () => {
+    const recorded: KeyUse[] = [];
+    const clock = { now: () => new Date(0), elapsedMs: () => 0 };
+    const get = { ...newSent(), method: 'GET', target: '/v1/pets/1' };
+    for (const sent of [newSent(), get, { ...get, headers: {} }]) {
+      const recordKeyUse: KeyStore['recordKeyUse'] = async (uses) => {
+        recorded.push(...uses.values());
+        assert.deepEqual([...uses.keys()], [KEY.id]);
+      };
+      const keyUses = new KeyUses({ recordKeyUse }, clock);
+      await handle(sent, { keyUses });
+      await keyUses.close();
+    }
+    const usedAt = new Date(0);
+    assert.deepEqual(recorded, [
+      { usedAt, deprecatedCallAt: undefined },
+      { usedAt, deprecatedCallAt: usedAt },
+    ]);
+  });
+
+  test('an asterisk is a target only of OPTIONS', async () => {
+    const sent = { ...newSent(), target: '*' };
+    assert.equal((await handle({ ...sent, method: 'OPTIONS' })).status, 204);
+    assert.equal(codeOf(await handle({ ...sent, method: 'GET' })), 'route_not_found');
+  });
+
+  test('the page of a deprecation is below the base URL without its last /v1', () => {
+    const getPet = operations.find(({ id }) => id === 'getPet');
+    assert.ok(getPet);
+    const link = deprecationHeaders(getPet, 'https://pets.example/v1/store/v1').at(-1);
+    assert.match(String(link), /<https:\/\/pets\.example\/v1\/store\/docs\/deprecations>/);
   });
 
   test('the headers of a deprecated operation are on all its responses and on no other', async () => {
