@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import { exchange, parseResponses } from '../../test/support/raw-socket.ts';
 import { openServer, type HttpServer } from './server.ts';
@@ -12,14 +12,14 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const MIB = 1024 * 1024;
 
 /** A server whose every response is `body`. */
-function open(body = 'hello'): Promise<HttpServer> {
+function open(body = 'hello', quietMsMax = QUIET_MS_MAX): Promise<HttpServer> {
   const length = ['Content-Length', String(body.length)];
   return openServer({
     createHandler: () => ({ handle: async () => ({ status: 200, headers: length, body }) }),
     host: '127.0.0.1',
     port: 0,
     newRequestId: () => 'x',
-    quietMsMax: QUIET_MS_MAX,
+    quietMsMax,
   });
 }
 
@@ -51,6 +51,18 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
     }
     await once(socket, 'close');
   });
+
+  test(
+    'an idle connection does not delay the close of the server',
+    { timeout: 30_000 },
+    async (context) => {
+      const server = await open('hello', 600_000);
+      const socket = connect(server.port, '127.0.0.1');
+      context.after(() => socket.destroy());
+      await ask(socket);
+      await server.close(600_000);
+    },
+  );
 
   test('a client that stops reading its response is disconnected', async (context) => {
     const socket = await openConnection(context, 'x'.repeat(16 * MIB));
@@ -123,6 +135,55 @@ test('a client that is connected before the server is closed gets its response',
   for (const response of await Promise.all(responses)) {
     assert.match(response, /^HTTP\/1\.1 200 OK\r\n/);
   }
+});
+
+test('requests that are pipelined when the server closes get their responses, and the last says that it is the last', async () => {
+  const begun = Promise.withResolvers<void>();
+  const continued = Promise.withResolvers<void>();
+  const server = await openServer({
+    createHandler: () => ({
+      handle: async () => {
+        begun.resolve();
+        await continued.promise;
+        return { status: 200, headers: ['Content-Length', '0'], body: '' };
+      },
+    }),
+    host: '127.0.0.1',
+    port: 0,
+    newRequestId: () => 'x',
+  });
+  const received = exchange(server.port, [REQUEST + REQUEST]);
+  await begun.promise;
+  await server.stopListening();
+  let isClosed = false;
+  const closed = server.close(60_000).then(() => (isClosed = true));
+  for (let turns = 0; turns < 10; turns += 1) await turn();
+  assert.equal(isClosed, false, 'it waits for the requests');
+  continued.resolve();
+  const connections = parseResponses(await received).map(
+    ({ head }) => /^connection: (.*)$/im.exec(head)?.[1],
+  );
+  assert.deepEqual(connections, ['keep-alive', 'close']);
+  await closed;
+});
+
+test('the last response of a connection to HEAD has the headers of GET and no body', async (context) => {
+  const server = await open();
+  context.after(() => server.close(0));
+  const head = REQUEST.replace('GET', 'HEAD').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+  const received = await exchange(server.port, [head]);
+  assert.match(
+    received,
+    /^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\nDate: .* GMT\r\nConnection: close\r\n\r\n$/,
+  );
+});
+
+test('bytes that are not a request get an Error with a request id', async (context) => {
+  const server = await open();
+  context.after(() => server.close(0));
+  const [response] = parseResponses(await exchange(server.port, ['hello\r\n\r\n']));
+  assert.equal(response?.status, 400);
+  assert.match(response?.head ?? '', /^X-Request-Id: x$/m);
 });
 
 test('what watches responses, as OpenTelemetry does, sees the end and the status of the last one', async (context) => {
