@@ -61,6 +61,16 @@ describe('Bytes on a raw socket', () => {
     assert.equal(response?.status, 200);
   });
 
+  test('200 headers and a target of 8,192 characters are accepted', async () => {
+    const target = '/v1/pets?x='.padEnd(8_192, 'a');
+    const headers = 'A: a\r\n'.repeat(197);
+    const bytes = good()
+      .replace('/v1/pets', target)
+      .replace('Host: a\r\n', `Host: a\r\n${headers}`);
+    const [response] = parseResponses(await exchange(port, [bytes]));
+    assert.equal(response?.status, 200);
+  });
+
   test('a request that ends within its head is 400 malformed_request', async () => {
     const responses = parseResponses(await exchange(port, ['GET /v1/pets HTT'], { end: true }));
     assert.deepEqual(responses.map(codeOf), ['malformed_request']);
@@ -107,15 +117,20 @@ describe('Bytes on a raw socket', () => {
 
   test('Expect: 100-continue gets 100 only if the service will read the body', async () => {
     const body = '{"name":"Patient","categoryId":1}';
-    const head = (key: string) =>
-      `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+    const head = (key: string, length = body.length) =>
+      `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
     const [go, created] = parseResponses(
       await exchange(port, [head(service.key), body], { responsesMax: 2 }),
     );
     assert.equal(go?.status, 100);
     assert.equal(created?.status, 201);
-    const [refused] = parseResponses(await exchange(port, [head('wrong')], { responsesMax: 1 }));
-    assert.equal(refused?.status, 401);
+    for (const [bytes, status] of [
+      [head('wrong'), 401],
+      [head(service.key, 64 * 1024 + 1), 413],
+    ] as const) {
+      const [refused] = parseResponses(await exchange(port, [bytes], { responsesMax: 1 }));
+      assert.equal(refused?.status, status);
+    }
   });
 
   test('OPTIONS * is 204 with Allow', async () => {

@@ -107,6 +107,7 @@ export const malformedRequests: Malformed[] = [
     `${head}${good}${'X-Many: a\r\n'.repeat(2000)}\r\n`,
     'headers_too_large',
   ],
+  ['201 headers', `${head}${good}${'A: a\r\n'.repeat(199)}\r\n`, 'headers_too_large'],
   [
     'a header name of 20,000 bytes',
     `${head}${good}${'X'.repeat(20_000)}: a\r\n\r\n`,
@@ -151,6 +152,7 @@ export const malformedRequests: Malformed[] = [
     `${post}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
   ['chunked, misspelt', `${post}Transfer-Encoding: chunkedd\r\n\r\n0\r\n\r\n`],
+  ['chunked with a prefix', `${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
   ['chunked with a tab', `${post}Transfer-Encoding:\tchunked, identity\r\n\r\n0\r\n\r\n`],
   ['identity as transfer coding', `${post}Transfer-Encoding: identity\r\n\r\nhello`],
   [
