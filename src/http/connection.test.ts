@@ -71,6 +71,7 @@ test('what a closed connection has occupied is free', async (t) => {
   assert.equal(all.bySocket.has(socket), false);
   occupy(1, OCCUPIED_MAX);
   assert.deepEqual(closed(), [true, false]);
+  assert.equal(all.isReadingPaused, false, 'nothing had to be freed');
 });
 
 test('when memory was freed, no connection is read until the timers run', (t) => {
