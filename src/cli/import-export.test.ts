@@ -94,11 +94,11 @@ function newShop(t: TestContext) {
     import: (...args: string[]) => run('import', [...args, '--create']),
     importStream: (chunks: Buffer[], ...args: string[]) =>
       run('import', ['-', ...args, '--create'], Readable.from(chunks)),
-    /** Calls `change` when the first piece of the file is being stored. */
-    async importWhile(path: string, change: () => void) {
+    /** Calls `change` when the first piece of the file is being stored, or when the bar first shows another text. */
+    async importWhile(path: string, change: () => void, bar = /\d animals,/) {
       let isChanged = false;
       const result = await run('import', [path, '--create'], undefined, (text) => {
-        if (isChanged || !/\d animals,/.test(text)) return;
+        if (isChanged || !bar.test(text)) return;
         isChanged = true;
         change();
       });
@@ -116,6 +116,7 @@ function newShop(t: TestContext) {
       await ended;
     },
     export: (...args: string[]) => run('export', args),
+    exportAtTerminal: () => run('export', [], undefined, () => undefined),
     async withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
       const store = openSqliteStore(storeFile);
       try {
@@ -201,11 +202,38 @@ test('export writes ids, and the header line of CSV even for an empty store', as
   await shop.withStore((store) =>
     store.importPets([{ name: 'Rex', categoryId: 7n, status: 'sold' }]),
   );
-  assert.equal(
-    (await shop.export('--format', 'csv')).out,
-    'id,name,categoryId,status\r\n1,Rex,7,sold\r\n',
-  );
+  assert.deepEqual(await shop.export('--format', 'csv'), {
+    code: 0,
+    out: 'id,name,categoryId,status\r\n1,Rex,7,sold\r\n',
+    words: `Exported 1 animal from ${shop.storeFile}.\n`,
+  });
   assert.equal((await shop.export()).out, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}\n');
+  const log = `${shop.storeFile}-wal`;
+  assert.ok(!existsSync(log), 'the store is closed');
+});
+
+test('a terminal shows how much was exported, and the bar is gone in the end', async (t) => {
+  const shop = newShop(t);
+  const pet = { name: 'Rex', categoryId: 7n, status: 'sold' } as const;
+  await shop.withStore((store) => store.importPets([pet, pet]));
+  const { words } = await shop.exportAtTerminal();
+  const [, bar = '', end] = words.split('\r\u001b[K');
+  assert.match(bar, /^2 animals, [\d,]+ per second$/);
+  assert.equal(end, `Exported 2 animals from ${shop.storeFile}.\n`);
+});
+
+test('an export whose reader is gone ends with the page that was not read', async (t) => {
+  const shop = newShop(t);
+  const pet = { name: 'Rex', categoryId: 7n, status: 'sold' } as const;
+  await shop.withStore((store) => store.importPets(Array.from({ length: 5_000 }, () => pet)));
+  const stdout = new Writable({
+    highWaterMark: 1,
+    write: (_chunk, _encoding, done) => done(new Error('gone')),
+  });
+  let words = '';
+  const stderr = { write: (text: string) => (words += text) };
+  await execute(COMMANDS, ['export', '--data', shop.data], { env: {}, stdout, stderr });
+  assert.equal(words, `Exported 0 animals from ${shop.storeFile}.\n`);
 });
 
 for (const kind of ['SQLite', 'PostgreSQL'] as const) {
@@ -331,7 +359,9 @@ test('--dry-run checks a file, says how it is read, and makes no store', async (
   const refused = await shop.import(bad, '--dry-run');
   assert.equal(refused.code, 1);
   assert.match(refused.words, /^line 3: categoryId[^]+Nothing was imported: 1 line is invalid/);
-  assert.equal((await shop.import(bad, '--dry-run', '--skip-invalid')).code, 1);
+  const skipped = await shop.import(bad, '--dry-run', '--skip-invalid');
+  assert.equal(skipped.code, 1);
+  assert.match(skipped.words, /\n1 animal can be imported, 1 line would be skipped\. Nothing was /);
   assert.equal(existsSync(shop.data), false);
 });
 
@@ -444,7 +474,6 @@ test('the same content twice adds its animals once, under whatever name and from
 
 test('standard input with an invalid line at its end imports nothing, and leaves no temporary file', async (t) => {
   const shop = newShop(t);
-  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('petstore-import-'));
   const chunks = ['{"name":"A","categoryId":1}\n', '{"name":"B","categoryId":1}\n{}\n'];
   const bytes = chunks.map((chunk) => Buffer.from(chunk));
   const { code, words } = await shop.importStream(bytes);
@@ -453,9 +482,16 @@ test('standard input with an invalid line at its end imports nothing, and leaves
   assert.deepEqual(await shop.names(), []);
   assert.equal((await shop.importStream(bytes, '--skip-invalid')).code, 1);
   assert.deepEqual(await shop.names(), ['A', 'B']);
-  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('petstore-import-'));
-  assert.deepEqual(after, before);
+  assert.deepEqual(copiesOfInput(), []);
 });
+
+/** The copies of standard input that this process, or the one with the id, has open. */
+function copiesOfInput(pid: number | 'self' = 'self'): string[] {
+  const folder = `/proc/${pid}/fd`;
+  if (!existsSync(folder)) return [];
+  const links = readdirSync(folder).map((fd) => join(folder, fd));
+  return links.filter((each) => readlinkOrEmpty(each).includes('petstore-stdin-'));
+}
 
 for (const format of ['ndjson', 'csv']) {
   test(`${format}: an import that is killed, again and again, still adds every animal once`, async (t) => {
@@ -491,6 +527,16 @@ test('a file that grows during its import stops it with one line', async (t) => 
   assert.match(words, CHANGED);
   const stored = (await shop.names()).length;
   assert.ok(stored > 0 && stored < 20_000, `${stored} animals`);
+});
+
+test('a file that grows while it is checked is not imported', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.ndjson', newLines());
+  const grow = () => appendFileSync(file, newLines(1));
+  const { code, words } = await shop.importWhile(file, grow, / animals checked,/);
+  assert.equal(code, 1);
+  assert.match(words, /The file has changed while it was read[^\n]+; nothing was imported\.\n$/);
+  assert.deepEqual(await shop.names(), []);
 });
 
 test('content that changes unnoticed by size and time is noticed by its digest, and never recorded as imported', async (t) => {
@@ -609,9 +655,7 @@ test(
     const importing = shop.startImport('-');
     importing.child.stdin.write(newLines(1));
     const copyOfInput = () => {
-      const folder = `/proc/${importing.child.pid}/fd`;
-      const links = readdirSync(folder).map((fd) => join(folder, fd));
-      const link = links.find((each) => readlinkOrEmpty(each).includes('petstore-stdin-'));
+      const [link] = copiesOfInput(importing.child.pid);
       return link === undefined ? undefined : { path: readlinkSync(link), found: statSync(link) };
     };
     while (copyOfInput()?.found.size !== newLines(1).length) await setTimeout(20);
@@ -641,6 +685,41 @@ test('of two imports of one file at once, every animal is in once', async (t) =>
   const outcomes = await Promise.all([shop.import(file), shop.import(file)]);
   assert.ok(outcomes.some(({ code }) => code === 0) || (await shop.import(file)).code === 0);
   assertSame(await shop.names(), names);
+});
+
+test('an import stops when another one has stored a part of the file meanwhile', async (t) => {
+  const shop = newShop(t);
+  const content = newLines(10);
+  const source = `ndjson:${createHash('sha256').update(content).digest('hex')}`;
+  const { code, words } = await shop.importWhile(shop.file('pets.ndjson', content), () => {
+    using other = new DatabaseSync(shop.storeFile);
+    other.prepare('INSERT INTO imports VALUES (?, 5, 1, 1, 0)').run(source);
+  });
+  assert.equal(code, 1);
+  assert.match(
+    words,
+    /The import stopped\. Another import of the same file is running\. Run the same command again to continue\.\n$/,
+  );
+  assert.deepEqual(await shop.names(), []);
+});
+
+test('a signal during the last transaction of an import does not make it incomplete', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.ndjson', newLines(10));
+  const handlers = process.listenerCount('SIGTERM');
+  const { code, words } = await shop.importWhile(file, () => process.emit('SIGTERM'));
+  assert.equal(code, 0);
+  assert.match(words, /Imported 10 animals into [^\n]+\n$/);
+  assert.equal(process.listenerCount('SIGTERM'), handlers, 'the next signal ends the process');
+});
+
+test('a file without animals adds none, and can be imported again', async (t) => {
+  const shop = newShop(t);
+  for (const content of ['', '[]', '']) {
+    const { code, words } = await shop.import(shop.file('pets', content));
+    assert.equal(code, 0, words);
+    assert.match(words, /^Imported 0 animals into /);
+  }
 });
 
 test('a wrong call is a usage error that says what would be right', async (t) => {

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  mkdtempSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { UsageError } from '../setting.ts';
+import { checkFile, requireReadable } from './import-file.ts';
+
+const ANIMALS = 10_000;
+/** More than the bytes of one read. */
+const CONTENT = '{"name":"Rex","categoryId":7}\n'.repeat(ANIMALS);
+const TIME = new Date('2026-01-01');
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-import-file-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Checks a file with CONTENT, and calls `onProgress` after each read. */
+async function check(
+  t: TestContext,
+  onProgress: (share: number, file: string, animals: number) => void,
+  signal = new AbortController().signal,
+) {
+  const file = join(newFolder(t), 'pets.ndjson');
+  writeFileSync(file, CONTENT);
+  utimesSync(file, TIME, TIME);
+  await using handle = await open(file);
+  return await checkFile(handle, {
+    format: undefined,
+    onFaults: () => assert.fail('no line is invalid'),
+    onProgress: (animals, share) => onProgress(share, file, animals),
+    signal,
+  });
+}
+
+test('a file is checked to its end, and the progress is the part that was read', async (t) => {
+  const steps: { share: number; animals: number }[] = [];
+  const checked = await check(t, (share, _, animals) => steps.push({ share, animals }));
+  assert.deepEqual([checked.animals, checked.invalid], [ANIMALS, 0]);
+  assert.equal(checked.sizeBytes, CONTENT.length);
+  const [first, last, ...others] = steps;
+  assert.ok(first !== undefined && first.share > 0.5 && first.share < 1, JSON.stringify(steps));
+  assert.ok(Math.abs(first.animals / ANIMALS - first.share) < 0.01, JSON.stringify(steps));
+  assert.deepEqual([last, others], [{ share: 1, animals: ANIMALS }, []]);
+});
+
+const CHANGES: [what: string, change: (file: string) => void][] = [
+  ['is longer', (file) => appendFileSync(file, '\n')],
+  ['is shorter', (file) => truncateSync(file, 256 * 1024)],
+  ['has another time', () => undefined],
+];
+for (const [what, change] of CHANGES) {
+  test(`a file that ${what} while it is checked has changed`, async (t) => {
+    const time = what === 'has another time' ? new Date(TIME.getTime() + 1) : TIME;
+    const checking = check(t, (_, file) => {
+      change(file);
+      utimesSync(file, time, time);
+    });
+    await assert.rejects(checking, { name: 'FileChanged' });
+  });
+}
+
+test('the check of a file can be stopped', async (t) => {
+  const checking = check(t, () => assert.fail('nothing is read'), AbortSignal.abort());
+  await assert.rejects(checking, { name: 'AbortError' });
+});
+
+function refused(message: RegExp) {
+  return (error: unknown) => error instanceof UsageError && message.test(error.message);
+}
+
+test('only a file or standard input can be imported', async (t) => {
+  const folder = newFolder(t);
+  const file = join(folder, 'pets.csv');
+  await assert.rejects(requireReadable(file), refused(/pets\.csv" cannot be read: import needs /));
+  await assert.rejects(
+    requireReadable(folder),
+    refused(/" is a folder: import needs a file, or -/),
+  );
+  writeFileSync(file, '');
+  await requireReadable(file);
+  await requireReadable('-');
+});
