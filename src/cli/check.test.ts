@@ -209,7 +209,7 @@ test('colours are for terminals, and NO_COLOR turns them off', async () => {
 test('keys may come from the environment, one for each address', async () => {
   await withReferenceService({ animals: 3 }, async (base) => {
     const env = { PETSTORE_API_KEY: KEY, PETSTORE_API_KEY_2: KEY };
-    const { code, out } = await run([base, `${base}/`, '--json'], { env });
+    const { code, out } = await run([base, `${base}//`, '--json'], { env });
     assert.equal(code, 0);
     const report = JSON.parse(out) as Report;
     assert.deepEqual(report.addresses, [base, base]);
@@ -241,6 +241,17 @@ test('a key that the service refuses breaks one clause and makes the others not 
   assert.match(out, /\n\d+ kept, 1 broken, \d+ not checkable\n/);
 });
 
+test('a failure to write the result is not taken for an address that cannot be reached', async () => {
+  await withReferenceService({}, async (base) => {
+    const stdout = { write: () => assert.fail('no space left') };
+    const io = { env: {}, stdout, stderr: stdout };
+    await assert.rejects(execute(COMMANDS, ['check', base, '--key', KEY], io), {
+      name: 'AssertionError',
+      message: 'no space left',
+    });
+  });
+});
+
 test('an address where nothing listens gives one line and exit code 2', async () => {
   const base = await withReferenceService({}, (address) => Promise.resolve(address));
   await assert.rejects(run([base, '--key', KEY]), {
@@ -269,7 +280,10 @@ const WRONG_USAGE: { args: string[]; says: RegExp }[] = [
   { args: ['http://a/v1', '--key', KEY, '--key2', KEY], says: /--key2 is the key of a second/ },
   { args: ['127.0.0.1:8080/v1', '--key', KEY], says: /a URL, such as http:/ },
   { args: ['ftp://a/v1', '--key', KEY], says: /a URL, such as http:/ },
-  { args: ['http://me:secret@a/v1', '--key', KEY], says: /no user name, password/ },
+  ...['me:secret@a/v1', 'me@a/v1', ':secret@a/v1', 'a/v1?x', 'a/v1#x'].map((rest) => ({
+    args: [`http://${rest}`, '--key', KEY],
+    says: /^a base address must have no user name, password, query or fragment\.$/,
+  })),
   {
     args: ['http://a/v1', '--key', `${KEY} x`],
     says: /^--key is not usable: it must be .* without spaces\.$/,
