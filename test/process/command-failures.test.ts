@@ -45,6 +45,8 @@ const READING = [
   ['keys', 'revoke', 'key_x'],
   ['keys', 'rotate', 'key_x'],
   ['export'],
+  ['catalogue', 'remove', '1', '--yes'],
+  ['backup', 'monday.sqlite'],
 ];
 
 test('a command that only reads refuses a folder without a store, and creates none', async (t) => {
@@ -133,6 +135,10 @@ test('a command on a locked store prints one line and ends with exit code 1', as
     assertOneLine(result, 1, /database is locked/);
     assert.doesNotMatch(result.stderr, /--data must/);
   }
+  assert.match(
+    results[1].stderr,
+    /^The import stopped\. .* Run the same command again to continue\.\n$/,
+  );
 });
 
 const withSmallDisk = { skip: canMount() ? false : 'needs the right to mount a small disk' };
