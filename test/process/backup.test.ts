@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { removeOlderBackups } from '../../src/cli/dated-backups.ts';
+import { executeOrExplain } from '../../src/cli/run.ts';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
@@ -27,6 +31,20 @@ async function newStore(data: string): Promise<void> {
   const secret = newSecret('production', randomBytes);
   await store.createApiKey(newApiKey({ secret, name: 'first key', now, randomBytes }));
   await store.close();
+}
+
+/** Backs up at a terminal. `onBar` is called when the bar is shown, with most of the pages still to be copied. */
+async function backUpAtTerminal(args: string[], onBar: () => void) {
+  let [text, isShown] = ['', false];
+  const write = (part: string) => {
+    text += part;
+    if (isShown || !part.includes(' pages, ')) return;
+    isShown = true;
+    onBar();
+  };
+  const io = { env: {}, stdout: { write }, stderr: { isTTY: true, write } };
+  const code = await executeOrExplain(COMMANDS, ['backup', ...args], io);
+  return { code, isShown, shown: text.split('\r\u001b[K') };
 }
 
 const dated = (day: number) => `petstore-production-2020-01-0${day}T000000Z.sqlite`;
@@ -115,8 +133,14 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
   const [name = ''] = readdirSync(backups);
   assert.match(name, /^petstore-production-\d{4}-\d\d-\d\dT\d{6}Z\.sqlite$/);
   for (const day of [1, 2, 3]) copyFileSync(join(backups, name), join(backups, dated(day)));
-  const kept = ['mine.sqlite', 'petstore-production-2019.sqlite', dated(5), dated(6)];
-  for (const each of kept.slice(0, 2)) copyFileSync(join(backups, name), join(backups, each));
+  const otherNames = [
+    'mine.sqlite',
+    'petstore-production-2019.sqlite',
+    `old-${dated(4)}`,
+    `${dated(4)}.old`,
+  ];
+  const kept = [...otherNames, dated(5), dated(6)];
+  for (const each of otherNames) copyFileSync(join(backups, name), join(backups, each));
   writeFileSync(join(backups, dated(5)), 'not a database');
   await newStore(join(data, 'other'));
   copyFileSync(join(data, 'other', 'production', 'petstore.sqlite'), join(backups, dated(6)));
@@ -128,6 +152,41 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
   const left = readdirSync(backups).filter((each) => !kept.includes(each));
   assert.equal(left.length, 3);
   assert.deepEqual(left.toSorted().slice(0, 2), [dated(3), name]);
+});
+
+test('nothing is removed beside a file whose store is unknown', (t) => {
+  const folder = temporaryFolder(t);
+  for (const day of [1, 2]) writeFileSync(join(folder, dated(day)), 'not a database');
+  assert.deepEqual(removeOlderBackups(join(folder, dated(2)), 1), []);
+  assert.deepEqual(readdirSync(folder), [dated(1), dated(2)]);
+});
+
+test('a terminal shows the progress of a backup, and what happened in its place', async (t) => {
+  const data = temporaryFolder(t);
+  const file = join(data, 'production', 'petstore.sqlite');
+  const here = ['--data', data];
+  await newStore(data);
+  const store = openSqliteStore(file);
+  await store.importPets(
+    Array.from({ length: 20_000 }, () => ({ name: 'Rex', categoryId: 7n, status: 'sold' })),
+  );
+  await store.close();
+
+  const late = join(data, 'late.sqlite');
+  const refused = await backUpAtTerminal([late, ...here], () => writeFileSync(late, 'mine'));
+  assert.deepEqual([refused.code, refused.isShown], [2, true]);
+  assert.match(refused.shown.at(-1) ?? '', /^petstore: \S+late\.sqlite exists: [^\n]+\n$/);
+
+  const made = await backUpAtTerminal([join(data, 'monday.sqlite'), ...here], () => {
+    using database = new DatabaseSync(file);
+    database.exec(`CREATE TRIGGER fixed BEFORE UPDATE ON store_identity
+      BEGIN SELECT raise(FAIL, 'fixed'); END`);
+  });
+  assert.deepEqual([made.code, made.isShown], [0, true]);
+  assert.match(
+    made.shown.at(-1) ?? '',
+    /^Backed up \S+ to \S+, complete and checked; animals: 20000, last id: 20000\.\nThe time could not be recorded in the store\.\n$/,
+  );
 });
 
 test('a backup that is missing or no database is refused in one line, and no store is created', async (t) => {
