@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -56,6 +56,13 @@ const COMPLETIONS: [line: string[], words: string[]][] = [
   ],
   [['import', 'all'], ['all animals.csv']],
   [['export', '--format', 'c'], ['csv']],
+  [['--'], ['--help', '--version']],
+  [['keys', '--'], ['--help']],
+  // No file can follow these.
+  [['keys', 'all'], []],
+  [['keys', 'revoke', 'all'], []],
+  [['serve', 'all'], []],
+  [['serve', '--port', ''], []],
 ];
 
 test('bash completes commands, options, their values and files', where('bash'), async (t) => {
@@ -66,7 +73,8 @@ _petstore
 printf '%s\\n' "\${COMPREPLY[@]}"`;
   for (const [line, words] of [...COMPLETIONS, [['serve', '--data', 'p'], ['pets']] as const]) {
     const shown = execFileSync('bash', ['-c', complete, 'bash', ...line], { cwd }).toString();
-    const offered = shown.split('\n').filter((word) => word !== '' && word !== '--help');
+    const isOffered = (word: string) => word !== '--help' || line.at(-1) === '--';
+    const offered = shown.split('\n').filter((word) => word !== '' && isOffered(word));
     assert.deepEqual(offered, words, line.join(' '));
   }
   const registered = execFileSync('bash', ['-c', 'source ./script; complete -p petstore'], { cwd });
@@ -117,6 +125,9 @@ done`;
     shown.trimEnd().split('\n'),
     lines.map(([, words]) => words.join('|')),
   );
+  const script = readFileSync(join(cwd, 'script'), 'utf8');
+  assert.ok(script.includes(" 'keys:Create, list, revoke and rotate API keys, "), script);
+  assert.ok(script.includes("offers=('bash' 'zsh' 'fish')"));
 });
 
 test('another shell is refused in a message that names those that are known', async () => {
