@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import {
   copyFileSync,
   cpSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -15,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, describe, test, type TestContext } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { commandsDocument, pathsOf } from '../../scripts/commands.ts';
 import type { Command, CommandGroup } from '../../src/cli/command.ts';
@@ -120,8 +121,7 @@ before(async () => {
 });
 after(() => rmSync(everything, { recursive: true, force: true }));
 
-async function runExample(t: TestContext, example: string): Promise<Finished> {
-  const cwd = temporaryFolder(t);
+async function runExample(cwd: string, example: string): Promise<Finished> {
   cpSync(everything, cwd, { recursive: true, verbatimSymlinks: true });
   const { production, staging, databaseUrl } = services;
   const line = example
@@ -185,8 +185,11 @@ describe('Examples of the help', () => {
       assert.ok(command.examples.length >= 2);
       for (const example of command.examples) {
         assert.ok(example.startsWith(path.join(' ')), example);
-        const { code, stdout, stderr } = await runExample(t, example);
+        const cwd = temporaryFolder(t);
+        const { code, stdout, stderr } = await runExample(cwd, example);
         assert.equal(code, 0, `petstore ${example}\n${stdout}\n${stderr}`);
+        const logs = globSync('data/*/*-wal', { cwd });
+        assert.deepEqual(logs, [], `petstore ${example} has closed its store`);
         if (example.endsWith('--json')) assert.doesNotThrow(() => parseLines(stdout), stdout);
       }
     });
