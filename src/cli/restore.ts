@@ -38,20 +38,16 @@ For PostgreSQL use pg_restore.`,
     const { environment } = loadConfig(flags, io.env);
     const now = new Date();
     const progress = new Progress(io.stderr, 'pages');
-    try {
-      const restored = await restoreStore(store, file, {
-        environment,
-        identity: newStoreIdentity(environment, { now, randomBytes }),
-        idsAbove: options['ids-above'],
-        now,
-        onProgress: (count, total) => progress.showBar({ count, share: count / total }),
-      });
-      progress.clear();
-      io.stderr.write(summary(store, file, restored, now));
-      return 0;
-    } finally {
-      progress.clear();
-    }
+    const restoring = restoreStore(store, file, {
+      environment,
+      identity: newStoreIdentity(environment, { now, randomBytes }),
+      idsAbove: options['ids-above'],
+      now,
+      onProgress: (count, total) => progress.showBar({ count, share: count / total }),
+    });
+    const restored = await restoring.finally(() => progress.clear());
+    io.stderr.write(summary(store, file, restored, now));
+    return 0;
   },
 });
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { removeOlderBackups } from '../../src/cli/dated-backups.ts';
 import { executeOrExplain } from '../../src/cli/run.ts';
@@ -98,6 +99,9 @@ test('a restore without the former file has the same five lines, and names the k
   const backup = join(data, 'monday.sqlite');
   const here = ['--data', data];
   await newStore(data);
+  const revoked = await runHere(['keys', 'create', '--name', 'lost', '--json', ...here]);
+  const { id } = JSON.parse(revoked.stdout) as { id: string };
+  assert.equal((await runHere(['keys', 'revoke', id, ...here])).code, 0);
   assert.equal((await runHere(['backup', backup, ...here])).code, 0);
   rmSync(join(data, 'production', 'petstore.sqlite'));
   const restored = await runHere(['restore', backup, ...here]);
@@ -109,9 +113,41 @@ test('a restore without the former file has the same five lines, and names the k
     /^Keys that are valid again: key_\w+ \(first key\)\.$/,
     /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,
   ]);
+  const again = await runHere(['restore', backup, '--ids-above', '90000000', ...here]);
+  assert.match(again.stderr, /^First new id: 90000001\.$/m);
+  const low = await runHere(['restore', backup, '--ids-above', '0', ...here]);
+  assert.match(low.stderr, /^petstore: new ids cannot begin above 0: --ids-above must name an id /);
+  const negative = await runHere(['restore', backup, '--ids-above', '-1', ...here]);
+  assert.equal(negative.code, 2);
+  assert.match(negative.stderr, /^petstore: --ids-above is "-1": it must be an integer from 0 /);
   const staging = await runHere(['restore', backup, ...here, '--env', 'staging']);
   assert.equal(staging.code, 2);
   assert.match(staging.stderr, /^petstore: \S+ is a production store, [^\n]+ staging[^\n]+\n$/);
+});
+
+test('on a terminal, backup and restore show their progress, and remove it at their end', async (t) => {
+  const data = temporaryFolder(t);
+  const store = openSqliteStore(join(data, 'production', 'petstore.sqlite'));
+  const pet = { name: 'a long name '.repeat(20), categoryId: 1n, status: 'available' } as const;
+  await store.importPets(Array.from({ length: 5_000 }, () => pet));
+  await store.close();
+  for (const command of ['backup', 'restore']) {
+    const written: string[] = [];
+    const code = await executeOrExplain(
+      COMMANDS,
+      [command, join(data, 'monday.sqlite'), '--data', data],
+      {
+        env: {},
+        stdout: { write: () => assert.fail('nothing is on standard output') },
+        stderr: { isTTY: true, write: (text) => written.push(text) },
+      },
+    );
+    assert.equal(code, 0);
+    const [bar = '', ...rest] = written.map(stripVTControlCharacters);
+    assert.match(bar, /^\r█+░+ +\d+ % {2}\d+ pages, /);
+    assert.match(rest.pop() ?? '', /^(?:Backed up|Restored) /);
+    assert.equal(rest.pop(), '\r');
+  }
 });
 
 test('in a folder a backup has a date in its name, and --keep removes older ones of the same store only', async (t) => {
@@ -223,4 +259,8 @@ test('on PostgreSQL backup and restore name the tool to use, and verify names wh
     [broken.code, broken.stdout],
     [1, '2 animals have an id that was never assigned (the first is 7)\n'],
   );
+  const asJson = await runHere(['verify', '--json', '--database', url]);
+  assert.equal(asJson.code, 1);
+  const { problems } = JSON.parse(asJson.stdout) as { problems: string[] };
+  assert.deepEqual(problems, [broken.stdout.trimEnd()]);
 });
