@@ -181,6 +181,7 @@ export class WorkerPool {
     const wasStarting = state === 'starting' || state === 'listening';
     if (wasStarting && !this.#isStarted) {
       this.#start.reject(new WorkerRefused(code ?? 1));
+      void this.stop();
       return;
     }
     if (wasStarting || state === 'ready') {

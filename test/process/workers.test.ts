@@ -148,6 +148,8 @@ test('Workers', { skip: NEEDS_LINUX }, async (t) => {
       await untilReplacing(service);
       service.kill('SIGTERM');
       assert.equal(await service.ended, 0);
+      assert.match(service.stderr(), /"msg":"replacing the workers one by one"/);
+      assert.match(service.stderr(), /"signal":"SIGTERM","msg":"stopping"[^]*"msg":"stopped"/);
     },
   );
 });
