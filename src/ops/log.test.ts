@@ -41,6 +41,9 @@ test('beyond 1 MiB of unread lines, further lines are dropped and counted', () =
   const written: string[] = [];
   const target = { writableLength: 0, write: (text: string) => written.push(text) };
   const log = openLog('info', target);
+  target.writableLength = 1024 * 1024;
+  log.info('written');
+  assert.equal(written.splice(0).length, 1);
   target.writableLength = 1024 * 1024 + 1;
   log.info('dropped');
   log.info('dropped too');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Histogram } from './metrics.ts';
+import { Histogram, Metrics } from './metrics.ts';
 
 test('a value that equals a bound is counted in the bucket of that bound', () => {
   const histogram = new Histogram([1, 5]);
@@ -16,4 +16,37 @@ test('a value that equals a bound is counted in the bucket of that bound', () =>
       ['size_count', undefined, 4],
     ],
   );
+});
+
+test('a histogram of milliseconds has bounds and a sum in seconds', () => {
+  const histogram = new Histogram([500]);
+  histogram.add(250);
+  const { values } = histogram.figure('time_seconds', 'Times.', 1000);
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels['le'], value]),
+    [
+      ['0.5', 1],
+      ['+Inf', 1],
+      [undefined, 0.25],
+      [undefined, 1],
+    ],
+  );
+});
+
+test('every error is counted by its code, every call by its key, and requests until they end', () => {
+  const metrics = new Metrics([]);
+  metrics.requestStarted();
+  metrics.requestStarted();
+  metrics.requestEnded('listPets', 200, 1);
+  for (let count = 0; count < 3; count += 1) {
+    metrics.error('pet_not_found');
+    metrics.deprecatedCall('key_a');
+  }
+  const valuesOf = (name: string) =>
+    metrics.figures().find((figure) => figure.name === name)?.values ?? [];
+  const errors = valuesOf('petstore_errors_total').filter(({ value }) => value > 0);
+  assert.deepEqual(errors, [{ labels: { code: 'pet_not_found' }, value: 3 }]);
+  const calls = valuesOf('petstore_deprecated_calls_total');
+  assert.deepEqual(calls, [{ labels: { key_id: 'key_a' }, value: 3 }]);
+  assert.deepEqual(valuesOf('petstore_requests_in_flight'), [{ labels: {}, value: 1 }]);
 });
