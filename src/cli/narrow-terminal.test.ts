@@ -60,6 +60,11 @@ function namesIn(part: string): (string | undefined)[] {
   return [...part.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name);
 }
 
+/** The words of a help, with each example in one line. */
+function wordsOf(text = ''): string {
+  return text.replaceAll(' \\\n', ' ').replaceAll(/\s+/g, ' ');
+}
+
 for (const columns of WIDTHS) {
   test(`keys list on ${columns} columns shows what identifies a key whole, and times as people say them`, async () => {
     const lines = await run(['keys', 'list', '--data', folder], columns);
@@ -101,6 +106,17 @@ test('every help on 60 columns breaks between words', async () => {
     for (const line of await run([...path, '--help'], 60)) {
       assert.ok(line.length <= 60 || !line.trim().includes(' '), line);
     }
+  }
+});
+
+test('every help on 60 columns has all words, and its examples continue as a shell accepts them', async () => {
+  for (const path of pathsOf(await loadAll(COMMANDS))) {
+    const [narrow, wide] = await Promise.all(
+      [60, 100].map(async (columns) => (await run([...path, '--help'], columns)).join('\n')),
+    );
+    assert.equal(wordsOf(narrow), wordsOf(wide));
+    const [, examples = ''] = /\nExamples:\n([^]*?\n)\n/.exec(narrow ?? '') ?? [];
+    assert.match(examples, /^(?: {2}petstore(?:[^\n\\]|\\\n {4}(?=\S))*\n)+$/);
   }
 });
 

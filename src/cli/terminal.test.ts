@@ -45,23 +45,57 @@ test('a narrow table continues long cells on the next line and leaves columns ou
     newTable(columns, 40)([row]),
     'key_1  the shop in the old     yesterday\n       town\n',
   );
+  assert.equal(
+    newTable(columns, 38)([row]),
+    'key_1  the shop in the old   yesterday\n       town\n',
+    'a line may be as wide as the terminal',
+  );
   assert.equal(newTable(columns, 30)([row]), 'key_1  the shop in the old\n       town\n');
+  assert.equal(newTable(columns, 20)([row]), 'key_1  the shop in\n       the old town\n');
+  assert.equal(
+    newTable(columns, 9)([row]),
+    'key_1  the shop\n       in the\n       old town\n',
+    'a cell is wider than the terminal before it is narrower than 8',
+  );
   const last = renderTable([['crash', 'Kills the process and looks.']], 20);
   assert.equal(last, 'crash  Kills the\n       process and\n       looks.\n');
+});
+
+test('every row of a narrow table has the same columns, and only the fitted one is shortened', () => {
+  const rows = [
+    ['key_1', 'the shop', 'now'],
+    ['key_2', 'the till in the shop', 'soon'],
+  ];
+  const columns = [{}, { fit: 'cut' }, {}] as const;
+  assert.equal(
+    newTable(columns, 40)(rows),
+    'key_1  the shop              now\nkey_2  the till in the shop  soon\n',
+  );
+  assert.equal(newTable(columns, 24)(rows), 'key_1  the shop     now\nkey_2  the till i…  soon\n');
+  const wide = newTable([{}, { leaveOut: 1 }], 32);
+  assert.equal(wide([['x'.repeat(25), 'yesterday']]), `${'x'.repeat(25)}\n`);
+});
+
+test('a cell is cut only if it does not fit beside the cells of its own line', () => {
+  const render = newTable([{}, { fit: 'cut' }], 20);
+  assert.equal(render([['1', 'seventeen letters']]), '1  seventeen letters\n');
+  assert.equal(render([['12345', 'seventeen letters']]), '12345  seventeen le…\n');
 });
 
 test('text is wrapped between words, and a word that is too long is broken', () => {
   assert.deepEqual(wrapText('one two three', 7), ['one two', 'three']);
   assert.deepEqual(wrapText('unbreakable 猫猫猫', 5), ['unbre', 'akabl', 'e', '猫猫', '猫']);
   assert.deepEqual(wrapText('', 5), ['']);
+  assert.deepEqual(wrapText('abcdefgh', 4), ['abcd', 'efgh']);
 });
 
 test('times are told as people say them', () => {
   const now = new Date('2026-06-01T12:00:00Z');
   const after = (seconds: number) => relativeTime(new Date(now.getTime() + seconds * 1000), now);
-  assert.deepEqual([0, -20, -150, -7_200, -200_000, 90 * 86_400, 59].map(after), [
+  assert.deepEqual([0, -20, -60, -150, -7_200, -200_000, 90 * 86_400, 59].map(after), [
     'now',
     '20 s ago',
+    '1 min ago',
     '2 min ago',
     '2 h ago',
     '2 d ago',
@@ -85,11 +119,13 @@ test('steps are redrawn in place on a terminal, and are lines of their own elsew
   assert.deepEqual(rest, [CLEAR_LINE]);
 
   const pipe = newOutput({ isTTY: false });
+  const startedMs = performance.now();
   const inPipe = new Progress(pipe.output);
   inPipe.show('round 1 of 3');
   inPipe.clear();
   assert.equal(pipe.written.length, 1);
-  assert.match(pipe.written.join(''), /^ *\d+ s {2}round 1 of 3\n$/);
+  const [, seconds = ''] = /^ *(\d+) s {2}round 1 of 3\n$/.exec(pipe.written.join('')) ?? [];
+  assert.ok(Number(seconds) <= Math.round((performance.now() - startedMs) / 1000), seconds);
 });
 
 test('a bar shows the share that is done on a terminal, and nothing elsewhere', () => {
@@ -105,4 +141,38 @@ test('a bar shows the share that is done on a terminal, and nothing elsewhere', 
     assert.match(written[1] ?? '', /█{24} 100 % {2}2,000 animals, [\d,]+ per second, 0 s left$/);
     assert.equal(written[2], CLEAR_LINE);
   }
+});
+
+function assertBetween(value: number, low: number, high: number): void {
+  assert.ok(value >= Math.floor(low) && value <= Math.ceil(high), `${low}, ${value}, ${high}`);
+}
+
+test('a bar is redrawn at most ten times per second, with the rate and the time left since its start', () => {
+  const { written, output } = newOutput({ isTTY: true, columns: 200 });
+  const beforeMs = performance.now();
+  const progress = new Progress(output, 'pages');
+  const startedMs = performance.now();
+  progress.showBar({ count: 1_000, share: 0.499 });
+  let calledMs = 0;
+  while (written.length < 2 && performance.now() - startedMs < 5_000) {
+    calledMs = performance.now();
+    progress.showBar({ count: 2_000, share: 0.5 });
+  }
+  const endMs = performance.now();
+  assert.equal(written.length, 2);
+  assert.ok(endMs - beforeMs >= 100);
+  const [, rate = '', left = ''] =
+    /█{12}░{12} {2}50 % {2}2,000 pages, ([\d,]+) per second, (\d+) s left$/.exec(
+      written[1] ?? '',
+    ) ?? [];
+  const [shortest, longest] = [(calledMs - startedMs) / 1000, (endMs - beforeMs) / 1000];
+  assertBetween(Number(rate.replaceAll(',', '')), 1_000 / longest, 1_000 / shortest);
+  // A thousandth was done in this time, and 500 times as much is left.
+  assertBetween(Number(left), 500 * shortest, 500 * longest);
+});
+
+test('a bar for work of unknown size has no share and no time left', () => {
+  const { written, output } = newOutput({ isTTY: true });
+  new Progress(output).showBar({ count: 5, share: undefined });
+  assert.deepEqual(written, [`${CLEAR_LINE}5 animals, 0 per second`]);
 });
