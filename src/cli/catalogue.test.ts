@@ -151,6 +151,9 @@ describe('petstore catalogue set-status', () => {
       store.run(['set-status', '--from-file', long, '--to', 'sold']),
       refused(/long\.txt is too long: at most 10,000/),
     );
+    const longest = store.file('longest.txt', '1'.padEnd(1024 * 1024));
+    const one = await store.run(['set-status', '--from-file', longest, '--to', 'sold']);
+    assert.equal(one.code, 0);
   });
 });
 
@@ -243,12 +246,18 @@ test('petstore catalogue › wrong use is one line that says what would be right
       ['remove', '--from-file', store.file('bad', '1\n\nx\u001b[31m\n'), '--yes'],
       /^line 3 of .*bad: "x\\u001b\[31m" is not the id/,
     ],
+    [['remove', '9'.repeat(40), '--yes'], /^"9{40}" is not the id of an animal/],
+    [['remove', '9'.repeat(41), '--yes'], /^"9{40}…" is not the id of an animal/],
     [['remove', '--from-file', '/nowhere/ids', '--yes'], /^"\/nowhere\/ids" cannot be read: /],
     [['remove', '--from-file', tmpdir(), '--yes'], /cannot be read: /],
   ];
   for (const [args, message] of wrong) {
     await assert.rejects(store.run(args), refused(message), args.join(' '));
   }
+  await assert.rejects(
+    store.run(['remove', '--from-file', '-', '--yes'], { typed: 'x\n' }),
+    refused(/^line 1 of standard input: "x" is not the id/),
+  );
   assert.equal(await store.statuses(), '1 available');
   // A store that does not exist is not created.
   const nowhere = join(tmpdir(), 'petstore-is-not-here');

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import {
   sqliteStorage,
@@ -150,12 +153,13 @@ describe('petstore pets', () => {
     const empty = await startTestService(sqliteStorage);
     // The flag takes precedence over PETSTORE_BASE_URL.
     const env = { PETSTORE_API_KEY: empty.key };
-    const { code, stdout, stderr } = await run(['list', '--base-url', empty.baseUrl], { env });
+    const list = ['list', '--base-url', empty.baseUrl];
+    const results = [await run(list, { env }), await run(list, { env, isTTY: true })];
     await empty.close();
-    assert.deepEqual(
-      { code, stdout, stderr },
-      { code: 0, stdout: '', stderr: 'There are no animals to show.\n' },
-    );
+    for (const result of results) {
+      const stderr = 'There are no animals to show.\n';
+      assert.deepEqual(result, { code: 0, stdout: '', stderr });
+    }
   });
 
   test('get says on standard error that it will end, and which command to use instead', async () => {
@@ -164,6 +168,33 @@ describe('petstore pets', () => {
       stderr,
       /^petstore: GET \/pets\/\{petId\} is deprecated and ends on 5 December 2030 \(see http:\S+\/docs\S*\)\. Use petstore pets list --status STATUS instead\.\n$/,
     );
+  });
+
+  test('the notice of a deprecated operation has what the service tells: a date, a page, or neither', async (t) => {
+    const shown = async (headers: Record<string, string>) => {
+      const other = createServer((_, response) => {
+        response.writeHead(200, {
+          'content-type': 'application/json',
+          deprecation: '@1',
+          ...headers,
+        });
+        response.end('{"id":1,"name":"Rex","categoryId":7,"status":"sold"}');
+      });
+      t.after(() => other.close());
+      await once(other.listen(0, '127.0.0.1'), 'listening');
+      const { port } = other.address() as AddressInfo;
+      const baseUrl = `http://127.0.0.1:${port}/v1`;
+      const { stderr } = await run(['get', '1', '--base-url', baseUrl]);
+      const [, notice] = /\} (is deprecated .*) Use petstore pets list/.exec(stderr) ?? [];
+      return notice;
+    };
+    const sunset = 'Thu, 05 Dec 2030 00:00:00 GMT';
+    assert.equal(await shown({ sunset }), 'is deprecated and ends on 5 December 2030.');
+    assert.equal(
+      await shown({ sunset: 'one day. Perhaps' }),
+      'is deprecated and ends on one day. Perhaps.',
+    );
+    assert.equal(await shown({}), 'is deprecated and ends on an unknown date.');
   });
 
   test('a refused request shows the message, the code and the request id, with exit code 1', async () => {
@@ -190,6 +221,13 @@ describe('petstore pets', () => {
     const { code, stderr } = await run(['list', '--base-url', gone.baseUrl]);
     assert.equal(code, 1);
     assert.equal(stderr, `petstore: No response from ${gone.baseUrl}. (connection_lost)\n`);
+  });
+
+  test('a failure that is not one of the service is thrown', async () => {
+    const failing = { write: () => assert.fail('the output is gone') };
+    const env = { PETSTORE_API_KEY: service.key, PETSTORE_BASE_URL: service.baseUrl };
+    const io = { env, stdout: failing, stderr: { write: () => true } };
+    await assert.rejects(execute(COMMANDS, ['pets', 'list'], io), /the output is gone/);
   });
 
   const misuses: [args: string[], message: RegExp][] = [
@@ -223,6 +261,10 @@ describe('petstore pets', () => {
     [['add', '--name', 'Rex'], /^--category-id is missing: the category of the animal\.$/],
     [['add', '--category-id', '5'], /^--name is missing: the name of the animal\.$/],
     [['add', 'Rex'], /^give the name with --name Rex; see petstore pets add --help\.$/],
+    [
+      ['add', '--name', 'Rex', '--category-id', '7', 'Tom'],
+      /^too many arguments: expected 0 arguments but got 1; see/,
+    ],
     [['add', "O'Malley", 'the', 'cat'], /^give the name with --name 'O'\\''Malley the cat'; see/],
     [['list', '-v'], /^unknown option -v; did you mean petstore --version\?$/],
     [['add', '--name'], /^--name needs a value; see petstore pets add --help\.$/],

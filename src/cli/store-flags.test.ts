@@ -75,6 +75,8 @@ test('serve and every command refuse a store of another environment with exit co
   const verified = await run('verify', file);
   assert.equal(verified.stderr, `${file}: animals: 1, last id: 1, problems: 0.\n`);
   assert.equal(verified.code, 0);
+  const away = ['--database', 'postgres://petstore@127.0.0.1:1/pets'];
+  assert.deepEqual(await run('verify', file, ...away), verified, 'a file is named, not a database');
 });
 
 test('every command names the store that it has read or changed', async (t) => {
