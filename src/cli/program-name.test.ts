@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { programName, shellQuoted } from './program-name.ts';
 
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
@@ -21,7 +22,7 @@ function newLink(t: TestContext, ...folders: string[]): string {
 /** The words by which a text of the program names it. */
 function nameOf(script: string, env: Record<string, string> = {}): string | undefined {
   const { stderr } = spawnSync(process.execPath, [script, 'fly'], { env, encoding: 'utf8' });
-  return /; see (.*) --help\.\n$/.exec(stderr)?.[1];
+  return /^petstore: [^\n]*; see ([^\n]*) --help\.\n$/.exec(stderr)?.[1];
 }
 
 test('a text names the command as it was started', (t) => {
@@ -46,4 +47,31 @@ test('npx is suggested only with what makes it find this program', (t) => {
     nameOf(inCache, { ...env, npm_config_package: file }),
     `npx --package='${file}' petstore`,
   );
+});
+
+/** The words for a script, without a process. */
+function nameHere(t: TestContext, script: string, env: Record<string, string> = {}): string {
+  const [, original = ''] = process.argv;
+  t.after(() => (process.argv[1] = original));
+  process.argv[1] = script;
+  return programName(env);
+}
+
+test('a program that is not named petstore, such as a test, is still named so', (t) => {
+  assert.equal(nameHere(t, '/a/petstore.cjs'), 'node /a/petstore.cjs');
+  assert.equal(nameHere(t, '/a/my-petstore.js'), 'petstore');
+  assert.equal(nameHere(t, '/a/petstore.js.txt'), 'petstore');
+});
+
+test('npx is suggested with the address of a package as it was given', (t) => {
+  const env = { npm_lifecycle_event: 'npx', npm_config_package: 'https://pets.example/a.tgz' };
+  const script = '/a/node_modules/.bin/petstore';
+  assert.equal(nameHere(t, script, env), 'npx --package=https://pets.example/a.tgz petstore');
+});
+
+test('a word is quoted for a shell unless all its characters are harmless', () => {
+  assert.equal(shellQuoted('/a.b:c@d%e+f=g-h_1'), '/a.b:c@d%e+f=g-h_1');
+  for (const word of ['', ' a', 'a ', 'a;b', '$a', 'a*'])
+    assert.equal(shellQuoted(word), `'${word}'`);
+  assert.equal(shellQuoted("it's"), String.raw`'it'\''s'`);
 });

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { flagsOf } from '../../test/support/test-service.ts';
 import { loadConfig } from '../config.ts';
+import { newSecret } from '../domain/api-key.ts';
 import type { Variables } from '../setting.ts';
-import { welcome } from './welcome.ts';
+import { openLog } from '../ops/log.ts';
+import { announce, welcome } from './welcome.ts';
 
 function hint(args: string[], variables: Variables = {}): string | undefined {
   const service = { baseUrl: 'http://a/v1', adminUrl: undefined, firstKey: undefined };
@@ -32,4 +35,71 @@ test('the command for a lost key never shows the address of a database, which ma
       'petstore keys create --name NAME --env staging, with the DATABASE_URL of this service',
     );
   }
+});
+
+/** What a start shows on both streams. */
+function shown(isTTY: boolean, firstKey: string | undefined, variables: Variables = {}) {
+  const written = { stdout: '', stderr: '' };
+  const stdout = { write: (text: string) => (written.stdout += text) };
+  const stderr = { isTTY, write: (text: string) => (written.stderr += text) };
+  const config = loadConfig({ data: '/srv' }, variables);
+  const service = { baseUrl: 'http://a/v10/v1', adminUrl: 'http://b', firstKey };
+  const io = { env: variables, stdout, stderr };
+  announce(config, service, { log: openLog('info', stderr), io });
+  return written;
+}
+
+test('on a terminal a start shows its addresses, the first key, and a command to try it with', () => {
+  const { stdout, stderr } = shown(true, 'pet_live_x');
+  assert.equal(stdout, '');
+  const [text, line] = stderr.split(/^(?=\d\d:)/m);
+  assert.equal(
+    text,
+    `Pet Store (production) is ready at http://a/v10/v1
+
+  API      http://a/v10/v1
+  Console  http://a/v10/
+  Docs     http://a/v10/docs
+  Monitor  http://b/
+  Metrics  http://b/metrics
+  Store    /srv/production/petstore.sqlite
+
+  Your first API key, shown this once:
+
+    pet_live_x
+
+  Try it:
+
+    curl -H 'Authorization: Bearer pet_live_x' http://a/v10/v1/pets
+
+`,
+  );
+  assert.match(line ?? '', / started .*baseUrl=http:\/\/a\/v10\/v1\n$/);
+});
+
+test('elsewhere a start is one line of the log, with the command for a key only where none is shown', () => {
+  const first = shown(false, 'pet_live_x');
+  assert.equal(first.stdout, 'pet_live_x\n');
+  const {
+    createKey,
+    console: page,
+    store,
+    ...line
+  } = JSON.parse(first.stderr) as Record<string, unknown>;
+  assert.deepEqual([createKey, page], [undefined, 'http://a/v10/']);
+  assert.deepEqual([line['msg'], store], ['started', '/srv/production/petstore.sqlite']);
+  const later = shown(false, undefined);
+  assert.equal(later.stdout, '');
+  assert.match(later.stderr, /"createKey":"petstore keys create --name NAME --data \/srv"/);
+  const key = newSecret('production', randomBytes);
+  const known = shown(false, key, { PETSTORE_BOOTSTRAP_KEY: key });
+  assert.ok(!`${known.stdout}${known.stderr}`.includes(key), 'the operator knows the key');
+});
+
+test('a start without an admin port says that the metrics are off', () => {
+  const service = { baseUrl: 'http://a/v1', adminUrl: undefined, firstKey: undefined };
+  const metricsOf = (adminPort: string) =>
+    /Metrics +(.*)$/m.exec(welcome(loadConfig({ 'admin-port': adminPort }, {}), service, {}))?.[1];
+  assert.equal(metricsOf('off'), 'off');
+  assert.match(metricsOf('9464') ?? '', /^off: port 9464 is already in use/);
 });
