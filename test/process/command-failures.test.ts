@@ -2,7 +2,8 @@
 // machine.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -19,6 +20,7 @@ import { NEEDS_LINUX } from '../support/needs.ts';
 import { canMount, mountSmallDisk } from '../support/small-disk.ts';
 import {
   type Finished,
+  MAIN,
   refusalIn,
   run,
   runHere,
@@ -46,6 +48,7 @@ const READING = [
   ['keys', 'rotate', 'key_x'],
   ['export'],
   ['catalogue', 'remove', '1', '--yes'],
+  ['verify'],
   ['backup', 'monday.sqlite'],
 ];
 
@@ -228,6 +231,14 @@ test(
     }
   },
 );
+
+test('a command whose reader has closed the pipe, as head does, ends without a message', async () => {
+  const child = spawn(process.execPath, [MAIN, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  assert.deepEqual([await once(child, 'close'), stderr], [[0, null], '']);
+});
 
 test('the import of a folder ends with exit code 2', async (t) => {
   const folder = temporaryFolder(t);

@@ -5,12 +5,16 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { failureOf } from '../../src/cli/failure.ts';
+import { executeOrExplain } from '../../src/cli/run.ts';
 import { loadConfig } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
+import { listen, localUrl } from '../../src/listen.ts';
 import { MAIN, refusalIn, runHere, serve, temporaryFolder } from '../support/test-process.ts';
 import { send, startTestService, storageOf, type TestService } from '../support/test-service.ts';
 
@@ -124,7 +128,12 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
     /--port and --admin-port are both 9464: they must differ/,
   ],
   ['no workers', ['serve', '--workers', '0'], {}, /--workers is "0"/],
-  ['an unknown log level', ['serve', '--log', 'loud'], {}, /--log is "loud".*silent/],
+  [
+    'an unknown log level',
+    ['serve', '--log', 'loud'],
+    {},
+    /--log is "loud": it must be one of silent, fatal/,
+  ],
   [
     'an invalid bootstrap key',
     ['serve'],
@@ -153,12 +162,103 @@ for (const [what, args, env, line] of refused) {
     assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
     assert.equal(stderr.startsWith('{'), args[0] === 'serve', 'only the service writes JSON');
+    if (args[0] === 'serve') assert.match(stderr, /"exitCode":2,/);
     const refusal = refusalIn(stderr);
     assert.match(refusal, /^petstore: [^\n]+\n$/);
     assert.match(refusal, line);
     assert.doesNotMatch(stderr, /secret|pet_live_mine/);
   });
 }
+
+test('on a terminal, the service is refused in text, as a command is', async () => {
+  let stderr = '';
+  const code = await executeOrExplain(COMMANDS, ['serve', '--port', 'http'], {
+    env: {},
+    stdout: { write: () => true },
+    stderr: { isTTY: true, write: (text) => (stderr += text) },
+  });
+  assert.equal(code, 2);
+  assert.match(stderr, /^petstore: --port is "http": [^\n]+\n$/);
+});
+
+test('a defect of a command is thrown, with its stack trace', async () => {
+  const output = { write: () => assert.fail('nothing is printed') };
+  const registry = { fail: () => Promise.reject(new TypeError('a defect')) };
+  await assert.rejects(
+    executeOrExplain(registry, ['fail'], { env: {}, stdout: output, stderr: output }),
+    { name: 'TypeError', message: 'a defect' },
+  );
+});
+
+const LIMITS: [flag: string, accepted: string[], refusedValues: string[]][] = [
+  ['host', ['::1', 'pets.example'], ['', 'a b', 'a/b']],
+  ['port', ['0', '65535'], ['-1', '65536', '1.5', '1e3', '0x10', '']],
+  ['admin-port', ['off', '65535'], ['Off', '65536']],
+  [
+    'base-url',
+    ['http://a/v1', 'https://a.example:8443/store/v1'],
+    ['a/v1', 'xhttp://a/v1', 'http://a/v1/', 'http://a/v1?b', 'http://me@a/v1', 'http://a/v10'],
+  ],
+  ['data', ['/srv'], ['']],
+  ['database', ['postgres://a/b', 'postgresql://a/b'], ['xpostgres://a/b', 'postgres:a']],
+  [
+    'rate-limit',
+    ['off', '1/1s', '100000000/86400s'],
+    ['0/60s', '100000001/60s', '600/0s', '600/86401s', '600/60', '1 600/60s', '600/60s ', 'on'],
+  ],
+  [
+    'cors-origins',
+    ['https://a.example', 'https://a.example, http://localhost:3000'],
+    ['a.example', 'https://a.example,', 'https://a.example,https://b.example/x', '*'],
+  ],
+  ['workers', ['1', '256', 'auto'], ['257', 'all']],
+  ['drain-delay', ['0', '300'], ['301']],
+  ['access-log', ['off', '-'], ['on']],
+];
+for (const [flag, accepted, refusedValues] of LIMITS) {
+  test(`--${flag} accepts every valid value, and refuses all others in a message that names it`, () => {
+    for (const value of accepted)
+      assert.doesNotThrow(() => loadConfig({ [flag]: value }, {}), value);
+    for (const value of refusedValues) {
+      assert.throws(() => loadConfig({ [flag]: value }, {}), {
+        name: 'UsageError',
+        message: new RegExp(`^--${flag} is .*: it must be `),
+      });
+    }
+  });
+}
+
+test('lists and limits of settings are read whole', () => {
+  const config = loadConfig(
+    { 'cors-origins': 'https://a.example, http://localhost:3000', 'rate-limit': '600/60s' },
+    {},
+  );
+  assert.deepEqual(config.corsOrigins, ['https://a.example', 'http://localhost:3000']);
+  assert.deepEqual(config.rateLimit, { requests: 600, windowSeconds: 60 });
+});
+
+test('an admin port must be usable if its number or its address was given', () => {
+  const given = [{}, { 'admin-port': '9464' }, { 'admin-host': '0.0.0.0' }];
+  assert.deepEqual(
+    given.map((flags) => loadConfig(flags, {}).isAdminGiven),
+    [false, true, true],
+  );
+});
+
+test('PETSTORE_BOOTSTRAP_KEY must be of the environment, and is not used if it is empty', () => {
+  const key = newSecret('staging', () => crypto.getRandomValues(new Uint8Array(30)));
+  const given = { PETSTORE_BOOTSTRAP_KEY: key };
+  assert.equal(loadConfig({ env: 'staging' }, given).bootstrapKey, key);
+  assert.equal(loadConfig({}, { PETSTORE_BOOTSTRAP_KEY: '' }).bootstrapKey, undefined);
+  assert.throws(() => loadConfig({ env: 'production' }, given), { name: 'UsageError' });
+});
+
+test('the address for a client of the same machine names one that it can reach', () => {
+  assert.equal(localUrl('0.0.0.0', 80), 'http://127.0.0.1:80');
+  assert.equal(localUrl('::', 80), 'http://127.0.0.1:80');
+  assert.equal(localUrl('::1', 80), 'http://[::1]:80');
+  assert.equal(localUrl('pets.example', 80), 'http://pets.example:80');
+});
 
 /** A service in this process, on the store of a folder. */
 async function serveHere(t: TestContext, data: string, ...flags: string[]): Promise<TestService> {
@@ -188,6 +288,16 @@ test('a port that is in use is refused with exit code 2, in a line that names th
   }
 });
 
+test('a listener that fails for a reason which no setting explains is a defect', async () => {
+  const parts = {
+    createHandler: () => assert.fail('nothing listens'),
+    host: '127.0.0.1',
+    port: 65_536,
+    newRequestId: () => 'request-1',
+  };
+  await assert.rejects(listen('', parts), { name: 'RangeError', code: 'ERR_SOCKET_BAD_PORT' });
+});
+
 for (const [what, flag, setting] of [
   ['a host', '--host', /--host \(PETSTORE_HOST\)/],
   ['an admin host', '--admin-host', /--admin-host \(PETSTORE_ADMIN_HOST\)/],
@@ -200,7 +310,7 @@ for (const [what, flag, setting] of [
   });
 }
 
-test('a store of another program is refused with exit code 2, and a damaged or newer one with 1', async (t) => {
+test('a store of another program is refused with exit code 2, and a damaged, newer or older one with 1', async (t) => {
   const data = temporaryFolder(t);
   const file = join(data, 'production', 'petstore.sqlite');
   mkdirSync(join(data, 'production'));
@@ -225,10 +335,14 @@ test('a store of another program is refused with exit code 2, and a damaged or n
   );
   const newer = new DatabaseSync(join(future, 'production', 'petstore.sqlite'));
   newer.exec('PRAGMA user_version = 99');
-  newer.close();
   const refusedFuture = await runHere(['keys', 'list', '--data', future]);
   assert.equal(refusedFuture.code, 1);
   assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
+  newer.exec('PRAGMA user_version = 2');
+  newer.close();
+  const refusedPast = await runHere(['keys', 'list', '--data', future]);
+  assert.equal(refusedPast.code, 1);
+  assert.match(refusedPast.stderr, /^petstore: [^\n]* is of schema 2, [^\n]*\n$/);
 });
 
 test('flags take precedence over variables, and variables over defaults', () => {
@@ -280,17 +394,24 @@ test('without a terminal the first key is alone on standard output, and is print
 });
 
 test('a warning of Node.js is logged as one line, and an ExperimentalWarning only with --log debug', async (t) => {
-  const service = await serve(t, ['--data', temporaryFolder(t), '--log', 'debug']);
+  const warning = 'process.once("SIGUSR2", () => process.emitWarning("take care"))';
+  const importing = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`] as const;
+  const service = await serve(t, ['--data', temporaryFolder(t), '--log', 'debug'], {
+    command: [process.execPath, ...importing, MAIN],
+  });
   // Node.js warns that the function which strips the types of this file is experimental.
-  const page = new URL('/assets/src/web/console/page/main.ts', service.baseUrl);
-  assert.equal((await fetch(page)).status, 200);
+  const page = await fetch(new URL('/assets/src/web/console/page/main.ts', service.baseUrl));
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('x-request-id') ?? '', /^[\w-]{12}\.[\da-z]+$/);
+  service.kill('SIGUSR2');
+  while (!service.stderr().includes('take care')) await sleep(20);
   service.kill('SIGTERM');
   await service.ended;
   const lines = service.stderr().trim().split('\n');
   const warnings = lines.filter((line) => line.includes('Warning'));
   assert.deepEqual(
     warnings.map((line) => (JSON.parse(line) as { level: string }).level),
-    ['debug'],
+    ['debug', 'warn'],
   );
 });
 

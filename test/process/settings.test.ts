@@ -2,15 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { openAdmin } from '../../src/admin.ts';
 import { welcome } from '../../src/cli/welcome.ts';
 import { loadConfig } from '../../src/config.ts';
+import { newSecret } from '../../src/domain/api-key.ts';
+import { Refusal } from '../../src/domain/errors.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { startService, type Service } from '../../src/service.ts';
+import type { Variables } from '../../src/setting.ts';
 import { assertError } from '../interface/errors.ts';
 import { freePort } from '../support/postgres-server.ts';
+import { exchange, parseResponses } from '../support/raw-socket.ts';
 import {
   linksOf,
   send,
@@ -26,20 +33,24 @@ async function startWith(t: TestContext, ...flags: string[]): Promise<TestServic
   return service;
 }
 
+const RUNTIME = {
+  clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+  randomBytes,
+  newRequestId: randomUUID,
+  isWorker: false,
+};
+
 async function startWithAdmin(
   t: TestContext,
   flags: Record<string, string> = {},
   logLines: string[] = [],
+  variables: Variables = {},
 ): Promise<Service> {
   const fixed = { port: '0', 'admin-port': '0', data: temporaryFolder(t) };
-  const config = loadConfig({ ...fixed, ...flags }, {});
-  const service = await startService(config, {
-    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
-    randomBytes,
-    newRequestId: randomUUID,
-    isWorker: false,
-    log: openLog('info', { write: (line) => logLines.push(line) }),
-  });
+  const config = loadConfig({ ...fixed, ...flags }, variables);
+  const log = openLog('info', { write: (line) => logLines.push(line) });
+  const accessLog = config.hasAccessLog ? log : undefined;
+  const service = await startService(config, { ...RUNTIME, log, accessLog });
   t.after(() => service.close());
   return service;
 }
@@ -175,6 +186,68 @@ test('Link and Location begin with the configured base URL', async (t) => {
   assert.ok(page['next']?.startsWith(`${base}/pets?limit=1&cursor=`));
   const pet = linksOf(await send(`${pets}/1`, { headers }));
   assert.equal(pet['successor-version'], `${base}/pets`);
+  const document = (await send(new URL('/openapi.json', pets).href)).json();
+  assert.deepEqual((document as { servers: { url: string }[] }).servers[0]?.url, base);
+});
+
+test('a browser gets a page for a path that does not exist, and another client an error', async (t) => {
+  const { baseUrl } = await startWithAdmin(t);
+  const path = new URL('/nothing', baseUrl).href;
+  const page = await send(path, { headers: { accept: 'text/html' } });
+  assert.equal(page.status, 404);
+  assert.match(page.text, /This page does not exist/);
+  assertError(await send(path), 'route_not_found');
+});
+
+test('with an access log the first key is only that of PETSTORE_BOOTSTRAP_KEY, and refused bytes have a line', async (t) => {
+  const logLines: string[] = [];
+  const flags = { 'access-log': '-' };
+  const service = await startWithAdmin(t, flags, logLines);
+  assert.equal(service.firstKey, undefined);
+  await exchange(Number(new URL(service.baseUrl).port), ['NOT HTTP\r\n\r\n']);
+  const { requestId, ...line } = JSON.parse(logLines.join('')) as Record<string, unknown>;
+  assert.equal(typeof requestId, 'string');
+  assert.deepEqual(
+    [line['msg'], line['status'], line['code'], line['address']],
+    ['access', 400, 'malformed_request', '127.0.0.1'],
+  );
+  const key = newSecret('production', randomBytes);
+  const withKey = await startWithAdmin(t, flags, [], { PETSTORE_BOOTSTRAP_KEY: key });
+  assert.equal(withKey.firstKey, key);
+  const headers = { authorization: `Bearer ${key}` };
+  assert.equal((await send(`${withKey.baseUrl}/pets`, { headers })).status, 200);
+});
+
+test('a store whose id beside it is another one is served, and the log has a warning', async (t) => {
+  const data = temporaryFolder(t);
+  const first = await startWithAdmin(t, { data });
+  await first.close();
+  writeFileSync(join(data, 'production', 'petstore.store-id'), `${'a'.repeat(16)}\n`);
+  const logLines: string[] = [];
+  await startWithAdmin(t, { data }, logLines);
+  assert.match(logLines.join(''), /"level":"warn".*had the id a{16}: it now has /);
+});
+
+test('a service that is being closed accepts no connection and is not ready, also while a request is in flight', async (t) => {
+  const service = await startWithAdmin(t);
+  const { port } = new URL(service.baseUrl);
+  const socket = connect(Number(port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const authorization = `Authorization: Bearer ${service.firstKey}`;
+  socket.write(
+    `POST /v1/pets HTTP/1.1\r\nHost: a\r\n${authorization}\r\nContent-Length: 29\r\n\r\n{`,
+  );
+  // After a response on another connection, the service has read the head.
+  const livez = new URL('/livez', service.baseUrl).href;
+  assert.equal((await send(livez)).status, 200);
+  await service.stopListening();
+  await assert.rejects(send(livez), { code: 'ECONNREFUSED' });
+  assert.equal((await send(`${service.adminUrl}/readyz`)).status, 200);
+  const closed = service.close();
+  assert.equal((await send(`${service.adminUrl}/readyz`)).status, 503);
+  socket.write('"name":"Rex","categoryId":1}');
+  await closed;
+  await assert.rejects(send(`${service.adminUrl}/livez`), { code: 'ECONNREFUSED' });
 });
 
 test('the admin port serves health and the counts of requests, creates and deprecated calls', async (t) => {
@@ -192,6 +265,8 @@ test('the admin port serves health and the counts of requests, creates and depre
   const scrape = await send(`${service.adminUrl}/metrics`);
   const { text } = scrape;
   assert.equal(scrape.headers['x-content-type-options'], 'nosniff');
+  assert.match(String(scrape.headers['content-type']), /^text\/plain; version=/);
+  assert.match(String(scrape.headers['x-request-id']), /^[\w-]{36}$/);
   assert.match(text, /^petstore_pets_created_total 1$/m, 'a replayed create does not count');
   assert.match(text, /^petstore_deprecated_calls_total\{key_id="key_\w+"\} 1$/m);
   assert.match(
@@ -208,6 +283,7 @@ test('the admin port serves health and the counts of requests, creates and depre
   );
   assert.match(text, /^petstore_requests_in_flight 0$/m);
   assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m);
+  assert.doesNotMatch(text, /^(?:nodejs_active_\w+_total|process_virtual_memory_bytes)\b/m);
   assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found');
 });
 
@@ -219,13 +295,8 @@ test('if the default admin port is in use, the service starts without metrics an
     // If another program already uses the port, the service sees the same.
     other.once('error', resolve).listen(config.adminPort, '127.0.0.1', () => resolve(undefined));
   });
-  const service = await startService(config, {
-    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
-    randomBytes,
-    newRequestId: randomUUID,
-    isWorker: false,
-    log: openLog('silent', process.stderr),
-  });
+  const log = openLog('silent', process.stderr);
+  const service = await startService(config, { ...RUNTIME, log });
   t.after(() => service.close());
   assert.equal(service.adminUrl, undefined);
   const headers = { authorization: `Bearer ${service.firstKey}` };
@@ -259,13 +330,43 @@ test('the admin port refuses a Host that is not a loopback name, against DNS reb
   const service = await startWithAdmin(t);
   const get = (host: string, path: string) =>
     send(`${service.adminUrl}${path}`, { headers: { host } });
-  for (const host of ['evil.example', 'evil.example:9464', '127.0.0.1.evil.example', '10.0.0.1']) {
+  for (const host of [
+    'evil.example',
+    'evil.example:9464',
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+    'evil-localhost',
+  ]) {
     assertError(await get(host, '/metrics'), 'malformed_request');
     assertError(await get(host, '/livez'), 'malformed_request');
   }
-  for (const host of ['127.0.0.1', '127.8.9.1:80', 'localhost:9464', 'LocalHost', '[::1]:9464']) {
+  for (const host of ['127.0.0.1', '127.8.9.100:80', 'localhost:9464', 'LocalHost', '[::1]:9464']) {
     assert.equal((await get(host, '/metrics')).status, 200, host);
   }
+  const { port } = new URL(service.adminUrl ?? '');
+  const [nameless] = parseResponses(await exchange(Number(port), ['GET /livez HTTP/1.0\r\n\r\n']));
+  assert.equal(nameless?.status, 200, 'a web page cannot send a request without a Host');
+});
+
+test('a page of the admin port that fails is 500, and the log has the cause', async (t) => {
+  const logLines: string[] = [];
+  const log = openLog('info', { write: (line) => logLines.push(line) });
+  const config = loadConfig({ 'admin-port': '0' }, {});
+  const admin = await openAdmin(
+    config,
+    { ...RUNTIME, log },
+    {
+      figures: () => [],
+      expose: () => Promise.reject(new Error('no figures')),
+      isReady: () => Promise.reject(new Refusal('unavailable', 'No store.')),
+    },
+  );
+  t.after(() => admin?.close());
+  assertError(await send(`${admin?.url}/metrics`), 'internal_error');
+  assert.equal(logLines.length, 1);
+  assert.match(logLines.join(''), /no figures.*"the admin page failed"/);
+  assertError(await send(`${admin?.url}/readyz`), 'unavailable', /No store/);
+  assert.equal(logLines.length, 1);
 });
 
 test('with --admin-host other machines can read the metrics: by address, by that name, and by no other', async (t) => {
@@ -280,7 +381,10 @@ test('with --admin-host other machines can read the metrics: by address, by that
     assertError(await get(host), 'malformed_request', /an IP address, localhost or 0\.0\.0\.0/);
   }
   assertError(await get('[evil]'), 'malformed_request', /one valid Host/);
-  assert.equal(logLines.filter((line) => /can read the metrics/.test(line)).length, 1);
+  const warnings = logLines.filter((line) => /can read the metrics/.test(line));
+  assert.equal(warnings.length, 1);
+  const { port } = new URL(service.adminUrl ?? '');
+  assert.match(warnings[0] ?? '', new RegExp(`"adminHost":"0.0.0.0","adminPort":${port},`));
 });
 
 test('the name in --admin-host counts as a good Host; a loopback one gets no warning', async (t) => {
