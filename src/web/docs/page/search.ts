@@ -57,8 +57,10 @@ export function offerSearch(): void {
   });
   form.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
+      // Otherwise the field would show the results again when it gets the focus.
+      input.value = '';
       input.focus();
-      close();
+      void show();
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
