@@ -28,20 +28,13 @@ export interface Asset {
   file: URL;
   headers?: readonly string[];
   /** Transforms the text before it is cached. */
-  edit?: ((text: string) => string) | undefined;
+  edit: (text: string) => string;
 }
 
 /** Serves a file. Pages cost nothing until they are used. */
 export function assetPage({ file, headers, edit }: Asset): Page {
   const extension = file.pathname.slice(file.pathname.lastIndexOf('.') + 1);
-  return contentPage(
-    extension,
-    async () => {
-      const source = readProgramFile(file);
-      return edit === undefined ? source : edit(source);
-    },
-    headers,
-  );
+  return contentPage(extension, async () => edit(readProgramFile(file)), headers);
 }
 
 /** Serves a text that is made on the first request and kept. */

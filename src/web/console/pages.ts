@@ -84,7 +84,7 @@ function newPages(environment: Environment): [path: string, page: Page][] {
   ];
 }
 
-function treeAsset(file: string, edit: NonNullable<Asset['edit']>): [path: string, page: Page] {
+function treeAsset(file: string, edit: Asset['edit']): [path: string, page: Page] {
   return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
 }
 

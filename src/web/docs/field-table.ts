@@ -33,12 +33,15 @@ export function fieldList(fields: readonly Field[], inline: (markdown: string) =
   return `<dl class="fields">${items.join('\n')}</dl>\n`;
 }
 
-export function fieldsOf(schema: Schema): Field[] {
-  return Object.entries(schema.properties ?? {}).map(([name, field]) => ({
+export function fieldsOf({
+  properties,
+  required,
+}: Required<Pick<Schema, 'properties' | 'required'>>): Field[] {
+  return Object.entries(properties).map(([name, field]) => ({
     name,
     schema: field,
     description: field.description ?? '',
-    isRequired: schema.required?.includes(name) ?? false,
+    isRequired: required.includes(name),
   }));
 }
 
@@ -49,7 +52,7 @@ function typeOf({ type }: Schema): string {
 function rulesOf(schema: Schema): string[] {
   const { enum: values, minLength, maxLength, minimum, maximum } = schema;
   return [
-    ...(values === undefined || values.length > 5 ? [] : [values.join(', ')]),
+    ...(values === undefined ? [] : [values.join(', ')]),
     // The range of an int64 is known by its name.
     ...(typeof minimum === 'number' ? [`${minimum} to ${maximum}`] : []),
     ...(maxLength === undefined ? [] : [`${minLength ?? 0} to ${maxLength} characters`]),

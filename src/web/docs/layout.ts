@@ -83,7 +83,7 @@ function tableOfContents(sections: readonly Section[]): string {
   const items = sections
     .filter(({ depth }) => depth === 2)
     .map(({ id, title }) => `<li><a href="#${id}">${escapeHtml(title)}</a></li>`);
-  return items.length === 0 ? '' : `<ul>${items.join('')}</ul>`;
+  return `<ul>${items.join('')}</ul>`;
 }
 
 function turn(page: DocsPage, root: string): string {

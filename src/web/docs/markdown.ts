@@ -1,7 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { codeBlock, escapeHtml, heading, slugOf } from '../html.ts';
 import { errorList } from './errors.ts';
-import { isLanguage, languageName, sampleTabs } from './samples.ts';
+import { isSample, languageName, sampleTabs, type Sample } from './samples.ts';
 
 /** A part of a page that has an address: for the table of contents and the search. */
 export interface Section {
@@ -69,13 +69,13 @@ export class Markdown {
     };
   }
 
-  samples(codes: readonly Tokens.Code[]): string {
+  samples(codes: readonly Sample[]): string {
     this.#tabGroups += 1;
     return sampleTabs(`samples-${this.#tabGroups}`, codes);
   }
 
   /** The code blocks of a text that are samples in one of the languages. */
-  samplesIn(source: string): Tokens.Code[] {
+  samplesIn(source: string): Sample[] {
     return this.#marked.lexer(this.fill(source)).filter(isSample);
   }
 
@@ -116,13 +116,9 @@ function link(root: string, href: string, html: string): string {
   return html;
 }
 
-function isSample(token: Token): token is Tokens.Code {
-  return token.type === 'code' && isLanguage((token as Tokens.Code).lang);
-}
-
 /** Neighbouring samples belong together: they are one program in several languages. */
-function groupSamples(tokens: Token[]): ({ samples: Tokens.Code[] } | { text: Token[] })[] {
-  const parts: ({ samples: Tokens.Code[] } | { text: Token[] })[] = [];
+function groupSamples(tokens: Token[]): ({ samples: Sample[] } | { text: Token[] })[] {
+  const parts: ({ samples: Sample[] } | { text: Token[] })[] = [];
   for (const token of tokens) {
     const last = parts.at(-1);
     if (isSample(token)) {

@@ -20,6 +20,7 @@ interface Sources {
 /** Parameters that every operation has stand once, below the operations. */
 const isShared = ({ name }: Parameter): boolean =>
   operations.every(({ parameters }) => parameters.some((each) => each.name === name));
+const SHARED_PARAMETERS = operations[0]?.parameters.filter(isShared) ?? [];
 
 /** The codes that no operation lists as its own. */
 const SHARED_ERRORS = ERROR_CODES.filter((code) =>
@@ -45,7 +46,7 @@ export function renderReference(markdown: Markdown, sources: Sources): Rendered 
         operationSection(operation, sources.operationTexts[operation.id] ?? ''),
       ),
       section('every-request', 'Every request', [
-        ...(operations[0]?.parameters.filter(isShared).map(({ name }) => name) ?? []),
+        ...SHARED_PARAMETERS.map(({ name }) => name),
         ...Object.keys(responseHeaders()),
         ...SHARED_ERRORS,
       ]),
@@ -84,9 +85,8 @@ function operationHtml(markdown: Markdown, operation: Operation, sources: Source
   const text = sources.operationTexts[id] ?? '';
   const chip = deprecation === undefined ? '' : ' <span class="chip deprecated">Deprecated</span>';
   const own = operation.parameters.filter((parameter) => !isShared(parameter));
-  const fields = own.map(fieldOf);
   const groups = (['path', 'query', 'header'] as const).flatMap((place) => {
-    const those = fields.filter((_, index) => own[index]?.in === place);
+    const those = own.filter((parameter) => parameter.in === place).map(fieldOf);
     return those.length === 0 ? [] : [`<h3>${PLACES[place]}</h3>`, fieldList(those, inline)];
   });
   return columns(
@@ -112,9 +112,7 @@ function operationHtml(markdown: Markdown, operation: Operation, sources: Source
 const PLACES = { path: 'Path', query: 'Query', header: 'Headers' } as const;
 
 function fieldOf({ name, schema, description, in: place }: Parameter): Field {
-  // The rules of a header are in its description.
-  const shown = place === 'header' ? { type: 'string' } : schema;
-  return { name, schema: shown, description, isRequired: place === 'path' };
+  return { name, schema, description, isRequired: place === 'path' };
 }
 
 const byStatus = (a: ErrorCode, b: ErrorCode): number => ERRORS[a].status - ERRORS[b].status;
@@ -193,7 +191,6 @@ function responseHeaders(): Readonly<Record<string, { description: string; examp
 
 function everyRequest(markdown: Markdown): string {
   const inline = (text: string) => markdown.inline(text);
-  const shared = operations[0]?.parameters.filter(isShared).map(fieldOf) ?? [];
   const headers = Object.entries(responseHeaders()).map(
     ([name, { description }]) => `<dt><code>${name}</code></dt><dd>${inline(description)}</dd>`,
   );
@@ -210,7 +207,7 @@ function everyRequest(markdown: Markdown): string {
             description: '`Bearer <API_KEY>`. See [Authentication](/docs/authentication).',
             isRequired: true,
           },
-          ...shared,
+          ...SHARED_PARAMETERS.map(fieldOf),
         ],
         inline,
       ),

@@ -1,4 +1,4 @@
-import type { Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import { codeBlock, tabs } from '../html.ts';
 
 /** The languages of the samples, by the name of their code blocks in Markdown. */
@@ -26,28 +26,29 @@ const LANGUAGES = {
   },
 } as const;
 
-type Language = keyof typeof LANGUAGES;
+/** A code block in one of the languages. */
+export type Sample = Tokens.Code & { lang: keyof typeof LANGUAGES };
 
-export function isLanguage(name: string | undefined): name is Language {
-  return name !== undefined && Object.hasOwn(LANGUAGES, name);
+/** Only code blocks have a language. */
+export function isSample(token: Token): token is Sample {
+  return Object.hasOwn(LANGUAGES, (token as Tokens.Code).lang ?? '');
 }
 
 /** "Python with requests": what a reader may search for. */
-export function languageName({ lang }: Tokens.Code): string {
-  return isLanguage(lang) ? LANGUAGES[lang].name : '';
+export function languageName({ lang }: Sample): string {
+  return LANGUAGES[lang].name;
 }
 
 /** One program in several languages, with one tab each. */
-export function sampleTabs(id: string, codes: readonly Tokens.Code[]): string {
+export function sampleTabs(id: string, codes: readonly Sample[]): string {
   return tabs({
     id,
     kind: 'samples',
     legend: 'Language of the sample',
-    tabs: codes.flatMap(({ lang, text }) => {
-      if (!isLanguage(lang)) return [];
+    tabs: codes.map(({ lang, text }) => {
       const { label, name, run } = LANGUAGES[lang];
       const block = codeBlock({ label: name, code: text, isCopied: true, language: lang });
-      return [{ label, value: lang, html: `${block}<p class="run">${run}</p>` }];
+      return { label, value: lang, html: `${block}<p class="run">${run}</p>` };
     }),
   });
 }

@@ -67,10 +67,9 @@ function hints(
 ): string {
   const parts = samples.map((sample, index) => {
     const values = lines.map(({ name, values: all }) => `${name}: ${shown(all[index], format)}`);
-    const from = places[index - 1] ?? places[index] ?? 0;
-    const width = (places[index] ?? 0) - from;
+    const [from = 0, to = 0] = places.slice(index - 1, index + 1);
     const title = `<title>${escapeHtml([`${timeOf(sample)} UTC`, ...values].join('\n'))}</title>`;
-    return `<rect x="${from.toFixed(1)}" width="${width.toFixed(1)}" height="${HEIGHT}">${title}</rect>`;
+    return `<rect x="${from.toFixed(1)}" width="${(to - from).toFixed(1)}" height="${HEIGHT}">${title}</rect>`;
   });
   return parts.slice(1).join('');
 }

@@ -104,6 +104,6 @@ function errorTable(samples: History['samples'], docsUrl: string | undefined): s
 
 /** How much a count grew in the time of the samples. */
 function growthOf(samples: History['samples'], pick: (sample: Sample) => number): number {
-  const [first, last] = [samples[0], samples.at(-1)];
-  return first === undefined || last === undefined ? 0 : Math.max(0, pick(last) - pick(first));
+  const counts = samples.map(pick);
+  return Math.max(0, (counts.at(-1) ?? 0) - (counts[0] ?? 0));
 }

@@ -1,3 +1,4 @@
+import { byId } from '../../console/page/dom.ts';
 import { offerCopies } from './copy.ts';
 import { KeyPanel } from './key.ts';
 import { followLanguage } from './languages.ts';
@@ -15,8 +16,8 @@ offerSearch();
 offerTries(keyPanel);
 
 // The contents cover a narrow screen, and a link to this page would leave them open.
-const contents = document.getElementById('contents');
-contents?.addEventListener('click', (event) => {
+const contents = byId('contents', HTMLElement);
+contents.addEventListener('click', (event) => {
   const isLink = event.target instanceof HTMLAnchorElement;
   if (isLink && contents.matches(':popover-open')) contents.hidePopover();
 });
