@@ -2,15 +2,54 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Metrics } from '../../ops/metrics.ts';
+import { gauge, Histogram, Metrics, type Figure, type Measured } from '../../ops/metrics.ts';
+import { renderChart } from './chart.ts';
 import { History, type Buckets } from './history.ts';
+import { openMonitor } from './monitor.ts';
+import { renderMonitor } from './render.ts';
 import { chartsOf, quantileOf } from './series.ts';
+import { docsUrlOf, renderVerdict, type MonitoredService } from './verdict.ts';
 
-/** A history whose clock moves five seconds with every sample. */
-function newHistory(metrics: Metrics): History {
+const SERVICE: MonitoredService = {
+  environment: 'production',
+  host: '127.0.0.1',
+  port: 8080,
+  baseUrl: undefined,
+  dataFolder: 'data',
+  databaseUrl: undefined,
+};
+const NO_FIGURES: Measured = { figures: () => [] };
+
+/** A history whose clock moves five seconds, or the given step, with every sample. */
+function newHistory(measured: Measured, stepMs = 5_000): History {
   let elapsedMs = 0;
-  const clock = { now: () => new Date(elapsedMs), elapsedMs: () => (elapsedMs += 5_000) };
-  return new History(() => metrics.figures(), { clock });
+  const clock = { now: () => new Date(elapsedMs), elapsedMs: () => (elapsedMs += stepMs) };
+  return new History(() => measured.figures(), { clock });
+}
+
+function pageOf(history: History, service: Partial<MonitoredService> = {}): Promise<string> {
+  const verdict = { isReady: true, uptimeMs: 0 };
+  return renderMonitor({ ...SERVICE, ...service }, history, verdict);
+}
+
+/** The facts of a page by their names. */
+function factsOf(html: string): Partial<Record<string, string>> {
+  const facts = [...html.matchAll(/<dt>([^<]*)<\/dt><dd>([^<]*)<\/dd>/g)];
+  return Object.fromEntries(facts.map(([, name, value]) => [name, value]));
+}
+
+/** The rows beside the charts: the line, its value now, and its peak. */
+function rowsOf(html: string): string[] {
+  const rows = html.matchAll(/<\/svg>([^<]+)<\/th><td>([^<]*)<\/td><td>([^<]*)<\/td>/g);
+  return [...rows].map(([, ...cells]) => cells.join(' | '));
+}
+
+/** A chart of one line with samples every 75 seconds, which are the width of 75 units. */
+async function chartOf(...values: (number | undefined)[]): Promise<string> {
+  const history = newHistory(NO_FIGURES, 75_000);
+  for (const _ of values) await history.take();
+  const lines = [{ name: 'Reads', values }];
+  return renderChart({ title: 'Requests', note: '', lines, format: String }, history.samples);
 }
 
 function lineOf(history: History, title: string, name: string): readonly (number | undefined)[] {
@@ -71,4 +110,230 @@ test('a quantile is interpolated between the bounds of its bucket', () => {
     [Number.POSITIVE_INFINITY, 10],
   ]);
   assert.equal(quantileOf(empty, slow, 0.99), 5_000);
+});
+
+test('before the first sample the page has no figures, and a service that counts nothing has gaps and zeros', async () => {
+  const history = newHistory(NO_FIGURES);
+  const before = await pageOf(history);
+  assert.deepEqual(Object.keys(factsOf(before)), ['Store', 'Database', 'Uptime', 'Base address']);
+  assert.match(before, /sampled every 5 seconds/);
+  assert.match(before, /No error responses in this time/);
+  assert.deepEqual(new Set(rowsOf(before).map((row) => row.slice(-5))), new Set(['– | –']));
+  await history.take();
+  const after = await pageOf(history);
+  assert.deepEqual(factsOf(after), factsOf(before));
+  assert.match(after, /As of <time>00:00:00 UTC</);
+  assert.deepEqual(
+    rowsOf(after).filter((row) => !row.endsWith('– | –')),
+    ['In flight | 0 | 0', 'Writes waiting | 0 | 0'],
+  );
+  assert.equal(rowsOf(after).length, 12);
+});
+
+test('the page has the newest value and the peak of every line', async () => {
+  const metrics = new Metrics([]);
+  const commits = new Histogram([500, 2_000]);
+  const gauges = new Map<string, number>();
+  const figures = (): Figure[] => [
+    ...metrics.figures(),
+    commits.figure('petstore_commit_duration_seconds', '', 1000),
+    ...[...gauges].map(([name, value]) => gauge(name, '', value)),
+  ];
+  const history = newHistory({ figures });
+  const end = (count: number, ...request: Parameters<Metrics['requestEnded']>) => {
+    for (let index = 0; index < count; index += 1) metrics.requestEnded(...request);
+  };
+  const take = async (inFlight: number, writes: number) => {
+    metrics.inFlight = inFlight;
+    gauges.set('petstore_writes_waiting', writes);
+    await history.take();
+  };
+  end(9, 'listPets', 200, 400);
+  await take(1, 0);
+  end(30, 'listPets', 200, 6_000);
+  end(31, 'getPet', 200, 6_000);
+  end(1, 'getPet', 500, 6_000);
+  end(6, 'createPet', 201, 6_000);
+  end(1, 'createPet', 400, 6_000);
+  end(5, 'other', 499, 1);
+  for (let index = 0; index < 10; index += 1) commits.add(1_500);
+  // A worker has reported for the first time.
+  gauges.set('process_resident_memory_bytes', 300 * 2 ** 20);
+  gauges.set('petstore_reads_waiting', 3);
+  await take(7, 4);
+  end(10, 'listPets', 200, 3);
+  end(5, 'other', 200, 400);
+  gauges.set('process_resident_memory_bytes', 250 * 2 ** 20);
+  gauges.set('petstore_reads_waiting', 0);
+  await take(2, 1);
+  assert.deepEqual(rowsOf(await pageOf(history)), [
+    'Reads | 2 | 12',
+    'Creates | 0 | 1.4',
+    'Other | 1 | 1',
+    'p99 | 5 ms | 5 s',
+    'Median | 3.8 ms | 5 s',
+    '5xx | 0 | 0.2',
+    '4xx | 0 | 1.2',
+    'In flight | 2 | 7',
+    'Writes waiting | 1 | 4',
+    'Reads waiting | 0 | 3',
+    'p99 | – | 2 s',
+    'Median | – | 1.3 s',
+    'Memory | 250 MiB | 300 MiB',
+  ]);
+  const latency = chartsOf([]).find(({ title }) => title === 'Latency');
+  assert.deepEqual(latency && [999, 1_000].map(latency.format), ['999 ms', '1 s']);
+});
+
+test('the page has the keys, the cache hits, the connections, the WAL and the errors of five minutes', async () => {
+  const metrics = new Metrics([]);
+  const counts = { hits: 10, misses: 10 };
+  const figures = (): Figure[] => [
+    ...metrics.figures(),
+    gauge('petstore_cache_hits_total', '', counts.hits),
+    gauge('petstore_cache_misses_total', '', counts.misses),
+    gauge('petstore_api_keys', '', 1_234),
+    gauge('petstore_api_keys_age_seconds', '', 2.5),
+    gauge('petstore_pool_connections', '', {
+      label: 'state',
+      byLabel: [
+        ['used', 3],
+        ['idle', 2],
+      ],
+    }),
+    gauge('petstore_pool_connections_max', '', 10),
+    gauge('petstore_wal_size_bytes', '', 1.5 * 2 ** 20),
+  ];
+  const history = newHistory({ figures });
+  metrics.error('invalid_api_key');
+  metrics.error('rate_limited');
+  await history.take();
+  Object.assign(counts, { hits: 40, misses: 20 });
+  metrics.error('pet_not_found');
+  for (let index = 0; index < 3; index += 1) metrics.error('rate_limited');
+  await history.take();
+  const facts = factsOf(await pageOf(history));
+  assert.equal(facts['API keys'], '1,234, read 2.5 s ago');
+  assert.equal(facts['Cache hits'], '75 %');
+  assert.equal(facts['Connections'], '3 of 10 in use');
+  assert.equal(facts['SQLite WAL'], '1.5 MiB');
+  const errorsOf = async (service: Partial<MonitoredService>) => {
+    const html = await pageOf(history, service);
+    return [...html.matchAll(/<th scope="row">(<[ac].*?)<\/th><td>(\d+)</g)].map(
+      ([, code, count]) => [code, count],
+    );
+  };
+  const docs = 'http://127.0.0.1:8080/docs/errors';
+  assert.deepEqual(await errorsOf({}), [
+    [`<a href="${docs}#rate_limited"><code>rate_limited</code></a>`, '3'],
+    [`<a href="${docs}#pet_not_found"><code>pet_not_found</code></a>`, '1'],
+  ]);
+  assert.deepEqual(await errorsOf({ port: 0 }), [
+    ['<code>rate_limited</code>', '3'],
+    ['<code>pet_not_found</code>', '1'],
+  ]);
+});
+
+test('a line has a gap where nothing was measured, and a value between two gaps is a dot', async () => {
+  const svg = await chartOf(7, 2, 4, undefined, 1, undefined);
+  assert.match(
+    svg,
+    /class="line0" d="M0\.0 30\.0L0\.0 30\.0L0\.0 80\.0L75\.0 60\.0M225\.0 90\.0L225\.0 90\.0"/,
+  );
+  assert.match(svg, / d="M0 0H300M0 50H300M0 100H300"/);
+});
+
+test('the pointer over a sample of a chart shows its time and its values', async () => {
+  const svg = await chartOf(7, 2, undefined);
+  const hints = [...svg.matchAll(/<rect x="(.*?)" width="(.*?)" .*?<title>(.*?)<\/title>/gs)];
+  assert.deepEqual(
+    hints.map(([, ...parts]) => parts),
+    [
+      ['150.0', '75.0', '00:01:15 UTC\nReads: 2'],
+      ['225.0', '75.0', '00:02:30 UTC\nReads: –'],
+    ],
+  );
+});
+
+test('the axis of a chart ends with the next round number', async () => {
+  const tops = {
+    0: '1',
+    0.3: '0.5',
+    1: '1',
+    1.5: '2',
+    2: '2',
+    3: '5',
+    7: '10',
+    12: '20',
+    51: '100',
+  };
+  for (const [value, top] of Object.entries(tops)) {
+    const svg = await chartOf(Number(value));
+    assert.equal(/class="top"[^>]*>([^<]*)</.exec(svg)?.[1], top, value);
+  }
+});
+
+test('the verdict names the address of the database without user, password and parameters, or not at all', () => {
+  const databases: [url: string | undefined, shown: string | undefined][] = [
+    [undefined, 'data/petstore.sqlite'],
+    ['postgres://db/pets', 'db/pets'],
+    ['postgresql://me@db-1:5432,[::1]/pets?sslmode=disable', 'db-1:5432,[::1]/pets'],
+    ['postgres://me:p@ss\nword@db/', 'db/'],
+    ['postgres://me:p/ss word/pets', undefined],
+    ['postgres://db/pets word', undefined],
+    ['postgres://p ss word/pets', undefined],
+  ];
+  for (const [databaseUrl, shown] of databases) {
+    const verdict = { isReady: true, version: undefined, uptimeMs: 0 };
+    const facts = factsOf(renderVerdict({ ...SERVICE, databaseUrl }, verdict));
+    assert.equal(facts['Database'], shown);
+    assert.equal(facts['Store'], databaseUrl === undefined ? 'SQLite' : 'PostgreSQL');
+  }
+});
+
+test('the verdict has the base address, if the port is known, and the two largest units of the uptime', () => {
+  const addresses: [service: Partial<MonitoredService>, base?: string, docs?: string][] = [
+    [{ host: '::' }, 'http://127.0.0.1:8080/v1', 'http://127.0.0.1:8080/docs'],
+    [{ host: '::1' }, 'http://[::1]:8080/v1', 'http://[::1]:8080/docs'],
+    [{ baseUrl: 'http://pets/v1/v1', port: 0 }, 'http://pets/v1/v1', 'http://pets/v1/docs'],
+    [{ port: 0 }],
+  ];
+  const verdict = { isReady: true, version: undefined, uptimeMs: 0 };
+  for (const [part, base, docs] of addresses) {
+    const service = { ...SERVICE, ...part };
+    assert.equal(factsOf(renderVerdict(service, verdict))['Base address'], base);
+    assert.equal(docsUrlOf(service), docs);
+  }
+  const uptimes: [seconds: number, shown: string][] = [
+    [59, 'under a minute'],
+    [60, '1 min'],
+    [3_900, '1 h 5 min'],
+    [86_580, '1 d 3 min'],
+    [266_700, '3 d 2 h'],
+  ];
+  for (const [seconds, shown] of uptimes) {
+    const html = renderVerdict(SERVICE, { ...verdict, uptimeMs: 1000 * seconds });
+    assert.equal(factsOf(html)['Uptime'], shown);
+  }
+});
+
+test('a service that cannot say whether it is ready is not, and its uptime begins with the monitor', async () => {
+  const times = { elapsedMs: 60_000 };
+  const monitor = openMonitor({
+    ...SERVICE,
+    figures: () => [],
+    isReady: () => Promise.reject(new Error('test')),
+    clock: { now: () => new Date(0), elapsedMs: () => times.elapsedMs },
+  });
+  times.elapsedMs += 120_000;
+  const page = new Map(monitor.pages).get('/');
+  const request = {
+    method: 'GET',
+    target: '/',
+    headers: {},
+    readBody: async () => Buffer.alloc(0),
+  };
+  const html = String((await page?.(request))?.body);
+  assert.match(html, /The service is not ready/);
+  assert.equal(factsOf(html)['Uptime'], '2 min');
 });
