@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { consolePages } from '../console/pages.ts';
-import { ERROR_CODES } from '../../domain/errors.ts';
+import { ERROR_CODES, ERRORS } from '../../domain/errors.ts';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import type { HttpRequest, Page, PublicPages } from '../../http/message.ts';
 import { operations } from '../../http/operations.ts';
 import { respondWithPage } from '../../http/router.ts';
+import { notFoundPage } from '../not-found.ts';
 import { Markdown } from './markdown.ts';
 import { DOCS, type DocumentedService } from './contents.ts';
 import { docsPages } from './pages.ts';
@@ -47,6 +48,14 @@ async function articleOf(path: string): Promise<string> {
   return /<article>(.*)<\/article>/s.exec(await textOf(path))?.[1] ?? '';
 }
 
+/** What a reader sees of a part of a page. */
+function textIn(html: string): string {
+  const characters: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&' };
+  return html
+    .replaceAll(/<[^>]+>/g, '')
+    .replaceAll(/&(\w+);/g, (_, name: string) => characters[name] ?? '');
+}
+
 function count(text: string, part: string): number {
   return text.split(part).length - 1;
 }
@@ -62,6 +71,8 @@ test('every page at /docs and every asset has its type and length, and is 304 fo
     );
     assert.equal(headerOf(response, 'Content-Length'), String(response.body.length));
     assert.equal(headerOf(response, 'Cache-Control'), 'no-cache');
+    assert.match(headerOf(response, 'ETag') ?? '', /^"[\w-]{22}"$/);
+    assert.equal(response.headers.length % 2, 0, 'each header has a value');
     const again = await ask(path, { 'if-none-match': headerOf(response, 'ETag') });
     assert.deepEqual([again.status, again.body], [304, ''], path);
   }
@@ -91,6 +102,93 @@ test('every link and asset on a page at /docs leads to a page, and every anchor 
       assert.ok(target.includes(`id="${url.hash.slice(1)}"`), `${path} names ${address}`);
     }
   }
+});
+
+test('every page at /docs has all pages in order, its own sections, and the pages before and after it', async () => {
+  for (const [index, { path, title }] of DOCS.entries()) {
+    const html = await textOf(path);
+    const pathOf = (address = '') => new URL(address, `http://pets.example${path}`).pathname;
+    const nav = /<nav id="contents".*?<\/nav>/s.exec(html)?.[0] ?? '';
+    const links = [...nav.matchAll(/href="([^"#]+)"( aria-current="page")?>(.*?)</g)];
+    assert.deepEqual(
+      links.map(([, address, isHere, name]) => [pathOf(address), isHere !== undefined, name]),
+      DOCS.map((each) => [each.path, each.path === path, each.title]),
+    );
+    assert.deepEqual(
+      [...nav.matchAll(/<p>(.*?)<\/p>/g)].map(([, group]) => group),
+      ['Start', 'Guides', 'Reference'],
+    );
+    const anchors = [...nav.matchAll(/href="#(.*?)"/g)].map(([, id]) => id);
+    const sections = [...html.matchAll(/<h2 id="(.*?)"/g)].map(([, id]) => id);
+    assert.deepEqual(anchors, sections, path);
+    assert.equal(nav.includes('<ul></ul>'), false);
+    const turns = [...html.matchAll(/<a rel="(\w+)" href="(.*?)"><span>\w+<\/span> (.*?)</g)];
+    assert.deepEqual(
+      turns.map(([, rel, address, name]) => [rel, pathOf(address), name]),
+      [
+        ...DOCS.slice(0, index)
+          .slice(-1)
+          .map((each) => ['prev', each.path, each.title]),
+        ...DOCS.slice(index + 1, index + 2).map((each) => ['next', each.path, each.title]),
+      ],
+    );
+    assert.ok(html.includes(`<h1>${title}</h1>`), title);
+  }
+});
+
+test('every module that a page at /docs needs is preloaded', async () => {
+  const html = await textOf('/docs');
+  const preloaded = [...html.matchAll(/rel="modulepreload" href="(.*?)"/g)].map(([, file]) => file);
+  assert.ok(preloaded.includes('assets/src/web/docs/page/main.ts'));
+  for (const file of preloaded) {
+    const code = await textOf(`/${file}`);
+    for (const [, from = ''] of code.matchAll(/from '([^']+)'/g)) {
+      const { pathname } = new URL(from, `http://pets.example/${file}`);
+      assert.ok(preloaded.includes(pathname.slice(1)), `${file} imports ${from}`);
+    }
+  }
+});
+
+test('a page that does not exist leads back, also behind a proxy that adds a path prefix', async () => {
+  for (const path of ['/nothing', '/docs/nothing?a=/b/c', '/a/b/c/d']) {
+    const request = { method: 'GET', target: path, headers: {}, readBody };
+    const response = await notFoundPage(request);
+    const html = String(response.body);
+    const links = [...html.matchAll(/(?:href|src)="(.*?)"/g)].map(
+      ([, address = '']) => new URL(address, `http://pets.example/prefix${path}`).pathname,
+    );
+    const icon = '/prefix/assets/src/web/console/page/icon.svg';
+    assert.deepEqual(links, [
+      icon,
+      icon.replace('icon.svg', 'style.css'),
+      '/prefix/',
+      icon,
+      '/prefix/',
+      '/prefix/docs',
+      '/prefix/',
+      '/prefix/docs',
+    ]);
+    assert.deepEqual([response.status, response.code], [404, 'route_not_found']);
+    assert.doesNotMatch(html, /(?:href|src)=""/);
+    assert.equal(headerOf(response, 'Content-Length'), String(response.body.length));
+    const policy = headerOf(await ask('/'), 'Content-Security-Policy');
+    assert.equal(headerOf(response, 'Content-Security-Policy'), policy);
+  }
+});
+
+test('pages that could not be made are made by the next request', async () => {
+  let isBroken = true;
+  const service: DocumentedService = {
+    ...SERVICE,
+    get baseUrl() {
+      if (isBroken) throw new Error('test');
+      return SERVICE.baseUrl;
+    },
+  };
+  const broken = publicPages(docsPages(service));
+  await assert.rejects(textOf('/docs', broken), { message: 'test' });
+  isBroken = false;
+  assert.equal(await textOf('/docs', broken), await textOf('/docs'));
 });
 
 test('every id on a page at /docs occurs once', async () => {
@@ -127,6 +225,13 @@ test('/docs/reference shows each operation once, with its own errors and no othe
     const listed = [...part.matchAll(/href="errors#(\w+)"/g)].map(([, code]) => code);
     assert.deepEqual(new Set(listed), new Set<string | undefined>(errors));
     assert.equal(listed.length, errors.length);
+    const statuses = [...part.matchAll(/<dt><span class="status">(\d+)</g)].map(([, each]) =>
+      Number(each),
+    );
+    assert.deepEqual(
+      statuses,
+      statuses.toSorted((a, b) => a - b),
+    );
     for (const { name } of parameters) assert.ok(part.includes(`name="${name}"`), name);
   }
   const shared = ERROR_CODES.filter((code) =>
@@ -149,6 +254,15 @@ test('/docs/errors explains every code once, in the words of docs/errors.md', as
     const entry = article.slice(start, article.indexOf('</dl>', start));
     assert.ok(cause !== '' && entry.includes(markdown.inline(cause)), `${code}: its cause`);
     assert.ok(remedy !== '' && entry.includes(markdown.inline(remedy)), `${code}: its remedy`);
+    assert.ok(entry.includes(`<span class="status">${ERRORS[code].status}</span>`), code);
+    assert.ok(textIn(entry).includes(ERRORS[code].meaning), code);
+    assert.deepEqual(
+      [...entry.matchAll(/href="reference#(\w+)"><code>(.*?)</g)].map(([, id, name]) => [id, name]),
+      operations
+        .filter(({ errors }) => errors.includes(code))
+        .map(({ id, method, path }) => [id, `${method} ${path}`]),
+    );
+    assert.equal(entry.includes('<dt>From</dt>'), entry.includes('href="reference#'));
   }
 });
 
@@ -159,12 +273,20 @@ test('the pages name the addresses, the dates, the rate limit and the environmen
     const inWords = date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
     assert.ok(deprecations.includes(inWords), inWords);
   }
+  assert.ok(deprecations.includes(`@${GET_PET_DEPRECATION.since.getTime() / 1000}\n`));
+  assert.match(await articleOf('/docs'), /keys create --name quick-start</);
+  assert.doesNotMatch(await articleOf('/docs'), /To retry safely/, 'only samples are taken');
   assert.match(await articleOf('/docs/rate-limits'), /has no rate limit/);
   const limited = publicPages(
     docsPages({ ...SERVICE, rateLimit: { requests: 600, windowSeconds: 60 } }),
   );
   assert.match(await textOf('/docs/rate-limits', limited), /600 requests in 60 seconds/);
-  const staging = publicPages(docsPages({ ...SERVICE, environment: 'staging' }));
+  const baseUrl = 'https://pets.example/v1/pets/v1';
+  const staging = publicPages(docsPages({ ...SERVICE, baseUrl, environment: 'staging' }));
+  assert.match(
+    await textOf('/docs/deprecations', staging),
+    /https:\/\/pets\.example\/v1\/pets\/docs\/deprecations/,
+  );
   assert.match(await textOf('/docs', staging), /keys create --name quick-start --env staging/);
 });
 
@@ -189,13 +311,177 @@ test('the search finds each page, heading, operation, header and error code', as
   }
 });
 
-test('a text that names an unknown value is refused', () => {
-  assert.throws(() => new Markdown('', {}).render('{{nothing}}'), /unknown value: nothing/);
+test('the search finds an operation by its parameters, errors and text, and not by its samples', async () => {
+  const index = JSON.parse(await textOf('/docs/search.json')) as {
+    title: string;
+    sections: [id: string, title: string, terms: string][];
+  }[];
+  const sectionsOf = (title: string) => index.find((page) => page.title === title)?.sections ?? [];
+  const reference = sectionsOf('API reference');
+  assert.deepEqual(
+    reference.map(([id, title]) => [id, title]),
+    [
+      ['pet', 'The animal'],
+      ...operations.map(({ id, summary }) => [id, summary]),
+      ['every-request', 'Every request'],
+      ['openapi-document', 'OpenAPI document'],
+    ],
+  );
+  const termsOf = (id: string) => reference.find(([each]) => each === id)?.[2].split(' ') ?? [];
+  assert.deepEqual(termsOf('pet'), ['Pet', 'id', 'name', 'categoryId', 'status']);
+  for (const { id, method, path, parameters, errors } of operations) {
+    const names = parameters.map(({ name }) => name);
+    const terms = [id, method, path, ...names, ...errors];
+    assert.deepEqual(termsOf(id).slice(0, terms.length), terms);
+    assert.equal(termsOf(id).includes('petstore_api_key'), false);
+  }
+  assert.ok(termsOf('listPets').includes('explains'));
+  const general = termsOf('every-request');
+  for (const term of ['Prefer', 'Retry-After', 'malformed_request']) {
+    assert.ok(general.includes(term), term);
+  }
+  assert.equal(general.includes('If-None-Match'), false);
+  assert.deepEqual(
+    sectionsOf('Errors').find(([id]) => id === 'pet_not_found'),
+    ['pet_not_found', 'pet_not_found', ''],
+  );
 });
 
-test('the reference marks exactly the fields and parameters that are required', async () => {
+test('the reference has the type and the rules of each field and parameter, and marks what is required', async () => {
   const article = await articleOf('/docs/reference');
-  const marked = [...article.matchAll(/<dt><code>(\w[\w-]*)<\/code>(?:(?!<\/dt>).)*<\/dt>/gs)];
-  const required = marked.flatMap(([term, name]) => (term.includes('required') ? [name] : []));
-  assert.deepEqual(required, ['name', 'categoryId', 'petId', 'Authorization']);
+  const parts = article.matchAll(/<h[23][^>]*>(.*?)<\/h[23]>|<dt>(<code>.*?)<\/dt>/gs);
+  const outline = [...parts].map(([, title, field]) =>
+    title === undefined ? textIn(field ?? '') : `# ${textIn(title).replace(/ #$/, '')}`,
+  );
+  assert.deepEqual(outline.slice(0, outline.indexOf('# Response headers')), [
+    '# The animal',
+    'id integer (int64)',
+    'name string · 1 to 255 characters',
+    'categoryId integer (int64)',
+    'status string · available, pending, sold',
+    '# List all animals listPets',
+    '# Query',
+    'limit integer · 1 to 100 · default 20',
+    'status string · available, pending, sold',
+    'cursor string · 1 to 64 characters',
+    '# Headers',
+    'If-None-Match string',
+    '# Errors',
+    '# Add an animal createPet',
+    '# Body',
+    'name string · 1 to 255 characters required',
+    'categoryId integer (int64) required',
+    'status string · available, pending, sold',
+    '# Headers',
+    'Idempotency-Key string',
+    '# Errors',
+    '# Get an animal getPet Deprecated',
+    '# Path',
+    'petId integer (int64) required',
+    '# Headers',
+    'If-None-Match string',
+    '# Errors',
+    '# Every request',
+    '# Request headers',
+    'Authorization string required',
+    'Prefer string',
+    'X-Request-Id string',
+    '# Errors',
+  ]);
+  assert.deepEqual(outline.slice(-2), ['RateLimit-Policy', '# OpenAPI document']);
+  assert.doesNotMatch(article, /undefined|NaN|<dd><\/dd>|<p><\/p>/);
+  assert.equal(count(article, 'class="columns is-deprecated"'), 1);
+});
+
+test('the reference has an example of each response, with its headers and the addresses of the service', async () => {
+  const article = await articleOf('/docs/reference');
+  const tabs = article.matchAll(/name="responses-(\w+)" value="(\d+)"( checked)?/g);
+  assert.deepEqual(
+    [...tabs].map(([, ...tab]) => tab.join(' ').trim()),
+    [
+      'listPets 200  checked',
+      'listPets 304',
+      'listPets 400',
+      'createPet 201  checked',
+      'createPet 400',
+      'createPet 413',
+      'createPet 415',
+      'createPet 422',
+      'getPet 200  checked',
+      'getPet 304',
+      'getPet 400',
+      'getPet 404',
+      'getPet 410',
+    ],
+  );
+  const blocks = article.matchAll(
+    /<div class="code" data-language="http">.*?<code>(.*?)<\/code>/gs,
+  );
+  const texts = [...blocks].map(([, code = '']) => textIn(code));
+  const animal = JSON.stringify(
+    { id: 1, name: 'Rex', categoryId: 7, status: 'available' },
+    null,
+    2,
+  );
+  const site = 'https://pets.example/api';
+  const deprecated = `Deprecation: @1794614400
+Sunset: Thu, 05 Dec 2030 00:00:00 GMT
+Link: <${site}/v1/pets>; rel="successor-version", <${site}/docs/deprecations>; rel="deprecation"; type="text/html"`;
+  const cached = 'ETag: "Jr8ccmnLrVqBmYJ2p3wE1g"\nCache-Control: private, no-cache';
+  const type = 'Content-Type: application/json';
+  assert.equal(
+    texts[3],
+    `HTTP/1.1 201 Created\n${type}\nLocation: ${site}/v1/pets/1\nCache-Control: no-store\n\n${animal}`,
+  );
+  assert.equal(texts[8], `HTTP/1.1 200 OK\n${type}\n${cached}\n${deprecated}\n\n${animal}`);
+  assert.equal(texts[9], `HTTP/1.1 304 Not Modified\n${cached}\n${deprecated}`);
+  const error = { code: 'pet_not_found', message: 'No animal has this id.', status: 404 };
+  assert.equal(
+    texts[11],
+    `HTTP/1.1 404 Not Found\n${type}\nCache-Control: no-store\n${deprecated}\n\n${JSON.stringify(error, null, 2)}`,
+  );
+  assert.equal(texts.length, 13);
+  assert.match(article, /<div class="code" data-language="json"><pre [^>]*aria-label="A Pet">/);
+});
+
+test('the form of each operation has a control for each parameter, with the values that it can have', async () => {
+  const article = await articleOf('/docs/reference');
+  const forms = [...article.matchAll(/<form data-method="(.*?)<\/form>/gs)].map(([form]) => form);
+  const controls = forms.map((form) =>
+    [...form.matchAll(/<(input|select|textarea) name="(.*?)"/g)].map(([, kind, name]) => [
+      kind,
+      name,
+    ]),
+  );
+  assert.deepEqual(controls, [
+    [
+      ['input', 'limit'],
+      ['select', 'status'],
+      ['input', 'cursor'],
+      ['input', 'If-None-Match'],
+      ['select', 'Prefer'],
+      ['input', 'X-Request-Id'],
+    ],
+    [
+      ['textarea', 'body'],
+      ['input', 'Idempotency-Key'],
+      ['select', 'Prefer'],
+      ['input', 'X-Request-Id'],
+    ],
+    [
+      ['input', 'petId'],
+      ['input', 'If-None-Match'],
+      ['select', 'Prefer'],
+      ['input', 'X-Request-Id'],
+    ],
+  ]);
+  const options = [...(forms[0] ?? '').matchAll(/<option.*?>(.*?)</g)].map(([, value]) => value);
+  const none = 'not sent';
+  assert.deepEqual(options, [none, 'available', 'pending', 'sold', none, 'handling=strict']);
+  const required = [...article.matchAll(/name="([\w-]+)" data-in="\w+" value="1" required/g)];
+  assert.deepEqual(
+    required.map(([, name]) => name),
+    ['petId'],
+  );
+  assert.match(textIn(forms[1] ?? ''), /^Body\{\n {2}"name": "Rex",\n {2}"categoryId": 7/);
 });
