@@ -12,6 +12,8 @@ const execute = promisify(execFile);
 const RUN_TIMEOUT_MS = 60_000;
 const PHONE = [360];
 
+const focused = (page: Page) => page.evaluate<string>('document.activeElement.id');
+
 async function useKey(page: Page, key: string): Promise<void> {
   await page.getByRole('button', { name: 'Use a key' }).click();
   await page.getByRole('textbox', { name: 'API key' }).fill(key);
@@ -57,6 +59,7 @@ test('every page at /docs can be read without scripts, and nothing dead is shown
 test('"Try it" sends the request with the key of the tab and shows the exact response', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { path: '/docs/reference' });
+  await page.getByText('"Try it" sends a real request').waitFor();
   const create = page.locator('section', { has: page.locator('#createPet') });
   await create.getByText('Try it').click();
   const body = '{"name":"Rex","categoryId":9223372036854775807}';
@@ -64,6 +67,7 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await create.getByLabel('Idempotency-Key').fill('try-1');
   await create.getByRole('button', { name: 'Send request' }).click();
   // Without a key, the page asks for one, and then sends.
+  assert.equal(await focused(page), 'key');
   await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
   await page.getByRole('button', { name: 'Use this key' }).click();
   await create.getByText('201 Created', { exact: true }).waitFor();
@@ -84,29 +88,67 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   assert.equal(await list.getByRole('group', { name: 'Response body' }).textContent(), '[]');
   await list.getByLabel('limit').fill('0');
   await list.getByRole('button', { name: 'Send request' }).click();
-  await list.getByText('400 Bad Request', { exact: true }).waitFor();
+  await list.locator('.outcome.bad', { hasText: '400 Bad Request' }).waitFor();
+  // A request is sent when the one before has its response.
+  const held = Promise.withResolvers<void>();
+  let sent = 0;
+  await page.route('**/v1/pets?**', async (route) => {
+    sent += 1;
+    await held.promise;
+    await route.continue();
+  });
+  await list.getByLabel('limit').press('Enter');
+  await list.locator('button[aria-disabled=true]').waitFor();
+  await list.getByLabel('limit').press('Enter');
+  held.resolve();
+  await list.locator('button[aria-disabled=false]').waitFor();
+  assert.equal(sent, 1);
 
   const get = page.locator('section', { has: page.locator('#getPet') });
   await get.getByText('Try it').click();
   await get.getByRole('button', { name: 'Send request' }).click();
+  await get.locator('.outcome.good', { hasText: '200 OK' }).waitFor();
   await get.getByText('sunset: Thu, 05 Dec 2030 00:00:00 GMT').last().waitFor();
+  const headers = await get.getByRole('group', { name: 'Response headers' }).textContent();
+  const [, etag = ''] = /^etag: (.*)$/m.exec(headers ?? '') ?? [];
+  await get.getByLabel('If-None-Match').fill(etag);
+  await get.getByRole('button', { name: 'Send request' }).click();
+  await get.locator('.outcome.good', { hasText: '304 Not Modified' }).waitFor();
+  assert.equal(await get.getByRole('group', { name: 'Response body' }).count(), 0);
+  await page.route('**/v1/pets/1', (route) => route.abort('connectionrefused'));
+  await get.getByRole('button', { name: 'Send request' }).click();
+  await get.locator('.notice', { hasText: 'There was no response' }).waitFor();
   await assertLooks(page, 'docs-reference-tried', { widths: PHONE });
 });
 
 test('the key panel refuses what is not a key, and forgets a key', async (t) => {
   const stage = await Stage.shared();
-  const { page } = await visit(t, stage, { path: '/docs/changelog' });
+  const { page } = await visit(t, stage, { path: '/docs' });
+  const input = page.getByRole('textbox', { name: 'API key' });
   await page.getByRole('button', { name: 'Use a key' }).click();
-  await page.getByRole('textbox', { name: 'API key' }).fill('pet_live_short');
-  await page.getByRole('button', { name: 'Use this key' }).click();
-  await page.getByText('This is not an API key').waitFor();
+  for (const wrong of ['pet_live_short', `${stage.key}0`, `0${stage.key}`]) {
+    await input.fill(wrong);
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    await page.getByText('This is not an API key').waitFor();
+    assert.equal(await focused(page), 'key', wrong);
+    assert.equal(await input.getAttribute('aria-invalid'), 'true');
+  }
   assert.equal(await page.getByRole('button', { name: 'Forget it' }).isVisible(), false);
   await assertLooks(page, 'docs-key', { widths: PHONE, hasPictures: false });
-  await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
+  await input.fill(` ${stage.key} `);
   await page.getByRole('button', { name: 'Use this key' }).click();
-  await page.getByRole('button', { name: 'Key …' }).click();
+  const used = page.getByRole('button', { name: `Key …${stage.key.slice(-4)}`, exact: true });
+  await used.click();
+  assert.equal(await input.inputValue(), '');
+  assert.equal(await input.getAttribute('aria-invalid'), null);
+  assert.equal(await page.locator('#key-fault').textContent(), '');
+  await page.reload();
+  await page.getByText(`export PETSTORE_API_KEY='${stage.key}'`).waitFor();
+  await used.click();
   await page.getByRole('button', { name: 'Forget it' }).click();
   await page.getByRole('button', { name: 'Use a key' }).waitFor();
+  await page.getByText(`export PETSTORE_API_KEY='<API_KEY>'`).waitFor();
+  assert.equal(await input.isVisible(), false);
   assert.equal(await page.evaluate('sessionStorage.length'), 0);
 });
 
@@ -117,8 +159,19 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   await input.fill('idempotency');
   await page.locator('#results a').first().waitFor();
   await assertLooks(page, 'docs-search', { widths: PHONE, hasPictures: false });
+  const last = await page.locator('#results a').last().textContent();
+  await input.press('ArrowUp');
+  assert.equal(await page.evaluate('document.activeElement.textContent'), last);
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(page), 'query');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Idempotency');
+  await page.keyboard.press('Escape');
+  await page.locator('#results').waitFor({ state: 'hidden' });
+  assert.equal(await focused(page), 'query');
   await input.fill('cursor of zebras');
   await page.getByText('Nothing found').waitFor();
+  await input.press('Enter');
   await input.fill('rate_lim');
   await page.locator('#results').getByText('rate_limited').waitFor();
   await input.press('ArrowDown');
@@ -128,6 +181,48 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   await page.locator('#results').getByText('Every request').waitFor();
   await input.press('Enter');
   await page.waitForURL('**/docs/reference#every-request');
+  await input.fill('openapi document');
+  await page.locator('#results').getByText('OpenAPI document').waitFor();
+  await input.press('Enter');
+  await page.waitForURL('**/docs/reference#openapi-document');
+  assert.equal(await page.locator('#results').isVisible(), false);
+});
+
+test('the search shows at most eight results: whole words of titles first, then beginnings and parts of titles', async (t) => {
+  const stage = await Stage.shared();
+  const { page } = await visit(t, stage, { path: '/docs/changelog' });
+  const input = page.getByRole('searchbox', { name: 'Search the docs' });
+  const list = page.locator('#results');
+  const searches: [query: string, ...results: string[]][] = [
+    ['idempotency', 'Idempotency', 'idempotency_key_reusedErrors'],
+    ['err', 'Errors', 'Which errors to retryIdempotency'],
+    ['retry', 'Which errors to retryIdempotency'],
+    ['curs', 'CursorsPagination', 'invalid_cursorErrors'],
+    ['changelog 1.1.0', '1.1.0Changelog'],
+    [' keys  secret ', 'Keep keys secretAuthentication'],
+    ['KEY', '1. Get an API keyQuick start', '2. Set the keyQuick start'],
+  ];
+  for (const [query, ...results] of searches) {
+    await input.fill(query);
+    for (const [index, result] of results.entries()) {
+      const text = new RegExp(`^${result.replaceAll('.', String.raw`\.`)}$`);
+      await list.locator('li').nth(index).filter({ hasText: text }).waitFor();
+    }
+  }
+  const titles = await list.locator('a').allTextContents();
+  assert.ok(
+    titles.indexOf('Manage keysAuthentication') > titles.indexOf('Choose a keyIdempotency'),
+  );
+  assert.equal(titles.length, 8);
+  assert.equal(await page.locator('#found').textContent(), '8 results');
+  await input.blur();
+  await list.waitFor({ state: 'hidden' });
+  await input.focus();
+  await list.waitFor();
+  await input.fill(' ');
+  await list.waitFor({ state: 'hidden' });
+  assert.equal(await page.locator('#found').textContent(), '');
+  assert.equal(await list.locator('li').count(), 0);
 });
 
 test('/ and Ctrl-K focus the search, which finds words of samples and guides, whole words first', async (t) => {
@@ -135,12 +230,19 @@ test('/ and Ctrl-K focus the search, which finds words of samples and guides, wh
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   const first = page.locator('#results a').first();
-  for (const key of ['/', 'Control+k']) {
+  for (const key of ['a', 'k', 'Control+/', 'Alt+/', 'Meta+/']) {
     await page.keyboard.press(key);
-    assert.equal(await page.evaluate('document.activeElement.id'), 'query', key);
+    assert.equal(await focused(page), '', key);
+  }
+  for (const key of ['/', 'Control+k', 'Meta+k']) {
+    await page.keyboard.press(key);
+    assert.equal(await focused(page), 'query', key);
     assert.equal(await input.inputValue(), '');
     await input.blur();
   }
+  await input.press('/');
+  await input.press('k');
+  assert.equal(await input.inputValue(), '/k');
   await input.fill('rate');
   await first.waitFor();
   assert.match((await first.textContent()) ?? '', /^Rate limits/);
@@ -169,7 +271,15 @@ test('a page that does not exist is HTML with the way back, and /docs/ is /docs'
 test('the chosen language stays, on all samples and on the next page', async (t) => {
   const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/reference' });
-  await page.locator('.samples').last().getByRole('radio', { name: 'Go' }).check();
+  const go = page.locator('.samples').last().getByRole('radio', { name: 'Go' });
+  await go.scrollIntoViewIfNeeded();
+  const before = await go.boundingBox();
+  await go.check();
+  // The samples above have become longer.
+  const after = await go.boundingBox();
+  assert.ok(Math.abs((after?.y ?? 0) - (before?.y ?? 0)) < 2, `${before?.y} and ${after?.y}`);
+  await page.getByRole('radio', { name: '404' }).check();
+  assert.equal(await page.evaluate(`localStorage.getItem('petstore.language')`), 'go');
   assert.equal(await page.locator('.samples :checked[value=go]').count(), 3);
   // With the longest samples.
   await assertHeight(t, page);
@@ -191,6 +301,8 @@ test('the contents open and close on a phone', async (t) => {
   await assertAccessible(page);
   await page.emulateMedia({ colorScheme: 'dark' });
   await assertAccessible(page, ['color-contrast']);
+  await contents.getByText('Guides', { exact: true }).click();
+  assert.equal(await contents.isVisible(), true);
   await contents.getByRole('link', { name: 'Add an animal' }).click();
   await contents.waitFor({ state: 'hidden' });
   assert.match(page.url(), /#createPet$/);
@@ -223,6 +335,12 @@ test('the quick start: paste the key, copy the samples, run them, see the animal
   const added = await runInShell(t, `${setKey}\n${add}`);
   assert.equal(added, '{"id":1,"name":"Rex","categoryId":7,"status":"available"}');
   assert.equal(await runInShell(t, `${setKey}\n${list}`), `[${added}]`);
+  // A page that was loaded over plain HTTP from another machine has no clipboard.
+  await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
+  const block = page.locator('#set-the-key ~ .code').first();
+  await block.getByRole('button', { name: 'Copy' }).click();
+  await block.getByRole('button', { name: 'Selected' }).waitFor();
+  assert.equal(await page.evaluate('getSelection().toString().trim()'), setKey.trim());
 
   await page.getByRole('link', { name: 'console', exact: true }).click();
   await page.getByRole('cell', { name: 'Rex' }).waitFor();

@@ -125,9 +125,14 @@ test('the monitor shows new figures by itself until it is paused, and is accessi
 
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('Paused.').waitFor();
+  const sampledAt = await page.locator('time').textContent();
   // A wide one in light colours and a narrow one in dark colours.
   for (const view of [VIEWS[0], VIEWS[3]]) if (view !== undefined) await checkView(page, view);
+  assert.equal(await page.locator('time').textContent(), sampledAt);
+  assert.equal(await page.locator('#state.lost').count(), 0);
   await page.getByRole('button', { name: 'Resume' }).click();
+  await until(page, `document.querySelector('time').textContent !== '${sampledAt}'`);
+  assert.equal(await page.locator('#state').textContent(), '');
   await server.stop();
-  await page.getByText('The service does not respond.').waitFor();
+  await page.locator('#state.lost', { hasText: 'The service does not respond.' }).waitFor();
 });
