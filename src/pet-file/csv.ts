@@ -78,6 +78,5 @@ function endOfQuoted(record: string, start: number): number | undefined {
 function endOfBare(record: string, start: number, separator: Separator): number | undefined {
   const next = record.indexOf(separator, start);
   const end = next === -1 ? record.length : next;
-  const quote = record.indexOf('"', start);
-  return quote === -1 || quote >= end ? end : undefined;
+  return record.slice(start, end).includes('"') ? undefined : end;
 }

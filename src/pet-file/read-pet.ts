@@ -63,9 +63,8 @@ export function rowReader({ separator, headings, columns }: TableLayout, rules: 
         'Quotes are in the wrong place: a quoted field starts and ends with one, and a quote inside it is doubled.',
       );
     }
-    const name = fields[columns.name] ?? '';
     // Spreadsheets write empty rows as separators.
-    if (name === '' && fields.every((field) => field === '')) return undefined;
+    if (fields.every((field) => field === '')) return undefined;
     if (fields.length !== headings.length) {
       throw new Refusal(
         'invalid_field',
@@ -75,7 +74,7 @@ export function rowReader({ separator, headings, columns }: TableLayout, rules: 
     const categoryText = (fields[columns.categoryId] ?? '').trim();
     const status = statusOf(fields[columns.status ?? -1] ?? '');
     const found = {
-      name,
+      name: fields[columns.name] ?? '',
       categoryId: parseInt64(categoryText) ?? categoryText,
       // In a table an empty field is the only way to omit a status.
       ...(status === '' ? {} : { status }),

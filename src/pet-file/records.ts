@@ -102,10 +102,7 @@ export class RecordSplitter {
     if (lineEnd === -1) return { end: undefined };
     const separator = this.#separator;
     if (separator === undefined) return { end: lineEnd };
-    const isPlainLine =
-      this.#droppedBytes > 0 ||
-      lineEnd - start > RECORD_BYTES_MAX ||
-      this.#nextQuote(bytes, start) > lineEnd;
+    const isPlainLine = this.#droppedBytes > 0 || this.#nextQuote(bytes, start) > lineEnd;
     if (isPlainLine) return { end: lineEnd };
     const examined = bytes.subarray(start, start + RECORD_BYTES_MAX + 1);
     const { outcome, at } = findCsvRecordEnd(examined, separator);
