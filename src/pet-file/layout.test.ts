@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson } from '../domain/json.ts';
 import { newPet } from '../domain/pet.ts';
-import { detectLayout, layoutWords, PetFileError, type PetFormat } from './layout.ts';
+import { detectLayout, LAYOUT_BYTES, layoutWords, PetFileError, type PetFormat } from './layout.ts';
 import { newPetReader, unitOf } from './pet-reader.ts';
 import { RECORD_BYTES_MAX } from './records.ts';
 
@@ -11,11 +11,21 @@ const RULES = {
   newPet: (fields: unknown) => newPet(fields, { refuseUnknown: false }),
 };
 
+interface Reading {
+  chunkBytes?: number;
+  linesBefore?: number;
+  format?: PetFormat;
+  rules?: typeof RULES;
+}
+
 /** Reads a text as the command and the console do, in chunks of so many bytes. */
-function read(text: string | Uint8Array, { chunkBytes = 1_000_000, linesBefore = 0 } = {}) {
+function read(
+  text: string | Uint8Array,
+  { chunkBytes = 1_000_000, linesBefore = 0, format, rules = RULES }: Reading = {},
+) {
   const bytes = Buffer.from(text);
-  const layout = detectLayout(bytes);
-  const reader = newPetReader(layout, { rules: RULES, linesBefore });
+  const layout = detectLayout(bytes.subarray(0, LAYOUT_BYTES), format);
+  const reader = newPetReader(layout, { rules, linesBefore });
   const pieces = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
     pieces.push(...reader.push(bytes.subarray(at, at + chunkBytes)));
@@ -28,6 +38,8 @@ function read(text: string | Uint8Array, { chunkBytes = 1_000_000, linesBefore =
   return {
     layout,
     pets: pieces.flatMap(({ pets }) => pets),
+    petLines: pieces.flatMap(({ petLines }) => petLines),
+    lines: pieces.reduce((sum, { lines }) => sum + lines, 0),
     faults: pieces.flatMap(({ faults }) => faults.map(({ line, reason }) => [line, reason])),
     byteCount: pieces.reduce((sum, piece) => sum + piece.byteCount, 0),
   };
@@ -56,8 +68,8 @@ const lists: [what: string, text: string][] = [
     '\uFEFF"status";"CATEGORY_ID";"Name"\n"SOLD";"7";"Rex"\n;-8;Tom, the cat',
   ],
   [
-    'other columns, one with a comma in its heading',
-    'name;Weight, kg;category;status\nRex;3,5;7;sold\nTom, the cat;;-8;',
+    'other columns, one with commas in its heading',
+    'name;Size (w, h, d, in cm);category;status\nRex;3,5;7;sold\nTom, the cat;;-8;',
   ],
   [
     'empty lines and empty rows',
@@ -69,7 +81,7 @@ const lists: [what: string, text: string][] = [
   ],
   [
     'JSON with other names of fields',
-    '{"Name":"Rex","category":7,"STATUS":"Sold","colour":"red"}\n{"name":"Tom, the cat","category_id":-8}',
+    '{"Name":"Rex","category":7,"STATUS":"Sold","colour":"red","legs":4}\n{"name":"Tom, the cat","category_id":-8}',
   ],
   [
     'a JSON array, as the interface returns it',
@@ -123,6 +135,11 @@ const refused: [what: string, text: string | Uint8Array, reason: RegExp][] = [
     /^The first line must name its columns: it has quotes/,
   ],
   [
+    'quotes in the wrong place of the header of a long file',
+    `"name,categoryId\n${'Rex,7\n'.repeat(20_000)}`,
+    /^The first line must name its columns: it has quotes/,
+  ],
+  [
     'a header that is too long',
     `name,categoryId${' '.repeat(RECORD_BYTES_MAX)}\nRex,7`,
     /is over 65536 bytes long/,
@@ -137,6 +154,7 @@ const refused: [what: string, text: string | Uint8Array, reason: RegExp][] = [
     '[{"name":"Rex","categoryId":7}',
     /^The file is not one valid JSON array \(Expected .*\)\.$/,
   ],
+  ['a JSON array that is not UTF-8', Buffer.from('["\u00e4"]', 'latin1'), /is not valid UTF-8\.$/],
   ['a JSON array with something behind it', '[]\n[]', /^The file is not one valid JSON array/],
 ];
 for (const [what, text, reason] of refused) {
@@ -147,6 +165,32 @@ for (const [what, text, reason] of refused) {
     );
   });
 }
+
+test('a JSON object where an array must be is refused', () => {
+  assert.throws(() => read('{}', { format: 'json' }), /^PetFileError: The file is not one valid/);
+});
+
+test('a header may be as long as a record', () => {
+  const header = 'name,categoryId'.padEnd(RECORD_BYTES_MAX);
+  assert.deepEqual(read(`${header}\nRex,7\n`).faults, []);
+});
+
+function fail(): never {
+  throw new Error('a mistake of the program');
+}
+
+test('an error that is no refusal is not taken for an invalid line', () => {
+  for (const text of ['name,category\nRex,7', '{"name":"Rex"}', '[{"name":"Rex"}]']) {
+    assert.throws(() => read(text, { rules: { ...RULES, newPet: fail } }), /a mistake of the/);
+  }
+  assert.throws(() => read('[]', { rules: { ...RULES, parseJson: fail } }), /a mistake of the/);
+});
+
+test('animals are named by the lines on which they start', () => {
+  const { petLines, lines } = read('name,category\n"Rex\nthe dog",7\n\nTom,8', { chunkBytes: 5 });
+  assert.deepEqual(petLines, [2, 5]);
+  assert.equal(lines, 4, 'the last line has no line break');
+});
 
 test('a line that mixes separators, or has two names for one field, is refused with its number and the reason', () => {
   const table = read('name;categoryId\nRex;7\nTom,8\nAda;8;sold\n');
@@ -162,7 +206,7 @@ test('a line that mixes separators, or has two names for one field, is refused w
 
 test('an item of a JSON array is refused with its number and the reason', () => {
   const { layout, faults, pets } = read(
-    '[{"name":"Rex","categoryId":1e2},1,{"name":"","categoryId":7}]',
+    '[{"name":"Rex","categoryId":1e2},1,{"name":"","categoryId":7},null,"Rex"]',
   );
   assert.equal(unitOf(layout), 'item');
   assert.deepEqual(
@@ -171,6 +215,8 @@ test('an item of a JSON array is refused with its number and the reason', () => 
   );
   assert.match(String(faults[0]), /^2,The item must be a JSON object, not /);
   assert.match(String(faults[1]), /^3,name must be /);
+  assert.match(String(faults[2]), /^4,The item must be a JSON object, not /);
+  assert.match(String(faults[3]), /^5,The item must be a JSON object, not /);
 });
 
 test('a JSON array of over 16 MiB is refused, and the message names jq', () => {
@@ -186,11 +232,17 @@ test('a JSON array is continued behind the items that were read before', () => {
     { length: 2_500 },
     (_, index) => `{"name":"${index + 1}","categoryId":1}`,
   );
-  const { pets } = read(`[${items.join(',\n')}]`, { linesBefore: 2_000 });
+  const text = `[${items.join(',\n')}]`;
+  const { pets, petLines, lines, byteCount } = read(text, { linesBefore: 1_000 });
+  const names = Array.from({ length: 1_500 }, (_, index) => `${index + 1_001}`);
   assert.deepEqual(
     pets.map(({ name }) => name),
-    Array.from({ length: 500 }, (_, index) => `${index + 2_001}`),
+    names,
   );
+  assert.deepEqual(petLines.map(String), names);
+  assert.equal(lines, 1_500);
+  // Its share of the file, as far as whole bytes allow.
+  assert.equal(byteCount, text.length - Math.floor((text.length * 1_000) / 2_500));
 });
 
 function words(text: string, format?: PetFormat): string {
@@ -209,4 +261,24 @@ test('people are told which column was taken for what, and which was not used', 
   assert.equal(words('{}'), 'One JSON object per line.');
   assert.equal(words('[]'), 'A JSON array.');
   assert.equal(words('[]', 'ndjson'), 'One JSON object per line.');
+});
+
+test('people are told nothing of a column without a heading, and the start of a long heading', () => {
+  assert.doesNotMatch(words('name,,category'), /Not used/);
+  assert.match(words('！,name,category'), / Not used: ！\.$/);
+  const long = 'category'.padEnd(40, '_');
+  assert.match(words(`name,${long}`), new RegExp(`category from "${long}"\\.$`));
+  assert.match(words(`name,${long}_`), new RegExp(`category from "${long}…"\\.$`));
+});
+
+test('the separator of a long table is found also where its headings are in quotes', () => {
+  const table = `"name";"category"\n${'Rex;7\n'.repeat(20_000)}`;
+  assert.match(words(table), /^A table separated by semicolons: name from "name", category /);
+});
+
+test('a file without animals has any format', () => {
+  for (const text of ['', '\uFEFF', ' \r\n\t']) {
+    assert.equal(words(text, 'csv'), 'One JSON object per line.');
+    assert.equal(words(text), 'One JSON object per line.');
+  }
 });

@@ -49,15 +49,19 @@ test('a record is named by the line it starts on, however many lines it has', ()
 });
 
 test('an overlong record is one fault, whether it arrives at once or in parts', () => {
-  const bytes = Buffer.from(`a\n${'x'.repeat(3 * RECORD_BYTES_MAX)}\nb\n`);
-  for (const chunkBytes of [1_000, RECORD_BYTES_MAX, bytes.length]) {
-    const { records, byteCount } = split(bytes, { chunkBytes });
-    assert.deepEqual(records, [
-      { line: 1, text: 'a' },
-      { line: 2, fault: 'is over 65536 bytes long.' },
-      { line: 3, text: 'b' },
-    ]);
-    assert.equal(byteCount, bytes.length);
+  const longest = 'x'.repeat(RECORD_BYTES_MAX);
+  // The quote at the end of the overlong line opens no field.
+  const bytes = Buffer.from(`${longest}\n${longest.repeat(3)},"\n",b\n`);
+  for (const options of [{}, { separator: ',' }] as const) {
+    for (const chunkBytes of [1_000, RECORD_BYTES_MAX, bytes.length]) {
+      const { records, byteCount } = split(bytes, { ...options, chunkBytes });
+      assert.deepEqual(records, [
+        { line: 1, text: longest },
+        { line: 2, fault: 'is over 65536 bytes long.' },
+        { line: 3, text: '",b' },
+      ]);
+      assert.equal(byteCount, bytes.length);
+    }
   }
 });
 
@@ -152,16 +156,19 @@ test('a line without an end is not kept in memory', () => {
   assert.equal(splitter.push(Buffer.from('\nb\n')).records.length, 2);
 });
 
-test('bytes that are not UTF-8 spoil their own line only, and a byte order mark none', () => {
+test('bytes that are not UTF-8 spoil their own line only, and a byte order mark is removed at the start only', () => {
   const bytes = Buffer.concat([
     Buffer.from('\uFEFFa\nb'),
     Buffer.from([0xff]),
-    Buffer.from('\nc\n'),
+    Buffer.from('\n\uFEFFc\n'),
   ]);
   const { records } = split(bytes, { chunkBytes: 100 });
   assert.deepEqual(records, [
     { line: 1, text: 'a' },
     { line: 2, fault: 'is not valid UTF-8.' },
-    { line: 3, text: 'c' },
+    { line: 3, text: '\uFEFFc' },
   ]);
+  const second = new RecordSplitter({ separator: undefined, linesBefore: 2 });
+  const { records: rest } = second.push(Buffer.from('\uFEFFc\n'));
+  assert.deepEqual(rest, [{ line: 3, text: '\uFEFFc' }]);
 });
