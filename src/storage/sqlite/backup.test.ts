@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import fs, {
+import {
   chownSync,
   copyFileSync,
   existsSync,
@@ -10,16 +10,17 @@ import fs, {
   readFileSync,
   rmdirSync,
   rmSync,
+  statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { intercept, systemError } from '../../../test/support/file-functions.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
@@ -63,30 +64,10 @@ const nextId = () =>
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
 
-type FileFunction = 'openSync' | 'fsyncSync' | 'linkSync' | 'renameSync';
-
-/** Calls `replacement` in place of a function of node:fs, for all modules, until the test ends. */
-function intercept<Name extends FileFunction>(
-  t: TestContext,
-  name: Name,
-  replacement: (
-    original: (typeof fs)[Name],
-    ...values: Parameters<(typeof fs)[Name]>
-  ) => ReturnType<(typeof fs)[Name]>,
-): void {
-  const original = fs[name];
-  const set = (value: unknown) => {
-    Object.assign(fs, { [name]: value });
-    syncBuiltinESMExports();
-  };
-  set((...values: Parameters<(typeof fs)[Name]>) => replacement(original, ...values));
-  t.after(() => set(original));
-}
-
 /** As on FAT. */
 function withoutLinks(t: TestContext): void {
   intercept(t, 'linkSync', () => {
-    throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
+    throw systemError('EPERM');
   });
 }
 
@@ -209,31 +190,6 @@ describe('backup', () => {
     assert.deepEqual(filesOf(folder), ['petstore.sqlite']);
   });
 
-  test('the content of a backup is synced before it gets its name, and the name before it is reported', async (t) => {
-    await createPets(1);
-    const events: string[] = [];
-    const opened = new Map<number, string>();
-    intercept(t, 'openSync', (open, path, ...rest) => {
-      const descriptor = open(path, ...rest);
-      opened.set(descriptor, basename(String(path)));
-      return descriptor;
-    });
-    intercept(t, 'fsyncSync', (sync, descriptor) => {
-      events.push(`sync ${opened.get(descriptor)}`);
-      sync(descriptor);
-    });
-    intercept(t, 'linkSync', (link, from, to) => {
-      events.push(`link ${basename(String(from))} ${basename(String(to))}`);
-      link(from, to);
-    });
-    await backUp();
-    assert.deepEqual(events.slice(-3), [
-      'sync backup.sqlite.partial-1',
-      'link backup.sqlite.partial-1 backup.sqlite',
-      `sync ${basename(folder)}`,
-    ]);
-  });
-
   test('on a file system without links it works too, and replaces no file', async (t) => {
     await createPets(3);
     withoutLinks(t);
@@ -250,6 +206,42 @@ describe('backup', () => {
     const now = new Date();
     assert.equal((await backUp(target, now)).isRecorded, true);
     assert.deepEqual([lastBackupAt(target), lastBackupAt(file)], [now.getTime(), now.getTime()]);
+  });
+
+  test('it is complete also if its time cannot be written into the store', async () => {
+    await createPets(2_000);
+    const { isRecorded, animals } = await backUpStore(file, target, {
+      now: new Date(),
+      onProgress() {
+        using database = new DatabaseSync(file);
+        database.exec(`CREATE TRIGGER IF NOT EXISTS refuse BEFORE UPDATE ON store_identity
+                       BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+      },
+    });
+    assert.deepEqual([isRecorded, animals], [false, 2_000]);
+    assert.equal(lastBackupAt(file), null);
+  });
+
+  test('the figures of a store tell the size of its log and of its disk, and its last backup', async () => {
+    const now = new Date();
+    const store = openSqliteStore(file, { identity: newIdentity() });
+    await store.createPet(REX);
+    const figures = () =>
+      Object.fromEntries(store.figures().map(({ name, values }) => [name, values[0]?.value]));
+    const before = figures();
+    assert.equal(before['petstore_wal_size_bytes'], statSync(`${file}-wal`).size);
+    const { blocks, bsize } = statfsSync(folder);
+    assert.equal(before['petstore_disk_size_bytes'], blocks * bsize);
+    const freeBytes = before['petstore_disk_free_bytes'] ?? 0;
+    assert.ok(freeBytes > 0 && freeBytes % bsize === 0, `${freeBytes} bytes`);
+    assert.ok(!('petstore_last_backup_timestamp_seconds' in before));
+    await backUp(target, now);
+    assert.equal(figures()['petstore_last_backup_timestamp_seconds'], now.getTime() / 1_000);
+    rmSync(`${file}-wal`);
+    assert.equal(figures()['petstore_wal_size_bytes'], 0);
+    rmSync(folder, { recursive: true });
+    assert.ok('petstore_writes_waiting' in figures());
+    await store.close();
   });
 
   test('it keeps the schema of its store, which it does not change', async () => {
