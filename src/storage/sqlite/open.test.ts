@@ -6,6 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { intercept, systemError } from '../../../test/support/file-functions.ts';
+import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
@@ -72,6 +74,28 @@ test('a folder that cannot be created is named in the error', async () => {
   refused(join(folder, 'occupied', 'petstore.sqlite'), /cannot be created .*--data must name/);
 });
 
+test('on a full disk no store is created, and the same start may succeed later', (t) => {
+  const file = join(folder, 'full.sqlite');
+  intercept(t, 'openSync', () => {
+    throw systemError('ENOSPC');
+  });
+  assert.throws(
+    () => openSqliteStore(file),
+    (error: unknown) =>
+      error instanceof Refusal &&
+      error.message === `the store ${file} cannot be created.` &&
+      String(error.cause) === 'Error: the disk is full',
+  );
+});
+
+test('a folder that another process creates at the same time is used', async (t) => {
+  intercept(t, 'mkdirSync', (create, path, ...rest) => {
+    create(path, ...rest);
+    throw systemError('EEXIST');
+  });
+  await openSqliteStore(join(folder, 'at', 'once', 'petstore.sqlite')).close();
+});
+
 test('a file that is not a database is named in the error', async () => {
   const file = join(folder, 'text.sqlite');
   await writeFile(file, 'no database at all, but long enough to be looked at');
@@ -86,6 +110,28 @@ test("another program's database is refused and not changed", () => {
   assert.deepEqual(other.prepare('SELECT name FROM sqlite_schema').all().length, 1);
   other.close();
 });
+
+for (const [what, sql] of [
+  ['a version', 'PRAGMA user_version = 7'],
+  ['an id', 'PRAGMA application_id = 7'],
+] as const) {
+  test(`an empty database with ${what} of another program is refused`, () => {
+    const file = join(folder, `with ${what}.sqlite`);
+    const other = new DatabaseSync(file);
+    other.exec(sql);
+    other.close();
+    refused(file, /belongs to another program/);
+  });
+}
+
+for (const sql of ['CREATE TABLE guests (name TEXT)', 'PRAGMA user_version = 7']) {
+  test(`another program's database is refused also while only its log tells: ${sql}`, async () => {
+    const file = join(await mkdtemp(join(folder, 'foreign-')), 'petstore.sqlite');
+    using other = new DatabaseSync(file);
+    other.exec(`PRAGMA journal_mode = WAL; ${sql}`);
+    refused(file, /belongs to another program/);
+  });
+}
 
 for (const mode of ['delete', 'wal']) {
   test(`another program's database in journal mode ${mode} is not changed by a byte, neither as a store nor as a source`, async () => {
@@ -138,10 +184,11 @@ test('no other user may read the store, whatever the mode of its folder and the 
   await chmod(own, 0o755);
   const file = join(own, 'petstore.sqlite');
   const umask = process.umask(0);
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, SERVE);
   process.umask(umask);
   await store.createPet(REX);
-  assert.deepEqual(await modesIn(own), OWNER_ONLY);
+  // The id beside the store is no secret.
+  assert.deepEqual(await modesIn(own), { ...OWNER_ONLY, 'petstore.store-id': '644' });
   await store.close();
 });
 
@@ -155,6 +202,19 @@ test('a store that others can read is restricted to its owner when it is opened,
   assert.deepEqual(await modesIn(own), OWNER_ONLY);
   await first.close();
   await second.close();
+});
+
+test('a store that another user shares is opened as it is', async (t) => {
+  const file = join(folder, 'shared.sqlite');
+  await openSqliteStore(file).close();
+  await chmod(file, 0o640);
+  let code = 'EPERM';
+  intercept(t, 'chmodSync', () => {
+    throw systemError(code);
+  });
+  await openSqliteStore(file).close();
+  code = 'EROFS';
+  refused(file, /cannot be opened \(EROFS: failed\): --data must name/);
 });
 
 test('a log that has grown is truncated while the store is open', async () => {
@@ -329,6 +389,8 @@ test('an id that is missing beside the store is written again, and another one i
   const options = { ...SERVE, onWarning: (message: string) => warnings.push(message) };
   await openSqliteStore(file, options).close();
   await rm(idFile);
+  await openSqliteStore(file, COMMAND).close();
+  assert.deepEqual(await readdir(own), ['petstore.sqlite'], 'a command does not write it');
   await openSqliteStore(file, options).close();
   assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
   assert.deepEqual(warnings, []);

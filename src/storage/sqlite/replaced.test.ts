@@ -6,6 +6,7 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -137,6 +138,19 @@ test('a store that is stopped right after its file was replaced leaves no log be
   renameSync(spare, file);
   await store.close();
   assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare'] });
+});
+
+test('a log that cannot be set aside is one warning, and the store is closed', async (t) => {
+  const { file, store } = await open(t);
+  const warnings: string[] = [];
+  const second = openSqliteStore(file, { onWarning: (message) => warnings.push(message) });
+  await create(store, 'one');
+  rmSync(file);
+  mkdirSync(`${file}-lock`);
+  await store.close();
+  await second.close();
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /^the log beside \S+petstore\.sqlite may be of another file: /);
 });
 
 test('a file that is moved away has lost nothing, wherever it is opened again', async (t) => {

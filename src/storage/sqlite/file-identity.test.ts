@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { findIdentity, freeName, isSame, requireInPlace, setLogAside } from './file-identity.ts';
+
+const SUFFIXES = ['', '-wal', '-shm'];
+
+/** A folder with the files of a database, as far as their identity matters. */
+function newFiles(t: TestContext, suffixes = SUFFIXES) {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-identity-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'store');
+  for (const suffix of suffixes) writeFileSync(`${file}${suffix}`, 'opened');
+  const opened = findIdentity(file) ?? assert.fail('the file is there');
+  /** A file that takes the place of another one has a number of its own. */
+  const replace = (suffix: string) => {
+    writeFileSync(join(folder, 'other'), 'other');
+    renameSync(join(folder, 'other'), `${file}${suffix}`);
+  };
+  return { file, opened, replace, names: () => readdirSync(folder).toSorted() };
+}
+
+test('a file is the same if its number and its disk are', () => {
+  const one = { dev: 1n, ino: 2n, birthtimeNs: 3n };
+  assert.equal(isSame(one, { ...one }), true);
+  assert.equal(isSame(one, { ...one, ino: 4n }), false);
+  assert.equal(isSame(one, { ...one, dev: 4n }), false);
+  assert.equal(isSame(one, undefined), false);
+  assert.equal(isSame(undefined, one), false);
+  assert.equal(isSame(undefined, undefined), false);
+});
+
+for (const suffix of SUFFIXES) {
+  test(`a database is in its place until store${suffix} is deleted or replaced`, (t) => {
+    const { file, opened, replace } = newFiles(t);
+    requireInPlace(opened);
+    replace(suffix);
+    const lost = { name: 'FileReplaced', message: `${file}${suffix} was deleted or replaced` };
+    assert.throws(() => requireInPlace(opened), lost);
+    rmSync(`${file}${suffix}`);
+    assert.throws(() => requireInPlace(opened), lost);
+  });
+}
+
+test('a database without a log is in its place until a log appears', (t) => {
+  const { opened, replace } = newFiles(t, ['']);
+  requireInPlace(opened);
+  replace('-wal');
+  assert.throws(() => requireInPlace(opened), { name: 'FileReplaced' });
+});
+
+test('a log is set aside only where its database is no more', (t) => {
+  const { file, opened, replace, names } = newFiles(t);
+  setLogAside(opened);
+  assert.deepEqual(names(), ['store', 'store-shm', 'store-wal']);
+  replace('');
+  writeFileSync(`${file}-wal.replaced-1`, 'of an earlier time');
+  setLogAside(opened);
+  assert.deepEqual(
+    names().filter((name) => name !== 'store-lock'),
+    ['store', 'store-shm.replaced-1', 'store-wal.replaced-1', 'store-wal.replaced-2'],
+  );
+});
+
+test('a log that another process has begun stays in its place', (t) => {
+  const { opened, replace, names } = newFiles(t);
+  for (const suffix of SUFFIXES) replace(suffix);
+  setLogAside(opened);
+  assert.deepEqual(names(), ['store', 'store-shm', 'store-wal']);
+});
+
+test('a free name has the first number that no file has', (t) => {
+  const { file } = newFiles(t);
+  assert.equal(freeName(file), `${file}-1`);
+  for (const number of [1, 2]) writeFileSync(`${file}-${number}`, '');
+  assert.equal(freeName(file), `${file}-3`);
+});
