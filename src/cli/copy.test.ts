@@ -17,7 +17,13 @@ import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { StoreUnusable, type Store } from '../domain/store.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
-import { copyCatalogue, type CatalogueReader, type CopyTarget, type Row } from '../storage/copy.ts';
+import {
+  copyCatalogue,
+  TABLES,
+  type CatalogueReader,
+  type CopyTarget,
+  type Row,
+} from '../storage/copy.ts';
 import { openPostgresReader, openPostgresTarget } from '../storage/postgres/copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { verifyPostgres } from '../storage/postgres/verify.ts';
@@ -287,6 +293,21 @@ test('a target that holds other data is refused and left alone', async () => {
   assert.equal((await store.createPet(REX)).kind, 'created');
   assert.equal((await store.listApiKeys()).length, 1);
   await store.close();
+});
+
+test('a target that has only assigned an id, or only noted an import, is not empty', async () => {
+  const here = newFile();
+  await createAndClose(here, 1);
+  for (const change of [
+    (target: CopyTarget) => target.setLastId(1n),
+    (target: CopyTarget) => target.write(TABLES.imports, [['a file', 9n, 1n, 1n, 0n]]),
+  ]) {
+    const [source, target] = [openSqliteReader(here), openSqliteTarget(newFile())];
+    await change(target);
+    await assert.rejects(copyCatalogue(source, target, ignore), /the target holds other data/);
+    await source.close();
+    await target.close();
+  }
 });
 
 test('a file that appears at the target during the copy is not replaced', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
 import { describe, test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import type { Refusal } from '../domain/errors.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 import { CALL_TIMEOUT_MS } from './deadline.ts';
@@ -58,6 +59,11 @@ const causeOf = (promise: Promise<unknown>) =>
     () => 'resolved',
     (error: Refusal) => (error.cause as Error).message,
   );
+
+/** How many items wait, as the figures say. */
+function waitingOf(batcher: Batcher<number, number>): number | undefined {
+  return batcher.figures().find(({ name }) => name === 'petstore_writes_waiting')?.values[0]?.value;
+}
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(1);
@@ -131,6 +137,26 @@ describe('Batcher', () => {
     };
     await Promise.all(numbers(10).map(caller));
     assert.equal(batches.length, 20);
+  });
+
+  test('after a slow batch of several items the next one waits for more items, and after a single item it does not', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => nowMs);
+    const { batcher, sent, release } = newHeldBatcher({ beforeResolving: () => (nowMs += 100) });
+    release();
+    /** Adds an item, and another one after the end of this turn of the event loop. No timer ends in between. */
+    const addTwo = async () => {
+      await stat('.');
+      const first = batcher.add(1);
+      await turn();
+      await Promise.all([first, batcher.add(2)]);
+    };
+    await batcher.add(1);
+    await addTwo();
+    assert.deepEqual(sent, [1, 1, 1]);
+    await Promise.all([batcher.add(1), batcher.add(2)]);
+    await addTwo();
+    assert.deepEqual(sent, [1, 1, 1, 2, 2]);
   });
 
   test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
@@ -224,8 +250,10 @@ describe('Batcher', () => {
     const first = batcher.add(1);
     await until(() => sent.length === 1);
     const waiting = causeOf(batcher.add(2));
+    assert.equal(waitingOf(batcher), 2);
     batcher.rejectWaiting(new Error('the file is gone'));
     assert.equal(await waiting, 'the file is gone');
+    assert.equal(waitingOf(batcher), 1);
     release();
     assert.equal(await first, 2);
     assert.deepEqual(sent, [1]);

@@ -28,3 +28,12 @@ test('a deadline that has passed before is reported', async () => {
     atDeadline(deadlineIn(-10), resolve);
   });
 });
+
+test('a deadline that is cancelled is not reported', async () => {
+  let isPassed = false;
+  atDeadline(deadlineIn(-10), () => (isPassed = true))();
+  await new Promise<void>((resolve) => {
+    atDeadline(deadlineIn(20), resolve);
+  });
+  assert.equal(isPassed, false);
+});

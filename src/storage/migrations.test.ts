@@ -31,3 +31,14 @@ test('a store gets the migrations it lacks, and one from the future is refused',
   assert.deepEqual(versions(3), []);
   assert.throws(() => versions(4), StoreUnusable);
 });
+
+test('a store is created or migrated only where that is allowed', () => {
+  const migrations = [1, 2].map((version) => ({ version, sql: '' }));
+  const count = (version: number, access: { mayCreate?: boolean; mayMigrate?: boolean }) =>
+    pendingMigrations(migrations, version, 'it', access).length;
+  assert.equal(count(0, { mayMigrate: false }), 2);
+  assert.equal(count(1, { mayCreate: false }), 1);
+  assert.equal(count(2, { mayCreate: false, mayMigrate: false }), 0);
+  assert.throws(() => count(0, { mayCreate: false }), /^StoreUnusable: there is no store at it:/);
+  assert.throws(() => count(1, { mayMigrate: false }), /^StoreFault: it is of schema 1, .* 2: /);
+});

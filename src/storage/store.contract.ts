@@ -14,13 +14,16 @@ import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet, type Pet } from '../domain/pet.ts';
 import type { Creation, Store } from '../domain/store.ts';
+import type { Measured } from '../ops/metrics.ts';
 import { changes } from './changes.contract.ts';
 import { imports } from './import.contract.ts';
+
+type MeasuredStore = Store & Measured;
 
 /** A fresh, empty database of the store under test. */
 export interface Subject {
   /** Opens a store on the database: once for a single process, more often for several. */
-  open(): Promise<Store>;
+  open(): Promise<MeasuredStore>;
   /** How many transactions have stored animals so far. */
   countCommits(): Promise<number>;
 }
@@ -40,7 +43,10 @@ const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
 export function storeContract(name: string, contract: Contract): void {
   /** A test with one store open, and a way to open more. */
-  function promise(title: string, keep: (store: Store, more: Opened) => Promise<void>): void {
+  function promise(
+    title: string,
+    keep: (store: MeasuredStore, more: Opened) => Promise<void>,
+  ): void {
     test(title, async (context) => {
       const subject = await contract.newSubject(context);
       const open = async () => {
@@ -66,7 +72,10 @@ interface Opened {
   subject: Subject;
 }
 
-type PromiseOf = (title: string, keep: (store: Store, more: Opened) => Promise<void>) => void;
+type PromiseOf = (
+  title: string,
+  keep: (store: MeasuredStore, more: Opened) => Promise<void>,
+) => void;
 
 function animals(promise: PromiseOf): void {
   promise('ids are given from 1 upwards, in the order of creation', async (store) => {
@@ -178,6 +187,7 @@ function animals(promise: PromiseOf): void {
     await Promise.all([store.close(), store.close()]);
     await creation;
     await assert.rejects(store.createPet(REX), { code: 'unavailable' });
+    await assert.rejects(store.findPet(1n), { code: 'unavailable' });
   });
 
   promise('closing finishes what was accepted before', async (store, { open }) => {
@@ -593,6 +603,31 @@ function concurrency(promise: PromiseOf): void {
     const commits = (await subject.countCommits()) - before;
     assert.ok(commits >= 1 && commits <= 5, `300 creates took ${commits} commits`);
   });
+
+  promise(
+    'the figures count the writes that wait, and the commits that they shared',
+    async (store) => {
+      const valueOf = (name: string, le?: string) =>
+        store
+          .figures()
+          .flatMap((figure) =>
+            figure.values.map((value) => ({ metricName: figure.name, ...value })),
+          )
+          .find(({ metricName, labels }) => metricName === name && labels['le'] === le)?.value;
+      await create(store);
+      await turn();
+      const creations = [create(store), create(store)];
+      assert.equal(valueOf('petstore_writes_waiting'), 2);
+      await Promise.all(creations);
+      await turn();
+      assert.equal(valueOf('petstore_writes_waiting'), 0);
+      assert.equal(valueOf('petstore_writes_waiting_max'), 10_000);
+      assert.equal(valueOf('petstore_write_batch_size_sum'), 3);
+      assert.equal(valueOf('petstore_write_batch_size_bucket', '1'), 1);
+      assert.equal(valueOf('petstore_write_batch_size_bucket', '2'), 2);
+      assert.equal(valueOf('petstore_commit_duration_seconds_count'), 2);
+    },
+  );
 
   promise('beyond what may wait, a create is refused at once and stores nothing', async (store) => {
     const settled = await Promise.allSettled(
