@@ -24,6 +24,11 @@ test('user and password may be left out, and postgresql:// is the same', () => {
   assert.deepEqual([user, password, hosts[0]?.host], [undefined, undefined, 'localhost']);
 });
 
+test('a port is from 1 to 65535, and the name of a database may be one letter', () => {
+  const { hosts, database } = parseAddress('postgres://one:1,two:65535/p');
+  assert.deepEqual([hosts.map(({ port }) => port), database], [[1, 65_535], 'p']);
+});
+
 test('sslmode chooses between plain text, encryption, and encryption with a checked certificate', () => {
   assert.equal(tlsOf('sslmode=disable'), false);
   assert.deepEqual(tlsOf('sslmode=require'), { rejectUnauthorized: false });
@@ -40,7 +45,11 @@ test('an invalid address is refused in one line, without its password', () => {
     'postgres://ann:secret@host',
     'postgres://ann:secret@host/',
     'postgres://ann:secret@host:0/pets',
-    'postgres://ann:secret@host:99999/pets',
+    'postgres://ann:secret@host:65536/pets',
+    'postgres://ann:secret@host:port/pets',
+    'postgres://ann:secret@::1/pets',
+    'postgres://ann:secret@host/pets/more',
+    'jdbc:postgres://ann:secret@host/pets',
     'postgres://ann:secret@host,,other/pets',
     'postgres://ann:secret%@host/pets',
     'postgres://ann:secret@host/pets?sslmode=prefer',
