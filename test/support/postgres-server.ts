@@ -15,6 +15,7 @@ import { emptyCluster, postgresBinaries, type Owner } from './postgres-binaries.
 
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 50;
+const SESSIONS_END_TIMEOUT_MS = 20_000;
 export const TEST_PASSWORD = 'a-password-for-tests';
 
 /** Ends PostgreSQL and removes its folder when standard input closes, that is, when the parent process ends. */
@@ -195,6 +196,17 @@ export class PostgresServer {
     // Copying files takes half the processor time of the default strategy, which writes every block to the log.
     await this.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
     return name;
+  }
+
+  /** Resolves when the program under test has no session in a database. */
+  async waitForNoSession(database: string): Promise<void> {
+    const until = performance.now() + SESSIONS_END_TIMEOUT_MS;
+    const sessions = `SELECT FROM pg_stat_activity
+                      WHERE application_name = 'petstore' AND datname = '${database}'`;
+    while ((await this.query(sessions)).length > 0) {
+      if (performance.now() > until) throw new Error(`sessions are left in ${database}`);
+      await sleep(READY_POLL_MS);
+    }
   }
 
   /** Ends every session of the program under test, and returns their number. */

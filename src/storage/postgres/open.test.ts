@@ -92,6 +92,7 @@ test('a read-only server is refused, and skipped where another host takes writes
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
   assert.match(await refusalOf(server.url(database), AWAY), /is read-only \(a standby\)/);
+  await server.waitForNoSession(database);
 
   const other = await PostgresServer.start();
   try {
@@ -102,6 +103,7 @@ test('a read-only server is refused, and skipped where another host takes writes
     assert.equal(created.kind, 'created');
     await store.close();
     assert.deepEqual(await other.query('SELECT name FROM pets', database), [['Rex']]);
+    for (const each of [server, other]) await each.waitForNoSession(database);
   } finally {
     await other.close();
   }
@@ -148,6 +150,7 @@ test('a user who may only read is refused, and the missing rights are named', as
     message,
     /the user reader the rights INSERT on pets, UPDATE on pet_counter, .*: GRANT /,
   );
+  await server.waitForNoSession(database);
 
   await server.query(
     'GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO reader',

@@ -53,6 +53,78 @@ test('the pool opens no more connections than it may, and waits after a refusal 
   assert.equal(countTimers(), timers, 'no timer of a query stays');
 });
 
+const ONE = { name: '', text: 'SELECT 1' };
+
+test('a query is not sent without time or a connection, and a late one ends its connection', async () => {
+  const connection = await openTo(server.url());
+  const inTime = () => connection.query(ONE, [], deadlineIn(30_000));
+  const isLate = { name: 'NotSent', message: 'its time was over before it was sent' };
+  await assert.rejects(connection.query(ONE, [], deadlineIn(-1)), isLate);
+  assert.deepEqual(await inTime(), [[1]]);
+  const slow = connection.query({ name: '', text: 'SELECT pg_sleep(2)' }, [], deadlineIn(20));
+  await assert.rejects(slow, { name: 'NoResponse', message: 'no response in time' });
+  assert.equal(connection.isUsable(), false);
+  await assert.rejects(inTime(), { name: 'NotSent', message: 'the connection is gone' });
+});
+
+/** The figures of a pool with one place. */
+const figuresOf = (used: number, idle: number, opening: number, waiting: number) => [
+  { state: 'used', value: used },
+  { state: 'idle', value: idle },
+  { state: 'opening', value: opening },
+  { value: 1 },
+  { value: waiting },
+];
+
+test('a caller that gets no connection in time is refused, and the connection goes to the next one', async () => {
+  const database = await server.createDatabase();
+  const pool = new Pool(() => openTo(server.url(database)), 1);
+  const deadline = deadlineIn(30_000);
+  const figures = () =>
+    pool
+      .figures()
+      .flatMap(({ values }) => values.map(({ labels, value }) => ({ ...labels, value })));
+  const ended = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const first = pool.run(deadline, () => {
+    begun.resolve();
+    return ended.promise;
+  });
+  assert.deepEqual(figures(), figuresOf(0, 0, 1, 1));
+  await begun.promise;
+  const late = pool.query(ONE, [], deadlineIn(20));
+  await assert.rejects(late, { name: 'NotSent', message: 'no connection in time' });
+  const next = pool.query(ONE, [], deadline);
+  assert.deepEqual(figures(), figuresOf(1, 0, 0, 1));
+  ended.resolve();
+  await first;
+  assert.deepEqual(await next, [[1]]);
+  assert.deepEqual(figures(), figuresOf(0, 1, 0, 0));
+  await pool.close();
+  await server.waitForNoSession(database);
+});
+
+test('a pool that is closed refuses every caller, and leaves no session', async () => {
+  const database = await server.createDatabase();
+  const pool = new Pool(() => openTo(server.url(database)), 1);
+  const deadline = deadlineIn(30_000);
+  const begun = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const inUse = pool.run(deadline, () => {
+    begun.resolve();
+    return closed.promise;
+  });
+  await begun.promise;
+  const isClosed = { name: 'NotSent', message: 'the store is closed' };
+  const waiting = assert.rejects(pool.query(ONE, [], deadline), isClosed);
+  await pool.close();
+  await waiting;
+  await assert.rejects(pool.query(ONE, [], deadline), isClosed);
+  closed.resolve();
+  await inUse;
+  await server.waitForNoSession(database);
+});
+
 test('after a stale plan no connection with prepared plans is used again, also if it is in use', async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE animals (id int)', database);

@@ -11,7 +11,6 @@ import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import type { Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 import { Hosts } from './hosts.ts';
 import { openPostgresStore } from './store.ts';
@@ -237,9 +236,12 @@ test('when the server takes no more writes, the store moves to the host that doe
 
 test('beyond what may wait, a read is refused at once', async (context) => {
   const { store } = await openFresh(context);
-  const settled = await Promise.allSettled(
-    Array.from({ length: 10_050 }, (_, index) => store.findPet(BigInt(index % 5))),
-  );
+  const readsWaiting = () =>
+    store.figures().find(({ name }) => name === 'petstore_reads_waiting')?.values[0]?.value;
+  const reads = Array.from({ length: 10_050 }, (_, index) => store.findPet(BigInt(index % 5)));
+  assert.equal(readsWaiting(), 10_000);
+  const settled = await Promise.allSettled(reads);
+  assert.equal(readsWaiting(), 0);
   const refused = settled.filter((result) => result.status === 'rejected');
   assert.equal(refused.length, 50);
   for (const { reason } of refused) assert.equal((reason as { code: string }).code, 'overloaded');
@@ -247,7 +249,7 @@ test('beyond what may wait, a read is refused at once', async (context) => {
 
 async function openFresh(context: TestContext) {
   const database = await server.createDatabase();
-  const store: Store = await openPostgresStore(server.url(database));
+  const store = await openPostgresStore(server.url(database));
   context.after(() => store.close());
   const secret = newSecret('staging', randomBytes);
   const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
