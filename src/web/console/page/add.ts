@@ -47,8 +47,7 @@ export class AddForm {
     this.#form.addEventListener('input', (event) => {
       this.#idempotencyKey = newIdempotencyKey();
       this.#curl.clear();
-      const field = FIELDS.find((each) => each === (event.target as HTMLInputElement).name);
-      if (field !== undefined) showFieldFault(field, undefined);
+      showFieldFault((event.target as HTMLInputElement).name as Field, undefined);
     });
   }
 
@@ -72,9 +71,9 @@ export class AddForm {
 
   /** Rejects only what cannot be sent. The service validates the rest. */
   #read(): NewPet | undefined {
-    const { name, categoryId: text } = this.#typed;
+    const { name, categoryId: text, status } = this.#typed;
     const categoryId = parseInt64(text);
-    if (categoryId !== undefined) return { name, categoryId, status: this.#status };
+    if (categoryId !== undefined) return { name, categoryId, status };
     this.#showFieldFaults({
       name: FIELD_WORDS.name(name),
       categoryId: FIELD_WORDS.categoryId(text),
@@ -83,12 +82,12 @@ export class AddForm {
   }
 
   get #typed() {
-    return { name: this.#name.value, categoryId: this.#categoryId.value.trim() };
-  }
-
-  get #status(): NewPet['status'] {
     const wanted = new FormData(this.#form).get('status');
-    return PET_STATUSES.find((status) => status === wanted);
+    return {
+      name: this.#name.value,
+      categoryId: this.#categoryId.value.trim(),
+      status: PET_STATUSES.find((status) => status === wanted),
+    };
   }
 
   #setBusy(isBusy: boolean): void {
@@ -100,7 +99,6 @@ export class AddForm {
   #clear(): void {
     this.#name.value = '';
     this.#idempotencyKey = newIdempotencyKey();
-    this.#showFieldFaults({});
     this.#name.focus();
   }
 
@@ -130,8 +128,7 @@ export class AddForm {
   }
 
   #wordsFor(field: Field): string {
-    const value = field === 'status' ? this.#status : this.#typed[field];
-    return FIELD_WORDS[field](value) ?? 'The service did not accept this.';
+    return FIELD_WORDS[field](this.#typed[field]) ?? 'The service did not accept this.';
   }
 
   #showFieldFaults(faults: Partial<Record<Field, string | undefined>>): void {
@@ -142,10 +139,10 @@ export class AddForm {
   }
 
   #command(): string {
-    const name = this.#name.value || EXAMPLE.name;
-    const categoryId = parseInt64(this.#categoryId.value.trim()) ?? EXAMPLE.categoryId;
-    const status = JSON.stringify(this.#status);
-    const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":${status}}`;
+    const typed = this.#typed;
+    const name = JSON.stringify(typed.name || EXAMPLE.name);
+    const categoryId = parseInt64(typed.categoryId) ?? EXAMPLE.categoryId;
+    const body = `{"name":${name},"categoryId":${categoryId},"status":"${typed.status}"}`;
     return curlCommand(`${BASE_URL}/pets`, body);
   }
 }

@@ -21,10 +21,9 @@ export interface Row {
 }
 
 export type Phase =
-  | { name: 'ready' }
   | { name: 'running' }
   | { name: 'done' }
-  /** By the user, or by a fault that waiting does not mend. */
+  /** It has not started, or was paused by the user or by a fault that waiting does not mend. */
   | { name: 'paused'; fault: Fault | undefined }
   /** The next attempt follows by itself. */
   | { name: 'waiting'; fault: Fault; waitMs: number };
@@ -39,10 +38,10 @@ export class BulkAdd {
   readonly #create: Pets['create'];
   readonly #on: { phase: (phase: Phase) => void; added: (pet: Pet, done: number) => void };
   #next = 0;
-  #phase: Phase = { name: 'ready' };
+  #phase: Phase = { name: 'paused', fault: undefined };
   #isPauseWanted = false;
   /** The phase that a wanted pause leads to. */
-  #ending: Phase = { name: 'paused', fault: undefined };
+  #ending: Phase = this.#phase;
   #endWait: () => void = () => undefined;
 
   constructor(

@@ -58,7 +58,7 @@ export class Catalogue {
     curlCommand(`${BASE_URL}/pets${queryOf(this.#place, limitOf(this.#place))}`),
   );
   #place = placeInAddress();
-  #nextStep: Step | undefined;
+  #nextStep: Step = { cursor: undefined, before: undefined };
   #loading = new AbortController();
   #newId: bigint | undefined;
   #followedMs = Number.NEGATIVE_INFINITY;
@@ -76,7 +76,7 @@ export class Catalogue {
       if (isUsable(this.#previous)) this.#goTo(this.#placeBefore);
     });
     this.#next.addEventListener('click', () => {
-      if (this.#nextStep === undefined || !isUsable(this.#next)) return;
+      if (!isUsable(this.#next)) return;
       this.#goTo({ ...this.#place, trail: [...this.#place.trail, this.#nextStep] });
     });
     followHistory(
@@ -187,7 +187,7 @@ export class Catalogue {
   #render({ pets, nextCursor }: PetPage): void {
     const before = this.#place.trail.at(-1)?.before;
     const after = before === undefined ? undefined : before + pets.length;
-    this.#nextStep = nextCursor === undefined ? undefined : { cursor: nextCursor, before: after };
+    this.#nextStep = { cursor: nextCursor, before: after };
     const areNewest = isNewest(this.#place);
     this.#replaceRows(areNewest ? pets.toReversed() : pets);
     const isFirst = this.#showPrevious();
@@ -239,8 +239,7 @@ export class Catalogue {
   /** The rows of the page before stay, so that the user loses nothing. */
   #renderFault(fault: Fault, wasAutomatic: boolean): void {
     this.#showPrevious();
-    const hasRows = !this.#table.hidden && this.#rows.childElementCount > 0;
-    this.#count.textContent = hasRows ? 'Still showing the earlier rows' : 'Not loaded';
+    this.#count.textContent = this.#table.hidden ? 'Not loaded' : 'Still showing the earlier rows';
     if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
     if (fault.isForbidden) return this.#on.forbidden(fault);
     const notice = faultNotice(fault, {

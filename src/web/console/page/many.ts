@@ -20,7 +20,6 @@ export interface ManyEvents {
 }
 
 const TOGGLE_LABELS: Record<Phase['name'], string> = {
-  ready: 'Pause',
   running: 'Pause',
   waiting: 'Try now',
   paused: 'Resume',
@@ -98,15 +97,13 @@ export class ManyCard {
     this.#input.view.hidden = true;
     this.#run.hidden = false;
     this.#bar.max = list.rows.length;
-    this.#showCount();
     this.#toggle.focus();
     void this.#bulk.run();
   }
 
   #pressToggle(): void {
-    const phase = this.#bulk?.phase.name;
-    if (phase === 'running') this.#bulk?.pause();
-    else if (phase !== 'done') void this.#bulk?.run();
+    if (this.#bulk?.phase.name === 'running') this.#bulk.pause();
+    else void this.#bulk?.run();
   }
 
   #showCount(): void {
@@ -138,7 +135,7 @@ export class ManyCard {
 
   #wordsFor(phase: Phase): (Node | string)[] {
     if (phase.name === 'done') return this.#outcome();
-    if (phase.name === 'running' || phase.name === 'ready') return [];
+    if (phase.name === 'running') return [];
     const { fault } = phase;
     if (fault === undefined) return ['Paused. Nothing is added until you resume.'];
     const words = element('p', {}, `${fault.title}. No animal is added twice.`);
@@ -171,7 +168,6 @@ export class ManyCard {
 
   #reset(): void {
     this.#bulk = undefined;
-    this.#close.hidden = false;
     this.#run.hidden = true;
     this.#input.view.hidden = false;
     this.#input.clear();

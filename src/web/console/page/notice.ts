@@ -61,7 +61,7 @@ export function countdown(waitMs: number, onEnd: () => void): HTMLElement {
         if (performance.now() >= end) onEnd();
         else tick();
       },
-      Math.min(SECOND_MS, Math.max(0, end - performance.now())),
+      Math.min(SECOND_MS, end - performance.now()),
     );
   };
   tick();

@@ -158,6 +158,6 @@ export class Workspace {
       ),
     );
     if (access === 'read') another.focus();
-    else if (!this.#panels.hidden) this.focus();
+    else this.focus();
   }
 }
