@@ -100,6 +100,7 @@ test('every module that a served module imports is served too', async () => {
 
 test('in staging the console says so in its title, in a band and in the examples', async () => {
   const staging = new Map(consolePages('staging'));
+  assert.equal(consolePages('staging'), consolePages('staging'), 'created once');
   const request = { method: 'GET', target: '/', headers: {}, turn: undefined };
   const page = { ...request, readBody: async () => Buffer.alloc(0) };
   const html = String((await respondWithPage(staging, page, '/')).body);

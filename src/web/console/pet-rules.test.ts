@@ -80,3 +80,11 @@ test('the page accepts exactly the animals that the command line accepts', () =>
   );
   assert.ok(accepted > NUMBER_OF_LINES / 100, `only ${accepted} animals`);
 });
+
+test('a line that is not one object is refused as such', () => {
+  for (const text of ['7', '"x"', 'null', '[]']) {
+    assert.throws(() => PAGE_RULES.newPet(PAGE_RULES.parseJson(text)), {
+      message: 'The line is not one JSON object.',
+    });
+  }
+});
