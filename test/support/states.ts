@@ -65,6 +65,7 @@ export async function emptyStates(t: TestContext, check: Check): Promise<void> {
   await check(page, 'key-refused');
   await signIn(page, stage.key);
   await page.getByText('No animals yet').waitFor();
+  await page.getByText('petstore import animals.csv --env staging').waitFor();
   await check(page, 'empty');
   await page.locator('#filter label', { hasText: 'Sold' }).click();
   await page.getByText('No animal is sold').waitFor();

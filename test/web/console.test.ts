@@ -49,6 +49,7 @@ test('console › the first visit asks for a key and loads less than 40 KiB incl
 
   assert.equal(await page.evaluate('document.activeElement.id'), 'key');
   assert.equal(await page.locator('#workspace').isVisible(), false);
+  assert.equal(await page.locator('#kept').isVisible(), false);
   const usableMs = await page.evaluate<number>(
     'performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd',
   );
@@ -79,7 +80,13 @@ test('console › every module of a view is preloaded, so that none waits for an
     );
   assert.deepEqual(await loaded(), await preloads());
   const workspace = await urls(`document.querySelectorAll('link[rel=later]'), (e) => e.href`);
-  await signIn(page, stage.key);
+  await page.getByLabel('API key').fill(stage.key);
+  assert.equal(
+    await page.locator('link[rel=later]').count(),
+    0,
+    'preloaded while the key is typed',
+  );
+  await page.getByRole('button', { name: 'Open the catalogue' }).click();
   await page.getByText('No animals yet').waitFor();
   const modules = await loaded();
   assert.ok(workspace.every((url) => modules.includes(url)));
@@ -92,18 +99,54 @@ test('console › every module of a view is preloaded, so that none waits for an
     (await preloads()).some((url) => url.endsWith('/many.ts')),
     false,
   );
+  await page.reload();
+  await page.getByText('No animals yet').waitFor();
+  assert.equal(await page.locator('link[rel=later]').count(), 0, 'preloaded for a stored key');
+});
+
+test('console › if a part of the page does not load, the page says so and can be loaded again', async (t) => {
+  const stage = await Stage.open(t);
+  const { page } = await visit(t, stage);
+  await page.route('**/workspace.ts', (route) => route.abort());
+  await signIn(page, stage.key);
+  const words = page.getByText('The page did not load completely.');
+  await words.waitFor();
+  await page.evaluate(`sessionStorage.setItem('petstore.key', ${JSON.stringify(stage.key)})`);
+  await page.reload();
+  await words.waitFor();
+  assert.equal(await page.locator('#workspace').isVisible(), false);
+  assert.equal(await page.getByLabel('API key').getAttribute('aria-invalid'), 'true');
+  await page.unroute('**/workspace.ts');
+
+  await page.route('**/parts.css', (route) => route.abort());
+  await page.reload();
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add-many').click();
+  await page.getByRole('alert').getByText('A part of this page could not be loaded').waitFor();
+  await page.unroute('**/parts.css');
+  await page.getByRole('button', { name: 'Load again' }).click();
+  await page.locator('#page-message:empty').waitFor({ state: 'attached' });
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').waitFor();
 });
 
 test('console › the error for a wrong key is beside its field, with the message of the service one click away', async (t) => {
   const stage = await Stage.open(t);
-  const { page } = await visit(t, stage, { key: 'pet_live_wrong' });
+  const { page } = await visit(t, stage, { key: ' ' });
+  await page.getByText('Paste a key first.').waitFor();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'key');
+  await signIn(page, 'pet_live_wrong');
   await page.getByText('This key does not open the catalogue. Paste another one.').waitFor();
   await page.getByText('What the service said').click();
   await page.getByText('The API key is malformed; was it copied completely?').waitFor();
   assert.equal(await page.getByLabel('API key').getAttribute('aria-invalid'), 'true');
   await signIn(page, 'ключ');
   await page.getByText('apiKey must be visible ASCII characters.').waitFor();
-  await signIn(page, stage.key);
+  await page.getByLabel('API key').fill('p');
+  assert.equal(await page.locator('#key-fault').textContent(), '');
+  assert.equal(await page.getByLabel('API key').getAttribute('aria-invalid'), null);
+  await signIn(page, ` ${stage.key} `);
   await page.getByText('No animals yet').waitFor();
 });
 
@@ -114,11 +157,16 @@ test('console › the key survives a reload, is in no URL, and is deleted by "Fo
   context.on('request', (request) => addresses.push(request.url()));
   await signIn(page, stage.key);
   await place(page, 'Animal 1 of 1');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'title');
   await page.reload();
   await place(page, 'Animal 1 of 1');
+  const hint = `pet_live_…${stage.key.slice(-4)}`;
+  assert.equal(await page.locator('#key-hint').textContent(), hint);
+  await page.evaluate(`localStorage.setItem('another.page', 'stays')`);
   await page.getByRole('button', { name: 'Forget key' }).click();
   await page.getByLabel('API key').waitFor();
-  assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  assert.equal(await page.evaluate('Object.keys(localStorage).join()'), 'another.page');
   assert.equal(addresses.join('\n').includes(stage.key.slice(9, 30)), false);
   assert.equal(page.url().includes('pet_'), false);
   const another = await context.newPage();
@@ -144,6 +192,7 @@ test('console › "Keep on this computer" is off at first; with it, the key open
   const another = await context.newPage();
   await another.goto(stage.site);
   await place(another, 'Animal 1 of 1');
+  assert.equal(await another.evaluate('sessionStorage.length'), 0);
   await another.getByRole('button', { name: 'Forget key' }).click();
   await another.getByLabel('API key').waitFor();
   assert.equal(await another.evaluate('sessionStorage.length + localStorage.length'), 0);
@@ -155,6 +204,11 @@ test('console › a key of another environment is refused before it is sent, in 
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: 'pet_test_0' });
   await page.getByText('This is a staging key. This console is for production.').waitFor();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'key');
+  await page.evaluate(`sessionStorage.setItem('petstore.key', 'pet_test_0')`);
+  await page.reload();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await page.locator('#key-fault').textContent(), '');
 });
 
 test('console › Next and Previous move through three pages, with any page size', async (t) => {
@@ -176,6 +230,9 @@ test('console › Next and Previous move through three pages, with any page size
   await page.getByRole('button', { name: 'Previous' }).click();
   await place(page, 'Animals 1–10');
   assert.deepEqual(await names(page), first);
+  const entries = await page.evaluate<number>('history.length');
+  await page.getByRole('button', { name: 'Previous' }).click({ force: true });
+  assert.equal(await page.evaluate('history.length'), entries, 'no page is before the first');
   await page.getByLabel('Page size').selectOption('100');
   await place(page, 'Animals 1–23 of 23');
 });
@@ -193,36 +250,56 @@ test('console › the filter shows the animals of one status, from the first pag
   assert.deepEqual(new Set(chips), new Set(['Pending']));
   await page.locator('#filter label', { hasText: 'Sold' }).click();
   await page.getByText('No animal is sold').waitFor();
+  const newest = page.getByRole('button', { name: 'Newest' });
+  await newest.click();
+  await place(page, 'No animals');
   await page.getByRole('button', { name: 'Show all' }).click();
+  await place(page, 'All 22 animals, newest first');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'all');
+  assert.equal(await page.locator('#list-message').textContent(), '');
+  await newest.click();
   await place(page, 'Animals 1–20, more follow');
 });
 
-test('console › a page that is loading is shown as loading', async (t) => {
+test('console › a page that is loading is shown as loading, and the last that was asked for is shown', async (t) => {
   const stage = await Stage.open(t, { pets: animals(3) });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Animals 1–3 of 3');
-  const held = Promise.withResolvers<void>();
+  const held = { sold: Promise.withResolvers<void>(), pending: Promise.withResolvers<void>() };
   await page.route('**/v1/pets**', async (route) => {
-    await held.promise;
-    await route.continue();
+    await held[route.request().url().includes('sold') ? 'sold' : 'pending'].promise;
+    // The page may have cancelled the request.
+    await route.continue().catch(() => undefined);
   });
   await page.locator('#filter label', { hasText: 'Sold' }).click();
   await page.locator('#catalogue[aria-busy=true]').waitFor();
   await place(page, 'Loading …');
-  held.resolve();
+  await page.locator('#filter label', { hasText: 'Pending' }).click();
+  await place(page, 'Loading …');
+  assert.equal(await page.locator('#list-message').textContent(), '');
+  held.pending.resolve();
   await page.locator('#catalogue[aria-busy=false]').waitFor();
   await place(page, 'Animal 1 of 1');
+  held.sold.resolve();
+  await page.evaluate(`fetch('docs').then((response) => response.text())`);
+  assert.deepEqual(await page.locator('#rows .chip').allTextContents(), ['Pending']);
 });
 
 test('console › an added animal is reported with its id and marked in the list', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key, viewport: WIDE });
   await page.getByText('No animals yet').waitFor();
-  await fillAnimal(page, 'Rex', '7');
+  const command = page.locator('#list-message code');
+  assert.equal(await command.textContent(), 'petstore import animals.csv');
+  await page.getByRole('button', { name: 'Add an animal' }).click();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'name');
+  await fillAnimal(page, 'Rex', ' 7 ');
   await page.locator('#add label', { hasText: 'Pending' }).click();
   await addButton(page).click();
-  await page.getByText('Rex was added with the id 1.').waitFor();
+  await page.getByRole('status').getByText('Rex was added with the id 1.').waitFor();
   await page.locator('#rows tr.new', { hasText: 'Pending' }).waitFor();
+  await page.getByRole('button', { name: 'Newest' }).click();
+  await place(page, 'The only animal');
 });
 
 test('console › after an add, category and status stay, the name is empty and has the focus, and "Just added" survives a reload', async (t) => {
@@ -242,10 +319,14 @@ test('console › after an add, category and status stay, the name is empty and 
   assert.equal(await page.evaluate('document.activeElement.id'), 'name');
   assert.equal(await page.getByLabel('Category id').inputValue(), '9223372036854775807');
   assert.equal(await page.locator('#add input[value=pending]').isChecked(), true);
+  await addButton(page).click();
+  await page.getByText('Enter a name.').waitFor();
+  assert.equal(await page.locator('#add-outcome').textContent(), '');
   await page.reload();
   await place(page, 'Animals 1–2 of 2');
   const added = page.locator('#just-added li');
   assert.deepEqual(await added.allTextContents(), ['MimiId 2Pending', 'RexId 1Pending']);
+  assert.equal(await page.locator('#just-added-rest').textContent(), '');
   await added.getByRole('button', { name: 'Rex' }).click();
   await page.getByRole('dialog').getByText('9223372036854775807', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Close' }).click();
@@ -282,6 +363,18 @@ test('console › an error of a field is beside that field in plain words, with 
     await page.locator('#name-fault', { hasText: 'Enter a name.' }).waitFor();
     assert.equal(await page.evaluate('document.activeElement.id'), 'name');
   }
+  assert.equal(await page.locator('#add-outcome').textContent(), '');
+  const invalid = page.locator('#add [aria-invalid=true]');
+  assert.equal(await invalid.count(), 2);
+  // A new value takes away the error of its own field only.
+  await page.getByLabel('Category id').fill('x');
+  assert.equal(await page.locator('#categoryId-fault').textContent(), '');
+  assert.equal(await invalid.getAttribute('id'), 'name');
+  await page.getByLabel('Name').fill('Rex');
+  assert.equal(await page.locator('#name-fault').textContent(), '');
+  await addButton(page).click();
+  await page.locator('#categoryId-fault', { hasText: 'such as 7.' }).waitFor();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'categoryId');
   assert.equal((await stage.client().pets.list().page()).pets.length, 0);
 });
 
@@ -329,6 +422,8 @@ test('console › if the response to a create is lost, trying again stores no se
   await fillAnimal(page, 'Rex', '7');
   await addButton(page).click();
   await page.getByText('The service cannot be reached').waitFor();
+  const details = (await page.locator('#add-outcome details').textContent()) ?? '';
+  assert.match(details, /^Details(?!.*Request id)/);
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('Rex was added with the id 1.').waitFor();
   assert.equal(new Set(sent).size, 1);
@@ -399,14 +494,25 @@ test('console › the lookup is closed at first, shows its removal date, 5 Decem
   assert.equal(await page.getByLabel('Id', { exact: true }).isVisible(), false);
   assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
   for (const [id, shown] of [
-    ['1', 'Animal 1'],
+    [' 1 ', 'Animal 1'],
     ['2', 'Check the number and try again.'],
     ['9223372036854775807', 'Check the number and try again.'],
     ['one', 'An id is a whole number'],
   ] as const) {
     await lookUp(page, id);
     await card.getByText(shown).waitFor();
+    assert.equal(await card.locator('button, [role=timer]', { hasText: /again/ }).count(), 0);
   }
+  assert.equal(await page.locator('#lookup-outcome').textContent(), '');
+  const field = page.getByLabel('Id', { exact: true });
+  assert.equal(await field.getAttribute('aria-invalid'), 'true');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'petId');
+  await field.fill('1');
+  assert.equal(await page.locator('#petId-fault').textContent(), '');
+  assert.equal(await field.getAttribute('aria-invalid'), null);
+  await field.press('Enter');
+  await page.locator('.found button', { hasText: 'Animal 1' }).click();
+  await page.getByRole('dialog', { name: 'Animal 1' }).waitFor();
 });
 
 test('console › every view can be copied as a curl command that does not contain the key', async (t) => {
@@ -418,18 +524,26 @@ test('console › every view can be copied as a curl command that does not conta
   const header = '-H "Authorization: Bearer $PETSTORE_API_KEY"';
   const copied = async (view: string): Promise<string> => {
     await page.locator(`${view} button`, { hasText: 'Copy as curl' }).click();
-    await page.locator(`${view} pre`).waitFor();
+    await page.locator(view).getByRole('status').getByLabel('The command').waitFor();
     return page.evaluate<string>('navigator.clipboard.readText()');
   };
   assert.equal(await copied('#list-curl'), `curl ${header} '${stage.site}/v1/pets?status=sold'`);
   await page.getByText('Look up by id').click();
-  await page.getByLabel('Id', { exact: true }).fill('12');
+  await page.getByLabel('Id', { exact: true }).fill(' 12 ');
   assert.equal(await copied('#lookup-curl'), `curl ${header} '${stage.site}/v1/pets/12'`);
-  await fillAnimal(page, "O'Malley", '7');
+  const example = await copied('#add-curl');
+  assert.match(example, /-d '\{"name":"Rex","categoryId":7,"status":"available"\}'/);
+  await fillAnimal(page, "O'Malley", ' 8 ');
   assert.equal(
     await copied('#add-curl'),
-    `curl ${header} -H 'Content-Type: application/json' -d '{"name":"O'\\''Malley","categoryId":7,"status":"available"}' '${stage.site}/v1/pets'`,
+    `curl ${header} -H 'Content-Type: application/json' -d '{"name":"O'\\''Malley","categoryId":8,"status":"available"}' '${stage.site}/v1/pets'`,
   );
+  // A command is shown until its view changes.
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Id', { exact: true }).fill('1');
+  await page.locator('#filter label', { hasText: 'All' }).click();
+  assert.equal(await page.getByLabel('The command').count(), 0);
+  assert.equal((await stage.client().pets.list().page()).pets.length, 3);
   assert.equal((await page.content()).includes(stage.key), false);
 });
 
@@ -458,6 +572,7 @@ test('console › everything can be done with the keyboard, and the focus is alw
   await tabTo('all');
   await keyboard.press('ArrowRight');
   await place(page, 'Animals 1–9 of 9');
+  await keyboard.press('Enter');
   await keyboard.press('ArrowLeft');
   await place(page, 'Animals 1–20, more follow');
   await tabTo('next');
