@@ -50,6 +50,9 @@ test('console › 401: a key that is no longer valid is asked for again, and the
   await page.getByText('What the service said').click();
   await page.getByText('The API key is unknown or was revoked.').waitFor();
   assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  assert.equal(await page.locator('#kept').isVisible(), true);
+  assert.equal(await page.locator('#workspace').isVisible(), false);
+  assert.equal(await page.getByRole('button', { name: 'Forget key' }).isVisible(), false);
   await signIn(page, stage.key);
   await place(page, 'No animals');
   await assertRexIsStillTyped(page);
@@ -63,13 +66,17 @@ test('console › 403: without pets:write the form is hidden and the page says w
   await place(page, 'Animals 1–3 of 3');
   await addRex(page);
   await page.getByText('This key cannot add animals').waitFor();
+  const focused = await page.evaluate('document.activeElement.textContent');
+  assert.equal(focused, 'Use another key');
   assert.equal(await page.getByLabel('Name').isVisible(), false);
   assert.equal(await page.getByRole('button', { name: 'Add many at once' }).isVisible(), false);
   await page.getByText('What the service said').click();
   await page.getByText('This API key lacks the scope pets:write.').waitFor();
   await page.getByRole('button', { name: 'Use another key' }).click();
+  assert.equal(await page.locator('#key-fault').textContent(), '');
   await signIn(page, stage.key);
   await place(page, 'Animals 1–3 of 3');
+  assert.equal(await page.getByText('This key cannot add animals').count(), 0);
   await assertRexIsStillTyped(page);
   await page.getByRole('button', { name: 'Add animal' }).click();
   await page.getByText('Rex was added with the id 4.').waitFor();
@@ -81,12 +88,17 @@ test('console › 403: a key without pets:read starts at the form and can add an
   await page.getByText('This key only adds animals').waitFor();
   assert.equal(await page.evaluate('document.activeElement.id'), 'name');
   assert.equal(await page.locator('#catalogue').isVisible(), false);
+  let lists = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/v1/pets?')) lists += 1;
+  });
   await addRex(page);
   await page.getByText('Rex was added with the id 1.').waitFor();
   await page.locator('#just-added', { hasText: 'Id 1' }).waitFor();
   await page.reload();
   await page.getByText('This key only adds animals').waitFor();
   await until(page, `document.activeElement.id === 'name'`);
+  assert.equal(lists, 1, 'no list is requested after an add');
 });
 
 test('console › 429: the seconds to wait are counted down, and the form keeps its values', async (t) => {
@@ -96,7 +108,7 @@ test('console › 429: the seconds to wait are counted down, and the form keeps 
   await addRex(page);
   const countdown = page.getByRole('timer');
   const first = await countdown.textContent();
-  assert.match(first ?? '', /^Trying again in \d+ s\.$/);
+  assert.match(first ?? '', /^Trying again in ([2-9]|[1-5]\d|60) s\.$/);
   const shown = `document.querySelector('[role=timer]').textContent`;
   await until(page, `${shown} !== ${JSON.stringify(first)}`);
   await assertRexIsStillTyped(page);
@@ -106,7 +118,8 @@ test('console › 503: the page tries again by itself once, and then offers "Try
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Animals 1–3 of 3');
-  const message = 'Too many requests are waiting.';
+  // It begins with the name of a field, but says nothing about that.
+  const message = 'name lookups are busy.';
   let failing = 3;
   await page.route('**/v1/pets', async (route) => {
     if (route.request().method() !== 'POST' || failing === 0) return route.continue();
@@ -123,14 +136,22 @@ test('console › 503: the page tries again by itself once, and then offers "Try
   await page.getByText('Rex was added with the id 4.').waitFor();
 
   failing = Number.POSITIVE_INFINITY;
-  await addRex(page);
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Category id').press('Enter');
   await page.locator('#add-outcome:not(:has([role=timer]))', { hasText: 'is busy' }).waitFor();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'categoryId');
   await page.getByText('What the service said').click();
   await page.getByText(message).waitFor();
   await page.getByText('busy-1').waitFor();
   await assertRexIsStillTyped(page);
   failing = 0;
-  await page.getByRole('button', { name: 'Try again' }).click();
+  const focused = await page.evaluate(`(() => {
+    const again = document.querySelector('#add-outcome button');
+    again.focus();
+    again.click();
+    return document.activeElement.id;
+  })()`);
+  assert.equal(focused, 'add-submit');
   await page.getByText('Rex was added with the id 5.').waitFor();
 });
 
@@ -144,4 +165,51 @@ test('console › a response that is not from the service is reported as a failu
   await page.locator('#filter label', { hasText: 'Sold' }).click();
   await page.getByText('The service has failed').waitFor();
   assert.equal(await page.getByText('A proxy').count(), 0);
+});
+
+test('console › 503: the catalogue and the lookup try again by themselves once, and the focus is not lost', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–3 of 3');
+  const focused = () => page.evaluate<string>('document.activeElement.id');
+  let status = 503;
+  let sent = 0;
+  await page.route(/\/v1\/pets[?/]/, async (route) => {
+    if (status === 200) return route.continue();
+    sent += 1;
+    return route.fulfill({
+      status,
+      headers: { 'Retry-After': '0' },
+      contentType: 'application/json',
+      body: JSON.stringify({ code: 'some_code', message: 'Words.', status }),
+    });
+  });
+  const settled = (area: string) =>
+    page.locator(`${area}:not(:has([role=timer]))`, { hasText: 'is busy' });
+  await page.reload();
+  await settled('#list-message').waitFor();
+  await place(page, 'Not loaded');
+  // The client library sends three times, and the page once more after its countdown.
+  assert.equal(sent, 6);
+  assert.equal(await focused(), '');
+  status = 200;
+  await settled('#list-message').getByRole('button', { name: 'Try again' }).click();
+  assert.equal(await focused(), 'title');
+  await place(page, 'Animals 1–3 of 3');
+
+  await page.getByText('Look up by id').click();
+  const id = page.getByLabel('Id', { exact: true });
+  await id.fill('2');
+  [status, sent] = [503, 0];
+  await id.press('Enter');
+  await settled('#lookup-outcome').waitFor();
+  assert.equal(sent, 6);
+  assert.equal(await focused(), 'petId');
+  status = 200;
+  await settled('#lookup-outcome').getByRole('button', { name: 'Try again' }).click();
+  assert.equal(await focused(), 'lookup-submit');
+  await page.locator('.found', { hasText: 'Animal 1' }).waitFor();
+  status = 401;
+  await id.press('Enter');
+  await page.getByText('This key does not open the catalogue.').waitFor();
 });
