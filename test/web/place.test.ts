@@ -19,6 +19,7 @@ test('console › the URL has the status, the page size and the cursor: back, fo
   const { page, context } = await visit(t, stage, { key: stage.key });
   await place(page, 'Animals 1–20, more follow');
   assert.equal(page.url(), `${stage.site}/`);
+  assert.equal(await page.locator('#page-message').textContent(), '');
   await page.getByLabel('Page size').selectOption('10');
   await place(page, 'Animals 1–10, more follow');
   await next(page).click();
@@ -33,20 +34,27 @@ test('console › the URL has the status, the page size and the cursor: back, fo
   await filter(page, 'Sold').click();
   await place(page, 'Animals 1–10, more follow');
   assert.equal(page.url(), `${stage.site}/?status=sold&limit=10`);
+  const animal = (name: string) => page.getByRole('button', { name, exact: true });
+  await animal('Animal 12').focus();
   await page.goBack();
   await place(page, 'Animals 11–20, more follow');
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Animal 12');
   assert.deepEqual(await names(page), shared);
   assert.equal(await page.locator('#all').isChecked(), true);
   await page.goForward();
   await place(page, 'Animals 1–10, more follow');
   assert.deepEqual(new Set(await page.locator('#rows .chip').allTextContents()), new Set(['Sold']));
+  await animal('Animal 3').focus();
   await page.goBack();
   await place(page, 'Animals 11–20');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'title', 'its row is gone');
   await page.reload();
   await place(page, 'Animals 11–20, more follow');
   assert.deepEqual(await names(page), shared);
   // A link within the page adds an entry to the history, and the place stays.
   await page.goto(`${page.url()}#add-title`);
+  await page.reload();
+  await place(page, 'Animals 11–20, more follow');
   await page.getByRole('button', { name: 'Previous' }).click();
   await place(page, 'Animals 1–10');
 
@@ -56,6 +64,12 @@ test('console › the URL has the status, the page size and the cursor: back, fo
   // Nobody has counted the animals before this page.
   await place(other, '10 animals, more follow');
   assert.deepEqual(await names(other), shared);
+  for (const name of ['Animal 21', 'Animal 31', 'Animal 41']) {
+    await next(other).click();
+    await other.getByRole('button', { name }).waitFor();
+  }
+  await place(other, '5 animals, the last');
+  await other.goto(link);
   await other.getByRole('button', { name: 'First page' }).click();
   await place(other, 'Animals 1–10, more follow');
   await other.goto(`${stage.site}/?status=lost&limit=7&cursor=nonsense`);
@@ -130,7 +144,26 @@ test('console › /?id=7 opens one animal after the key was accepted, and an ope
     await page.evaluate<string>('navigator.clipboard.readText()'),
     `${stage.site}/?id=9`,
   );
+  const refuse = async (status: number): Promise<void> => {
+    const body = JSON.stringify({ code: 'some_code', message: 'Words.', status });
+    const headers = { 'Retry-After': '100' };
+    const response = { status, headers, contentType: 'application/json', body };
+    await page.route('**/v1/pets/5', (route) => route.fulfill(response));
+    await page.goto(`${stage.site}/?id=5`);
+  };
+  await refuse(503);
+  const again = page.locator('#page-message button', { hasText: 'Try again' });
+  await again.waitFor();
+  assert.equal(await page.getByRole('timer').count(), 0);
+  await page.unroute('**/v1/pets/5');
+  await again.click();
+  await page.getByRole('dialog', { name: 'Animal 5' }).waitFor();
+  assert.equal(await page.locator('#page-message').textContent(), '');
+  await refuse(401);
+  await page.getByText('This key does not open the catalogue.').waitFor();
+  await page.unroute('**/v1/pets/5');
   await page.goto(`${stage.site}/?id=99`);
+  await signIn(page, stage.key);
   await page.getByText('No animal has this id', { exact: true }).waitFor();
   await page.goto(`${stage.site}/?id=seven`);
   await page.getByText('This link leads to no animal: an id is a whole number').waitFor();
@@ -159,6 +192,36 @@ test('console › the animals of the filter, from all pages, are saved as CSV th
     'sold-animals.csv',
     '\uFEFFid,name,categoryId,status\r\n241,"Łukasz, ""the cat""\n",9223372036854775807,sold\r\n',
   ]);
+  await page.getByText('Saved 1 animal.', { exact: true }).waitFor();
+});
+
+test('console › a download can be stopped, and says so if it fails', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS.slice(0, 1) });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animal 1 of 1');
+  const held = Promise.withResolvers<void>();
+  let status = 0;
+  await page.route('**/v1/pets?**', async (route) => {
+    if (status === 0) await held.promise;
+    const body = JSON.stringify({ code: 'some_code', message: 'Words.', status });
+    await route.fulfill({ status, contentType: 'application/json', body }).catch(() => undefined);
+  });
+  const download = page.locator('#download');
+  const told = (words: string) => page.locator('#download-told', { hasText: words }).waitFor();
+  await download.click();
+  await told('Reading the catalogue …');
+  assert.equal(await download.textContent(), 'Stop the download');
+  await download.click();
+  await told('Stopped. No file was saved.');
+  assert.equal(await download.textContent(), 'Download CSV');
+  status = 403;
+  await download.click();
+  await told('This key may not do that. No file was saved.');
+  assert.equal(await page.getByLabel('API key').isVisible(), false);
+  status = 401;
+  await download.click();
+  await page.getByText('This key does not open the catalogue. Paste another one.').waitFor();
+  held.resolve();
 });
 
 test('console › the rows, the focus and the scroll position stay while the next page loads or fails', async (t) => {
@@ -175,14 +238,20 @@ test('console › the rows, the focus and the scroll position stay while the nex
   await next(page).focus();
   const scrollY = await page.evaluate<number>('scrollY');
   assert.ok(scrollY > 100);
+  await until(page, `history.state.scrollY === ${scrollY}`);
   await page.keyboard.press('Enter');
   await page.locator('#catalogue[aria-busy=true]').waitFor();
   assert.deepEqual(await names(page), first);
+  const previous = page.getByRole('button', { name: 'Previous' });
+  assert.equal(await previous.getAttribute('aria-disabled'), 'true');
+  assert.equal(await next(page).getAttribute('aria-disabled'), 'true');
+  await next(page).click({ force: true });
   answer.resolve('fail');
   await page.getByText('The service cannot be reached').waitFor();
   await place(page, 'Still showing the earlier rows');
   assert.deepEqual(await names(page), first);
   assert.equal(await page.evaluate('document.activeElement.id'), 'next');
+  assert.equal(await previous.getAttribute('aria-disabled'), 'false');
   answer = Promise.withResolvers();
   answer.resolve('pass');
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -194,15 +263,19 @@ test('console › the rows, the focus and the scroll position stay while the nex
   await page.reload();
   await place(page, 'Animals 21–40, more follow');
   await until(page, `scrollY === ${lower}`);
+  await page.evaluate('scrollTo(0, 0)');
+  await until(page, 'history.state.scrollY === 0');
   await page.goBack();
   await place(page, 'Animals 1–20, more follow');
   assert.deepEqual(await names(page), first);
+  await until(page, `scrollY === ${scrollY}`);
 });
 
 test('console › an added animal is in "Just added" with its id, also when it is on another page', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key, path: '/?status=sold' });
   await place(page, 'Animals 1–15 of 15');
+  assert.equal(await page.locator('#filter input[value=sold]').isChecked(), true);
   for (const name of ['Rex', 'Mimi', 'Ada', 'Bob', 'Cleo', 'Dora']) {
     await page.getByLabel('Name').fill(name);
     await page.getByLabel('Category id').fill('9223372036854775807');
@@ -233,15 +306,19 @@ test('console › an animal can be opened: it shows all fields, and its id, JSON
   const copied = async (name: string): Promise<string> => {
     await page.evaluate(`navigator.clipboard.writeText('')`);
     await dialog.getByRole('button', { name }).click();
-    await dialog.getByText('Copied.').waitFor();
+    await dialog.getByRole('status').getByText('Copied.').waitFor();
     return page.evaluate<string>('navigator.clipboard.readText()');
   };
   assert.equal(await copied('Copy id'), '1');
-  assert.equal(
-    await copied('Copy JSON'),
-    '{\n  "id": 1,\n  "name": "O\\"Malley",\n  "categoryId": 9223372036854775807,\n  "status": "available"\n}',
-  );
+  const json =
+    '{\n  "id": 1,\n  "name": "O\\"Malley",\n  "categoryId": 9223372036854775807,\n  "status": "available"\n}';
+  assert.equal(await copied('Copy JSON'), json);
+  assert.equal(await dialog.getByLabel('JSON', { exact: true }).textContent(), json);
   assert.match(await copied('Copy as curl'), /\$PETSTORE_API_KEY" '.*\/v1\/pets\/1'$/);
+  // Over plain HTTP from another machine, a page has no clipboard.
+  await page.evaluate(`Object.defineProperty(navigator, 'clipboard', {})`);
+  await dialog.getByRole('button', { name: 'Copy id' }).click();
+  await dialog.getByText('This page has no clipboard.').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'O"Malley');
