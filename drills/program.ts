@@ -228,8 +228,7 @@ class Program {
     print(`${count}${found === undefined ? '' : `, such as: ${found}`}\n`);
     const missing = control.finds.filter((text) => find(text) === undefined);
     for (const text of missing) {
-      const instead = violations[0] === undefined ? 'nothing' : violations[0];
-      print(`VIOLATION the control must find "${text}", and found ${instead}\n`);
+      print(`VIOLATION the control must find "${text}", and found ${violations[0] ?? 'nothing'}\n`);
     }
     return { found: missing.length === 0 ? found : undefined, violations };
   }
