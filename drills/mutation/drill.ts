@@ -1,5 +1,5 @@
 import { appendFileSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, devNull } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
@@ -32,11 +32,11 @@ export const drill: Drill = {
   rounds: 400,
   quickRounds: 6,
   isNamedOnly: true,
-  run: (options) => run(options, testsFor),
+  run: (options) => run(options, testsFor, LIST),
   control: {
     brokenBy: 'a test that depends on none of the changed files',
     finds: ['no test finds '],
-    run: (options) => run(options, () => [UNRELATED_TEST]),
+    run: (options) => run(options, () => [UNRELATED_TEST], devNull),
   },
 };
 
@@ -48,6 +48,7 @@ function testsFor(file: string): string[] {
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
   testsOf: (file: string) => string[],
+  list: string,
 ): Promise<DrillReport> {
   const mutants = await chooseMutants(ROOT, rounds, seed);
   const files = [...new Set(mutants.flatMap(({ file }) => testsOf(file)))];
@@ -66,7 +67,7 @@ async function run(
   if (violations.length > 0) return { passed: 0, violations, figures: {} };
   const counts = { found: 0, refused: 0, 'not found': 0 };
   mkdirSync(dirname(LIST), { recursive: true });
-  writeFileSync(LIST, '');
+  writeFileSync(list, '');
   await inParallel(sandboxes, mutants, async (sandbox, mutant) => {
     // The test of the file itself comes first, then the others by the time that they take.
     const own = `/${basename(mutant.file, '.ts')}.test.ts`;
@@ -74,7 +75,7 @@ async function run(
     const tests = testsOf(mutant.file).toSorted((one, other) => msOf(one) - msOf(other));
     const { outcome, by } = await tryMutant(sandbox, mutant, tests);
     counts[outcome] += 1;
-    appendFileSync(LIST, `${outcome}: ${describe(mutant)}: ${by}\n`);
+    appendFileSync(list, `${outcome}: ${describe(mutant)}: ${by}\n`);
     if (outcome === 'not found') violations.push(`no test finds ${describe(mutant)}`);
     onProgress(`of ${mutants.length} mutants ${JSON.stringify(counts)}`);
   });

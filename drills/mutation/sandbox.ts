@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import '../../test/support/memory-folder.ts';
+import { canMount } from '../../test/support/small-disk.ts';
 import type { Mutant } from './mutants.ts';
 
 /** A mutant whose tests take longer counts as found: it may have removed the end of a loop. */
@@ -36,6 +37,8 @@ const RUNNER = [
 export class Sandbox implements Disposable {
   readonly #root: string;
   readonly #folder: string;
+  /** A disk that a killed test has mounted is gone with its processes. */
+  readonly #namespace = canMount() ? ['unshare', '--mount'] : [];
 
   constructor(root: string) {
     this.#root = root;
@@ -83,7 +86,8 @@ export class Sandbox implements Disposable {
   }
 
   #run(file: string, temporary: string): Promise<string | undefined> {
-    const child = spawn(process.execPath, [...RUNNER, file], {
+    const [program = '', ...args] = [...this.#namespace, process.execPath, ...RUNNER, file];
+    const child = spawn(program, args, {
       cwd: this.#folder,
       env: { ...process.env, TMPDIR: temporary },
       // Its own process group, so that the processes of a test end with it.
