@@ -164,6 +164,18 @@ test('a backup that is copied from keeps its journal mode', async () => {
   assert.ok((await readFile(file)).equals(bytes));
 });
 
+test('a catalogue is read as it was when it was opened', async () => {
+  const file = join(await mkdtemp(join(folder, 'moment-')), 'petstore.sqlite');
+  const store = openSqliteStore(file);
+  await store.createPet(REX);
+  const source = openSqliteReader(file);
+  await store.createPet(REX);
+  assert.equal(await source.countPets(), 1);
+  assert.equal(await source.lastId(), 1n);
+  await source.close();
+  await store.close();
+});
+
 /** The names and modes of what is in a folder. */
 async function modesIn(path: string): Promise<Record<string, string>> {
   const modes: Record<string, string> = {};
