@@ -86,7 +86,7 @@ export class Sandbox implements Disposable {
   }
 
   #run(file: string, temporary: string): Promise<string | undefined> {
-    const [program = '', ...args] = [...this.#namespace, process.execPath, ...RUNNER, file];
+    const [program, ...args] = [...this.#namespace, process.execPath, ...RUNNER, file];
     const child = spawn(program, args, {
       cwd: this.#folder,
       env: { ...process.env, TMPDIR: temporary },
