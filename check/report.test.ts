@@ -103,6 +103,8 @@ test('the report hides the key of each address, in every form that was sent', ()
   // A part of a longer secret would remain if a shorter one were replaced first.
   const percent = { ...SUBJECT, key: 'key%' };
   assert.deepEqual(reportOf([], ['x key%25 y'], [percent]).differences, ['x (the key) y']);
+  const longer = { ...SUBJECT, key: `${KEY}-and-more` };
+  assert.deepEqual(reportOf([], [longer.key], [SUBJECT, longer]).differences, ['(the key)']);
 });
 
 test('the report shows text in one line, without characters that steer a terminal', () => {

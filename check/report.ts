@@ -40,7 +40,7 @@ const TEXT_LENGTH_MAX = 400;
 const DIFFERENCES_MAX = 100;
 
 export function newReport(subjects: readonly Subject[], outcome: Outcome): Report {
-  const clean = cleaner(subjects.flatMap(({ key }) => secretsOf(key)));
+  const clean = cleaner(secretsOf(subjects.map(({ key }) => key)));
   const clauses = outcome.findings.map(({ clause, results }) => ({
     id: clause.id,
     section: clause.section,
