@@ -5,8 +5,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../../test/support/test-process.ts';
+import { until } from '../../test/support/until.ts';
 import { openLog } from '../ops/log.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -26,15 +26,6 @@ process.on('message', (message) => {
 });
 process.send({ ask: 'listen' });
 `;
-const WAIT_MS_MAX = 30_000;
-
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + WAIT_MS_MAX;
-  while (!isTrue()) {
-    assert.ok(performance.now() < deadlineMs, what);
-    await sleep(5);
-  }
-}
 
 function running(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter(
@@ -150,8 +141,7 @@ test('A pool of two workers', async (t) => {
       victim?.prependOnceListener('exit', () => (diedMs = performance.now()));
       victim?.process.kill('SIGKILL');
       await until('another one must start', () => starts.length === 1);
-      const waitedMs = performance.now() - diedMs;
-      assert.ok(waitedMs >= 190 && waitedMs < 5_000, `${waitedMs}: not at once, and not too late`);
+      assert.ok(performance.now() - diedMs >= 190, 'not at once');
       await until('the new one must be told', () => events.length === 4);
       assert.deepEqual(events.splice(0), ['not-ready', 'not-ready', 'ended SIGKILL', 'not-ready']);
       assert.equal(pool.isReady, false);

@@ -5,13 +5,12 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { exchange } from '../support/raw-socket.ts';
 import { send } from '../support/test-service.ts';
 import { MAIN, runHere, type Running, serve, temporaryFolder } from '../support/test-process.ts';
+import { until } from '../support/until.ts';
 
-const WAIT_MS_MAX = 30_000;
 const PET = '{"name":"Rex","categoryId":1}';
 
 type Line = Record<string, unknown>;
@@ -20,14 +19,6 @@ type Line = Record<string, unknown>;
 function linesOf(service: Running): Line[] {
   const lines = service.stdout().split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Line);
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadlineMs = performance.now() + WAIT_MS_MAX;
-  while (!(await isTrue())) {
-    assert.ok(performance.now() < deadlineMs, what);
-    await sleep(10);
-  }
 }
 
 test('the access log tells what a key has created, with any number of workers, and has no key in it', async (t) => {
@@ -48,7 +39,7 @@ test('the access log tells what a key has created, with any number of workers, a
   );
   const ids = await Promise.all(secrets.map(createWith));
   await exchange(Number(new URL(pets).port), ['NOT HTTP\r\n\r\n']);
-  await until(() => linesOf(service).length === 21, 'one line per request');
+  await until('one line per request', () => linesOf(service).length === 21);
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0);
 
@@ -104,7 +95,7 @@ test('when nobody reads the access log, requests get their responses, lines are 
     const counted = linesOf(service).find(({ msg }) => /were dropped/.test(String(msg)));
     return Number(counted?.['lines']) > 0;
   };
-  await until(isCounted, 'the number of dropped lines');
+  await until('the number of dropped lines', isCounted);
   service.stopReading();
   service.kill('SIGTERM');
   assert.equal(await service.ended, 0);
@@ -119,7 +110,7 @@ test('when the reader of the access log is gone, the service continues', async (
   t.after(() => child.kill('SIGKILL'));
   let shown = '';
   child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()));
-  await until(() => shown.includes('"msg":"started"'), 'the service must start');
+  await until('the service must start', () => shown.includes('"msg":"started"'));
   child.stdout.destroy();
   const pets = `${/"baseUrl":"([^"]+)"/.exec(shown)?.[1]}/pets`;
   const headers = { authorization: `Bearer ${key}` };

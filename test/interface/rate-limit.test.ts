@@ -8,22 +8,14 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../support/needs.ts';
 import { runHere, serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { until } from '../support/until.ts';
 import { send, sqliteStorage, startTestService, type Received } from '../support/test-service.ts';
 
-const WAIT_MS_MAX = 60_000;
 const ABORTS = 200;
 const LIMIT = 20;
 const WAITING = 15;
 const CONNECTIONS = 64;
 const DAY_MS = 86_400_000;
-
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + WAIT_MS_MAX;
-  while (!(await isTrue())) {
-    assert.ok(performance.now() < deadlineMs, what);
-    await sleep(50);
-  }
-}
 
 async function serveWithWorkers(t: TestContext, data: string, rateLimit: string): Promise<Running> {
   const flags = ['--workers', '2', '--rate-limit', rateLimit, '--admin-port', '0'];

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stripVTControlCharacters } from 'node:util';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { removeOlderBackups } from '../../src/cli/dated-backups.ts';
 import { executeOrExplain } from '../../src/cli/run.ts';
@@ -34,8 +33,8 @@ async function newStore(data: string): Promise<void> {
   await store.close();
 }
 
-/** Backs up at a terminal. `onBar` is called when the bar is shown, with most of the pages still to be copied. */
-async function backUpAtTerminal(args: string[], onBar: () => void) {
+/** Runs a command at a terminal. `onBar` is called when the bar is shown, with most of the pages still to be copied. */
+async function runAtTerminal(args: string[], onBar = () => {}) {
   let [text, isShown] = ['', false];
   const write = (part: string) => {
     text += part;
@@ -44,7 +43,7 @@ async function backUpAtTerminal(args: string[], onBar: () => void) {
     onBar();
   };
   const io = { env: {}, stdout: { write }, stderr: { isTTY: true, write } };
-  const code = await executeOrExplain(COMMANDS, ['backup', ...args], io);
+  const code = await executeOrExplain(COMMANDS, args, io);
   return { code, isShown, shown: text.split('\r\u001b[K') };
 }
 
@@ -125,31 +124,6 @@ test('a restore without the former file has the same five lines, and names the k
   assert.match(staging.stderr, /^petstore: \S+ is a production store, [^\n]+ staging[^\n]+\n$/);
 });
 
-test('on a terminal, backup and restore show their progress, and remove it at their end', async (t) => {
-  const data = temporaryFolder(t);
-  const store = openSqliteStore(join(data, 'production', 'petstore.sqlite'));
-  const pet = { name: 'a long name '.repeat(20), categoryId: 1n, status: 'available' } as const;
-  await store.importPets(Array.from({ length: 5_000 }, () => pet));
-  await store.close();
-  for (const command of ['backup', 'restore']) {
-    const written: string[] = [];
-    const code = await executeOrExplain(
-      COMMANDS,
-      [command, join(data, 'monday.sqlite'), '--data', data],
-      {
-        env: {},
-        stdout: { write: () => assert.fail('nothing is on standard output') },
-        stderr: { isTTY: true, write: (text) => written.push(text) },
-      },
-    );
-    assert.equal(code, 0);
-    const [bar = '', ...rest] = written.map(stripVTControlCharacters);
-    assert.match(bar, /^\r█+░+ +\d+ % {2}\d+ pages, /);
-    assert.match(rest.pop() ?? '', /^(?:Backed up|Restored) /);
-    assert.equal(rest.pop(), '\r');
-  }
-});
-
 test('in a folder a backup has a date in its name, and --keep removes older ones of the same store only', async (t) => {
   const data = temporaryFolder(t);
   const backups = join(data, 'backups');
@@ -197,7 +171,7 @@ test('nothing is removed beside a file whose store is unknown', (t) => {
   assert.deepEqual(readdirSync(folder), [dated(1), dated(2)]);
 });
 
-test('a terminal shows the progress of a backup, and what happened in its place', async (t) => {
+test('a terminal shows the progress of backup and restore, and what happened in its place', async (t) => {
   const data = temporaryFolder(t);
   const file = join(data, 'production', 'petstore.sqlite');
   const here = ['--data', data];
@@ -208,12 +182,12 @@ test('a terminal shows the progress of a backup, and what happened in its place'
   );
   await store.close();
 
-  const late = join(data, 'late.sqlite');
-  const refused = await backUpAtTerminal([late, ...here], () => writeFileSync(late, 'mine'));
+  const [late, monday] = [join(data, 'late.sqlite'), join(data, 'monday.sqlite')];
+  const refused = await runAtTerminal(['backup', late, ...here], () => writeFileSync(late, 'mine'));
   assert.deepEqual([refused.code, refused.isShown], [2, true]);
   assert.match(refused.shown.at(-1) ?? '', /^petstore: \S+late\.sqlite exists: [^\n]+\n$/);
 
-  const made = await backUpAtTerminal([join(data, 'monday.sqlite'), ...here], () => {
+  const made = await runAtTerminal(['backup', monday, ...here], () => {
     using database = new DatabaseSync(file);
     database.exec(`CREATE TRIGGER fixed BEFORE UPDATE ON store_identity
       BEGIN SELECT raise(FAIL, 'fixed'); END`);
@@ -223,6 +197,10 @@ test('a terminal shows the progress of a backup, and what happened in its place'
     made.shown.at(-1) ?? '',
     /^Backed up \S+ to \S+, complete and checked; animals: 20000, last id: 20000\.\nThe time could not be recorded in the store\.\n$/,
   );
+
+  const restored = await runAtTerminal(['restore', monday, ...here]);
+  assert.deepEqual([restored.code, restored.isShown], [0, true]);
+  assert.match(restored.shown.at(-1) ?? '', /^Restored /);
 });
 
 test('a backup that is missing or no database is refused in one line, and no store is created', async (t) => {

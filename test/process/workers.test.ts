@@ -18,11 +18,11 @@ import {
   serve,
   temporaryFolder,
 } from '../support/test-process.ts';
+import { until } from '../support/until.ts';
 
 const WORKERS = 2;
 const CONNECTIONS = 16;
 const LIMIT = 200;
-const REPLACED_MS_MAX = 60_000;
 /** Between two requests of a client: the service must be in use, not busy. */
 const PAUSE_MS = 5;
 
@@ -30,14 +30,6 @@ const PAUSE_MS = 5;
 function workersOf({ pid }: Running): number[] {
   const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
   return pids.map(Number);
-}
-
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + REPLACED_MS_MAX;
-  while (!(await isTrue())) {
-    assert.ok(performance.now() < deadlineMs, what);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** Sends one request on a keep-alive connection. A connection without a response is a failure. */

@@ -28,6 +28,8 @@ export type Phase =
   /** The next attempt follows by itself. */
   | { name: 'waiting'; fault: Fault; waitMs: number };
 
+const PAUSED: Phase = { name: 'paused', fault: undefined };
+
 /**
  * Adds the animals one after the other, so that their ids have the order of the list. After a fault it sends
  * the same animal again with the same Idempotency-Key: the service stores it once, even if only the response
@@ -38,10 +40,10 @@ export class BulkAdd {
   readonly #create: Pets['create'];
   readonly #on: { phase: (phase: Phase) => void; added: (pet: Pet, done: number) => void };
   #next = 0;
-  #phase: Phase = { name: 'paused', fault: undefined };
+  #phase: Phase = PAUSED;
   #isPauseWanted = false;
   /** The phase that a wanted pause leads to. */
-  #ending: Phase = this.#phase;
+  #ending: Phase = PAUSED;
   #endWait: () => void = () => undefined;
 
   constructor(
