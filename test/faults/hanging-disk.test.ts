@@ -13,6 +13,9 @@ const ENDED_MS_MAX = 14_000;
 const READY_MS_MAX = 30_000;
 const hanging = new DiskFault(HANGING_SYNC);
 
+/** Long enough for a response that does not wait for the disk. */
+const NOT_YET_MS = 1_000;
+
 type Serving = Running & { disk: FaultyDisk; create: () => Promise<number> };
 
 async function serveOnHangingDisk(t: TestContext): Promise<Serving> {
@@ -75,4 +78,28 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
       assert.notEqual(await last, 201);
     });
   }
+
+  test('a create that is repeated after kill -9 is confirmed once the log is on the disk', async (t) => {
+    const folder = temporaryFolder(t);
+    const killed = await serve(t, ['--data', folder]);
+    const create = ({ baseUrl }: Running) =>
+      send(`${baseUrl}/pets`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${killed.key}`, 'idempotency-key': 'one' },
+        body: '{"name":"Rex","categoryId":1}',
+      });
+    assert.equal((await create(killed)).status, 201);
+    killed.kill('SIGKILL');
+    await killed.ended;
+
+    const disk = hanging.newDisk(folder);
+    t.after(() => disk.release());
+    disk.hold();
+    const repeated = create(await serve(t, ['--data', folder], { env: disk.env }));
+    assert.equal(await Promise.race([repeated, sleep(NOT_YET_MS, 'no response')]), 'no response');
+    disk.release();
+    const { status, headers } = await repeated;
+    assert.equal(status, 201);
+    assert.equal(headers['idempotency-replayed'], 'true');
+  });
 });

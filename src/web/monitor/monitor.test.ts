@@ -273,6 +273,17 @@ test('the axis of a chart ends with the next round number', async () => {
   }
 });
 
+test('the axis of a chart with several lines fits the highest', async () => {
+  const history = newHistory(NO_FIGURES);
+  await history.take();
+  const lines = [
+    { name: 'Reads', values: [7] },
+    { name: 'Writes', values: [2] },
+  ];
+  const chart = { title: 'Requests', note: '', lines, format: String };
+  assert.match(renderChart(chart, history.samples), /class="top"[^>]*>10</);
+});
+
 test('the verdict names the address of the database without user, password and parameters, or not at all', () => {
   const databases: [url: string | undefined, shown: string | undefined][] = [
     [undefined, 'data/petstore.sqlite'],
