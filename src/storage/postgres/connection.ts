@@ -111,6 +111,8 @@ export async function connect(address: Address, host: Host): Promise<ClientConne
 class ClientConnection {
   readonly client: Client;
   #isUsable = true;
+  /** What the server or the driver said when the connection was lost while it was idle. */
+  #lostBy: Error | undefined;
   #isDoubtful = false;
 
   constructor({ user, password, database, tls }: Address, { host, port }: Host) {
@@ -130,7 +132,10 @@ class ClientConnection {
     // 64-bit integers are read exactly, on these connections only.
     client.setTypeParser(types.builtins.INT8, BigInt);
     // Without a listener, an error on an idle connection would end the process.
-    client.on('error', () => (this.#isUsable = false));
+    client.on('error', (error) => {
+      this.#isUsable = false;
+      this.#lostBy ??= error;
+    });
     client.on('end', () => (this.#isUsable = false));
     // The only warning these statements can cause: a commit stopped waiting for its standby, because somebody
     // cancelled the wait. PostgreSQL reports success, but the second copy does not exist.
@@ -141,7 +146,7 @@ class ClientConnection {
 
   /** Resolves to the rows of the (last) statement. Past the deadline the connection is destroyed. */
   async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
-    if (!this.#isUsable) throw new NotSent('the connection is gone');
+    if (!this.#isUsable) throw new NotSent('the connection is gone', { cause: this.#lostBy });
     if (timeLeftMs(deadline) === 0) throw new NotSent('its time was over before it was sent');
     this.#isDoubtful = false;
     let isOverdue = false;

@@ -175,7 +175,8 @@ export class Hosts {
     try {
       return await this.#openOnce(host);
     } catch (error) {
-      if (stateOf(error) !== SESSION_ENDED) throw error;
+      const reasons = [error, (error as Error).cause];
+      if (!reasons.some((reason) => stateOf(reason) === SESSION_ENDED)) throw error;
       return await this.#openOnce(host);
     }
   }

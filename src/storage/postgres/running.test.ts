@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -179,6 +181,35 @@ test('a session that is ended while it is opened is opened again', async (contex
   await connection.close();
   const [[logins] = []] = await server.query('SELECT last_value::int FROM logins', database);
   assert.ok(Number(logins) > 1);
+});
+
+test('a session that is ended before its first statement is opened again', async (context) => {
+  const readyForQuery = Buffer.from('Z\0\0\0\x05I');
+  let sessions = 0;
+  // Passes on that the first session is ready together with its end.
+  const relay = createServer((client) => {
+    sessions += 1;
+    const isFirst = sessions === 1;
+    const held: Buffer[] = [];
+    const session = connect(server.port, '127.0.0.1');
+    client.pipe(session);
+    for (const socket of [client, session]) socket.on('error', () => session.destroy());
+    session.on('data', (chunk: Buffer) => {
+      if (!isFirst || (held.length === 0 && !chunk.includes(readyForQuery))) client.write(chunk);
+      else if (held.push(chunk) === 1) void server.endSessions();
+    });
+    session.on('end', () => client.end(Buffer.concat(held)));
+  });
+  context.after(() => relay.close());
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const { port } = relay.address() as AddressInfo;
+  const address = parseAddress(server.url().replace(`:${server.port}/`, `:${port}/`));
+  const hosts = new Hosts(address);
+  context.after(() => hosts.close());
+  const connection = await hosts.open();
+  await connection.close();
+  assert.ok(sessions > 1);
 });
 
 test('calls succeed after idle connections were cut', async (context) => {
