@@ -121,6 +121,25 @@ test('a connection occupies the body that it receives, what was read behind it, 
   assert.deepEqual(begun, [first], 'one request at a time');
 });
 
+for (const state of ['idle', 'handling']) {
+  test(`what node:http still parses of a connection that was destroyed while ${state} counts until it is closed, and is not handled`, async (t) => {
+    const { accept, socket, begun, occupiedBytes } = openConnection(t);
+    if (state === 'handling') accept();
+    const begunBefore = begun.length;
+    const closed = once(socket, 'close');
+    socket.destroy();
+    for (const held of [1, 2, 3]) {
+      accept();
+      assert.equal(occupiedBytes(), 64 * KIB + held * 16 * KIB);
+    }
+    await closed;
+    const occupiedAtClose = occupiedBytes();
+    accept();
+    assert.equal(occupiedBytes(), occupiedAtClose);
+    assert.equal(begun.length, begunBefore);
+  });
+}
+
 test('while a request is held, its connection is not read, even if node:http resumes it', async (t) => {
   const { accept, socket } = openConnection(t);
   accept();

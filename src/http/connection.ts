@@ -52,7 +52,7 @@ export class Connections {
     this.#occupiedBytes += bytes - before;
     if (bytes === 0) this.#occupied.delete(connection);
     else this.#occupied.set(connection, bytes);
-    if (this.#occupiedBytes > OCCUPIED_BYTES_MAX) this.#closeOldest();
+    if (bytes > before && this.#occupiedBytes > OCCUPIED_BYTES_MAX) this.#closeOldest();
   }
 
   release(connection: Connection): void {
@@ -67,8 +67,8 @@ export class Connections {
   #closeOldest(): void {
     for (const [oldest] of this.#occupied) {
       if (this.#occupiedBytes <= OCCUPIED_BYTES_MAX) break;
-      this.release(oldest);
       oldest.destroy();
+      this.release(oldest);
     }
     if (this.isReadingPaused) return;
     this.#setReadingPaused(true);
@@ -147,11 +147,11 @@ export class Connection {
   }
 
   destroy(): void {
+    this.#current?.request?.body?.fail(CUT_SHORT);
+    this.#held = [];
     this.#state = 'closing';
     clearTimeout(this.#lingering);
     this.#socket.destroy();
-    this.#current?.request?.body?.fail(CUT_SHORT);
-    this.#held = [];
   }
 
   #take(turn: Turn): void {
@@ -162,7 +162,7 @@ export class Connection {
 
   #begin(): void {
     // After the last response of a connection, held requests are not handled.
-    if (!this.#socket.writable) return;
+    if (!this.#socket.writable) return this.#update();
     this.#state = 'handling';
     this.#current = this.#held.shift();
     this.#current?.respond();
@@ -227,7 +227,8 @@ export class Connection {
   }
 
   #update(): void {
-    if (this.#socket.destroyed) return;
+    // Until the event `close`, a destroyed connection occupies what node:http still parses of its last read.
+    if (!this.#all.bySocket.has(this.#socket)) return;
     const requests = this.#held.length + (this.#state === 'closing' ? 1 : 0);
     this.#all.occupy(
       this,
