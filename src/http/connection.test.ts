@@ -85,6 +85,19 @@ test('when memory was freed, no connection is read until the timers run', (t) =>
   assert.deepEqual([all.isReadingPaused, ...paused()], [false, false, false]);
 });
 
+test('thousands of connections that receive bodies are closed at once', (t) => {
+  const { all, opened, occupy, closed } = openConnections(t, 5_000);
+  for (const { socket, connection } of opened.slice(1)) {
+    const request = new ReceivedRequest(socket);
+    connection.accept(new ServerResponse(request), () => new Promise(() => undefined));
+    request.push(Buffer.alloc(KIB));
+  }
+  occupy(0, OCCUPIED_MAX);
+  assert.deepEqual(new Set(closed().slice(1)), new Set([true]));
+  assert.equal(closed()[0], false);
+  assert.equal(all.isReadingPaused, true);
+});
+
 /** One connection, and the requests that it is given. None of them gets its response. */
 function openConnection(t: TestContext) {
   const { all, opened } = openConnections(t, 1);
