@@ -76,7 +76,7 @@ function newShop(t: TestContext) {
     return {
       child,
       words: () => words,
-      ended: once(child, 'exit'),
+      ended: once(child, 'close'),
       /** Waits until something more of the file is stored. */
       begun: async () => {
         while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);

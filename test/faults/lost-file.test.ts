@@ -92,7 +92,6 @@ function copyStore(file: string, target: string): void {
 async function endedWith({ service }: Subject, line: RegExp): Promise<void> {
   const stillRuns = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
   assert.equal(await Promise.race([service.ended, stillRuns]), 1);
-  await sleep(POLL_MS);
   const lines = service.stderr().trim().split('\n');
   const ours = lines.filter((each) => each.includes('"level":"fatal"'));
   assert.equal(ours.length, 1, service.stderr());

@@ -60,7 +60,7 @@ async function start(t: TestContext, database: string, workers: number): Promise
       }
     },
     kill: (signal) => child.kill(signal),
-    ended: once(child, 'exit'),
+    ended: once(child, 'close'),
   };
 }
 

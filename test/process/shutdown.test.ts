@@ -180,7 +180,7 @@ describe('Stopping', { concurrency: 3 }, () => {
         stdio: 'pipe',
       });
       t.after(() => terminal.kill('SIGKILL'));
-      const ended = once(terminal, 'exit');
+      const ended = once(terminal, 'close');
       let shown = '';
       terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
       // On a terminal, the log is text for people.

@@ -94,7 +94,7 @@ export interface Running {
   stopReading: () => void;
   resumeReading: () => void;
   kill: (signal: NodeJS.Signals) => void;
-  /** The exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended it, when all that it wrote was read. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
@@ -108,7 +108,7 @@ export async function serve(
   t.after(() => child.kill('SIGKILL'));
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  const ended = once(child, 'exit').then(
+  const ended = once(child, 'close').then(
     ([code, signal]: (number | NodeJS.Signals | null)[]) => code ?? signal ?? -1,
   );
   await new Promise<void>((resolve, reject) => {
