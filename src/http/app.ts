@@ -140,7 +140,7 @@ export class App implements Handler {
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
     const { clock, metrics, cors, log, accessLog } = this.#parts;
     const { request, startedMs, operation } = context;
-    const { status, headers, body, encoding, code } = response;
+    const { status, headers, body, code } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
     // A 503 without an error is /readyz before a planned stop.
@@ -153,7 +153,7 @@ export class App implements Handler {
       this.#requestLog.add(context, { response, durationMs, error });
     }
     if (cors !== undefined) context.headers.push(...cors.headers(request));
-    return { status, headers: [...headers, ...context.headers], body, encoding };
+    return { status, headers: [...headers, ...context.headers], body };
   }
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Refusal } from '../domain/errors.ts';
 import { Body, CUT_SHORT, type ReceivedRequest } from './body.ts';
-import { headOfLast, type HttpResponse } from './message.ts';
+import { encodeResponse, type HttpResponse } from './message.ts';
 
 /** How much memory held requests, unfinished bodies and unsent bytes may occupy, all connections together. */
 const OCCUPIED_BYTES_MAX = 64 * 1024 * 1024;
@@ -175,33 +175,35 @@ export class Connection {
     setImmediate(() => this.#finish(response, made));
   }
 
-  #finish(response: ServerResponse, made: HttpResponse): void {
+  #finish(response: ServerResponse<ReceivedRequest>, made: HttpResponse): void {
     if (this.#all.isClosing && this.#held.length === 0) response.shouldKeepAlive = false;
     const { complete, method } = response.req;
+    // OpenTelemetry reads it at the end of the response.
+    response.statusCode = made.status;
     if (!complete || !response.shouldKeepAlive) {
       this.#sendLast(made, method);
-      // OpenTelemetry waits for the end of the response, which node:http does not send here, and reads its status.
-      response.statusCode = made.status;
       response.detachSocket(this.#socket);
       response.emit('close');
       return;
     }
     // The connection may have closed while the response was made.
     if (!this.#socket.writable) return;
-    response.once('close', () => this.#next());
-    response.writeHead(made.status, made.headers as string[]);
-    response.end(made.body, made.encoding ?? 'utf8');
+    const [bytes, encoding] = encodeResponse(made, { method, isLast: false });
+    this.#socket.write(bytes, encoding, (fault) => {
+      if (fault) return;
+      // node:http then lets go of the request.
+      response.emit('finish');
+      this.#next();
+    });
     if (this.#socket.writableLength > 0) this.#update();
   }
 
-  /** Writes past node:http, which would close the connection while the client may still be sending. */
+  /** node:http would close the connection while the client may still be sending. */
   #sendLast(made: HttpResponse, method?: string): void {
     this.#state = 'closing';
     if (!this.#socket.writable) return;
-    this.#socket.cork();
-    this.#socket.write(headOfLast(made));
-    if (method !== 'HEAD') this.#socket.write(made.body, made.encoding ?? 'utf8');
-    this.#socket.end(() => {
+    const [bytes, encoding] = encodeResponse(made, { method, isLast: true });
+    this.#socket.end(bytes, encoding, () => {
       this.#lingering = setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
     });
     this.#update();

@@ -34,7 +34,6 @@ test('while the database is waited for, only /livez is 200, and every response h
     assert.equal(status, expected, target);
     assert.match(String(body), expected === 200 ? /"ok"/ : /"unavailable"/);
     assert.deepEqual(headers.slice(-2), ['X-Request-Id', 'made']);
-    assert.ok(headers.includes('Content-Length'));
   }
   const given = respondWaiting(requestOf('/livez', { 'x-request-id': 'mine' }), () => 'made');
   assert.equal(given.headers.at(-1), 'mine');

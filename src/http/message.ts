@@ -26,11 +26,9 @@ export interface HttpResponse {
   status: number;
   /** The code of an error. */
   code?: ErrorCode;
-  /** Name, value, name, value, …: node:http does not copy headers in this form. */
+  /** Name, value, name, value, …, without those of the connection: Content-Length, Date and Connection. */
   headers: readonly string[];
   body: string | Uint8Array;
-  /** Given for a body of only ASCII characters, which node:http then sends without encoding it again. */
-  encoding?: 'latin1' | undefined;
 }
 
 /** Responds to requests. Never throws. */
@@ -54,23 +52,49 @@ export function jsonResponse(
   body: string,
   headers: readonly string[] = [],
 ): HttpResponse {
-  const bytes = Buffer.byteLength(body);
-  return {
-    status,
-    headers: ['Content-Type', JSON_MEDIA_TYPE, 'Content-Length', String(bytes), ...headers],
-    body,
-    encoding: bytes === body.length ? 'latin1' : undefined,
-  };
+  return { status, headers: ['Content-Type', JSON_MEDIA_TYPE, ...headers], body };
 }
 
-/** The head of a response after which the connection closes, as it is sent. */
-export function headOfLast({ status, headers }: HttpResponse): string {
-  const all = [...headers, 'Date', new Date().toUTCString(), 'Connection', 'close'];
+/** How a response is sent. */
+export interface Framing {
+  /** The method of the request. Undefined if it never became one. */
+  method?: string | undefined;
+  /** Whether the connection closes after it. */
+  isLast: boolean;
+}
+
+/**
+ * A response as it is sent, and the encoding of a text. The writer of node:http checks and joins the headers again for
+ * every response, which took a tenth of the time of a list.
+ */
+export function encodeResponse(
+  { status, headers, body }: HttpResponse,
+  { method, isLast }: Framing,
+): [bytes: string | Uint8Array, encoding: 'latin1' | 'utf8'] {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  for (let index = 0; index < all.length; index += 2) {
-    head += `${all[index]}: ${all[index + 1]}\r\n`;
+  for (let index = 0; index < headers.length; index += 2) {
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
   }
-  return `${head}\r\n`;
+  const length = Buffer.byteLength(body);
+  // These two never have a body.
+  if (status !== 204 && status !== 304) head += `Content-Length: ${length}\r\n`;
+  head += `Date: ${dateNow()}\r\nConnection: ${isLast ? 'close' : 'keep-alive'}\r\n\r\n`;
+  if (method === 'HEAD') return [head, 'latin1'];
+  if (typeof body !== 'string') return [Buffer.concat([Buffer.from(head, 'latin1'), body]), 'utf8'];
+  // ASCII has as many bytes as characters, and is sent without conversion.
+  return [head + body, length === body.length ? 'latin1' : 'utf8'];
+}
+
+const now = { second: 0, date: '' };
+
+/** The time for the header Date, which is formatted once per second. */
+function dateNow(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== now.second) {
+    now.second = second;
+    now.date = new Date(second * 1000).toUTCString();
+  }
+  return now.date;
 }
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;

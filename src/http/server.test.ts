@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Server, type ServerResponse } from 'node:http';
+import { Server, STATUS_CODES, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import { exchange, parseResponses } from '../../test/support/raw-socket.ts';
+import { encodeResponse, type HttpResponse } from './message.ts';
 import { openServer, type HttpServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
@@ -13,9 +14,8 @@ const MIB = 1024 * 1024;
 
 /** A server whose every response is `body`. */
 function open(body = 'hello', quietMsMax = QUIET_MS_MAX): Promise<HttpServer> {
-  const length = ['Content-Length', String(body.length)];
   return openServer({
-    createHandler: () => ({ handle: async () => ({ status: 200, headers: length, body }) }),
+    createHandler: () => ({ handle: async () => ({ status: 200, headers: [], body }) }),
     host: '127.0.0.1',
     port: 0,
     newRequestId: () => 'x',
@@ -109,7 +109,7 @@ test('a request is not refused for the malformed body of the request behind it',
         // As when the key must be looked up first: the request behind it is parsed meanwhile.
         await sleep(50);
         const body = await request.readBody().catch((error: unknown) => String(error));
-        return { status: 200, headers: ['Content-Length', String(body.length)], body };
+        return { status: 200, headers: [], body };
       },
     }),
     host: '127.0.0.1',
@@ -145,7 +145,7 @@ test('requests that are pipelined when the server closes get their responses, an
       handle: async () => {
         begun.resolve();
         await continued.promise;
-        return { status: 200, headers: ['Content-Length', '0'], body: '' };
+        return { status: 200, headers: [], body: '' };
       },
     }),
     host: '127.0.0.1',
@@ -167,15 +167,62 @@ test('requests that are pipelined when the server closes get their responses, an
   await closed;
 });
 
-test('the last response of a connection to HEAD has the headers of GET and no body', async (context) => {
-  const server = await open();
-  context.after(() => server.close(0));
-  const head = REQUEST.replace('GET', 'HEAD').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
-  const received = await exchange(server.port, [head]);
-  assert.match(
-    received,
-    /^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\nDate: .* GMT\r\nConnection: close\r\n\r\n$/,
-  );
+const FRAMED: [what: string, method: string, response: HttpResponse, sent: string][] = [
+  [
+    'a text',
+    'GET',
+    { status: 200, headers: ['A', 'b'], body: 'hello' },
+    'A: b|Content-Length: 5|D||hello',
+  ],
+  [
+    'a text with other letters',
+    'GET',
+    { status: 404, headers: [], body: 'é€' },
+    'Content-Length: 5|D||é€',
+  ],
+  ['bytes', 'GET', { status: 200, headers: [], body: Buffer.from('é') }, 'Content-Length: 2|D||é'],
+  ['an empty body', 'GET', { status: 308, headers: [], body: '' }, 'Content-Length: 0|D||'],
+  ['a 204', 'OPTIONS', { status: 204, headers: ['Allow', 'GET'], body: '' }, 'Allow: GET|D||'],
+  ['a 304', 'GET', { status: 304, headers: ['ETag', '"x"'], body: '' }, 'ETag: "x"|D||'],
+  [
+    'a response to HEAD',
+    'HEAD',
+    { status: 200, headers: [], body: 'hello' },
+    'Content-Length: 5|D||',
+  ],
+];
+
+for (const [what, method, response, sent] of FRAMED) {
+  test(`${what} is sent with its length and the date, on a connection that stays and on one that closes`, async (context) => {
+    const server = await openServer({
+      createHandler: () => ({ handle: async () => response }),
+      host: '127.0.0.1',
+      port: 0,
+      newRequestId: () => 'x',
+    });
+    context.after(() => server.close(0));
+    const request = REQUEST.replace('GET', method);
+    const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(request + last);
+    const received = Buffer.concat(await Array.fromAsync<Buffer>(socket)).toString();
+    const head = `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}|`;
+    const expected = ['keep-alive', 'close'].map(
+      (connection) => head + sent.replace('D|', `Date: now|Connection: ${connection}|`),
+    );
+    const shown = received.replace(/Date: .*/g, 'Date: now').replaceAll('\r\n', '|');
+    assert.equal(shown, expected.join(''));
+  });
+}
+
+test('the Date of a response is that of its second', (context) => {
+  context.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2030, 11, 4, 23, 59, 58, 999) });
+  const response: HttpResponse = { status: 204, headers: [], body: '' };
+  const dateOf = () =>
+    /Date: (.*)\r/.exec(String(encodeResponse(response, { isLast: true })[0]))?.[1];
+  assert.equal(dateOf(), 'Wed, 04 Dec 2030 23:59:58 GMT');
+  context.mock.timers.setTime(Date.UTC(2030, 11, 4, 23, 59, 59));
+  assert.equal(dateOf(), 'Wed, 04 Dec 2030 23:59:59 GMT');
 });
 
 test('bytes that are not a request get an Error with a request id', async (context) => {
@@ -186,17 +233,14 @@ test('bytes that are not a request get an Error with a request id', async (conte
   assert.match(response?.head ?? '', /^X-Request-Id: x$/m);
 });
 
-test('what watches responses, as OpenTelemetry does, sees the end and the status of the last one', async (context) => {
+test('what watches responses, as OpenTelemetry does, sees the end and the status of each, also of the last one', async (context) => {
   const ended: number[] = [];
-  const emit = Reflect.get(Server.prototype, 'emit');
-  context.mock.method(Server.prototype, 'emit', function (this: Server, ...event: unknown[]) {
-    const [name, , response] = event as [string, unknown, ServerResponse];
-    if (name === 'request') response.on('close', () => ended.push(response.statusCode));
-    return Reflect.apply(emit, this, event) as boolean;
+  watchResponses(context, (response) => {
+    response.on('close', () => ended.push(response.statusCode));
   });
   const server = await openServer({
     createHandler: () => ({
-      handle: async () => ({ status: 404, headers: ['Content-Length', '0'], body: '' }),
+      handle: async () => ({ status: 404, headers: [], body: '' }),
     }),
     host: '127.0.0.1',
     port: 0,
@@ -205,11 +249,35 @@ test('what watches responses, as OpenTelemetry does, sees the end and the status
   context.after(() => server.close(0));
   const socket = connect(server.port, '127.0.0.1');
   context.after(() => socket.destroy());
+  await ask(socket);
+  while (ended.length === 0) await turn();
   socket.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
   // The client does not close yet.
   await once(socket, 'data');
-  assert.deepEqual(ended, [404]);
+  assert.deepEqual(ended, [404, 404]);
   socket.end();
   await once(socket, 'close');
-  assert.deepEqual(ended, [404]);
+  assert.deepEqual(ended, [404, 404]);
 });
+
+test('a response that the client does not receive ends without having finished', async (context) => {
+  const events: string[] = [];
+  watchResponses(context, (response) => {
+    for (const name of ['finish', 'close']) response.on(name, () => events.push(name));
+  });
+  const socket = await openConnection(context, 'x'.repeat(16 * MIB));
+  await ask(socket);
+  socket.resetAndDestroy();
+  while (!events.includes('close')) await turn();
+  assert.deepEqual(events, ['close']);
+});
+
+/** Calls `watch` with each response before the server gets it. */
+function watchResponses(context: TestContext, watch: (response: ServerResponse) => void): void {
+  const emit = Reflect.get(Server.prototype, 'emit');
+  context.mock.method(Server.prototype, 'emit', function (this: Server, ...event: unknown[]) {
+    const [name, , response] = event as [string, unknown, ServerResponse];
+    if (name === 'request') watch(response);
+    return Reflect.apply(emit, this, event) as boolean;
+  });
+}

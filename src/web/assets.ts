@@ -64,13 +64,7 @@ function represent(body: Buffer, extension: string, headers: readonly string[]):
     etag,
     response: {
       status: 200,
-      headers: [
-        'Content-Type',
-        CONTENT_TYPES[extension] ?? 'application/octet-stream',
-        'Content-Length',
-        String(body.length),
-        ...common,
-      ],
+      headers: ['Content-Type', CONTENT_TYPES[extension] ?? 'application/octet-stream', ...common],
       body,
     },
     notModified: { status: 304, headers: common, body: '' },

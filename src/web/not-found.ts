@@ -9,7 +9,7 @@ export const notFoundPage: Page = ({ target }) => {
   const { path } = parseTarget(target);
   // Links are relative, so that they also work behind a proxy that adds a path prefix.
   const root = '../'.repeat(path.split('/').length - 2);
-  const body = Buffer.from(`<!doctype html>
+  const body = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -32,15 +32,13 @@ export const notFoundPage: Page = ({ target }) => {
 </main>
 </body>
 </html>
-`);
+`;
   return {
     status: 404,
     code: 'route_not_found',
     headers: [
       'Content-Type',
       'text/html; charset=utf-8',
-      'Content-Length',
-      String(body.length),
       'Cache-Control',
       'no-store',
       ...HTML_HEADERS,
