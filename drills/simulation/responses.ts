@@ -62,7 +62,7 @@ export function optionsOf(exchange: Exchange): { body?: string; headers?: Record
 export function checkKey(exchange: Exchange, isFaulty: boolean, model: Model): void {
   const { key, start, end, response } = exchange;
   if (response === undefined || start === undefined || end === undefined) return;
-  const told = `${exchange.kind} got ${response.status} ${String(response.body).slice(0, 200)}`;
+  const told = `${exchange.kind} got ${response.status} ${response.body.slice(0, 200)}`;
   const expiresMs = key.record.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
   if (response.status === 401) {
     if (!key.isPerhapsRevoked && expiresMs > end.clockMs) model.fail(`${told} with a valid key`);
@@ -106,7 +106,7 @@ export function checkResponse(
         ? faultOfGet(response, exchange.id, exchange, model)
         : faultOfList(exchange, exchange.query, model);
   if (fault === undefined) return;
-  const body = String(response.body).slice(0, 300);
+  const body = response.body.slice(0, 300);
   model.fail(`${exchange.kind} ${targetOf(exchange)}: ${fault}; got ${response.status} ${body}`);
 }
 
@@ -118,7 +118,7 @@ function faultOfCreate(
   if (isChanged) return response.status === 422 ? undefined : 'a reused claim must be 422';
   if (response.status !== 201) return `${intent.name} must be 201`;
   const { name, status, ids } = intent;
-  const body = String(response.body);
+  const body = response.body;
   const id = ids.find((each) => body === petJson({ id: each, name, categoryId: 1n, status }));
   if (id === undefined) return 'the response is not the animal that is stored';
   const isReplayed = headerOf(response, 'Idempotency-Replayed') !== undefined;
@@ -137,7 +137,7 @@ function faultOfGet(
   const animal = model.animals.get(id);
   if (animal === undefined || animal.isRemoved) return status === 404 ? undefined : 'must be 404';
   if (status === 404) return isKnown(animal, start) ? 'must be 200' : undefined;
-  return String(body) === jsonOf(animal) ? undefined : `must be ${jsonOf(animal)}`;
+  return body === jsonOf(animal) ? undefined : `must be ${jsonOf(animal)}`;
 }
 
 function faultOfList(exchange: Exchange, query: Walk, model: Model): string | undefined {
@@ -149,7 +149,7 @@ function faultOfList(exchange: Exchange, query: Walk, model: Model): string | un
     .filter(({ status }) => query.status === undefined || status === query.status)
     .toSorted((one, other) => (one.id < other.id ? -1 : 1));
   // Every animal that the list shows, up to the last of them: those that were known before must be among them.
-  const body = String(shown.body);
+  const body = shown.body;
   const page = animals.filter((animal) => body.includes(jsonOf(animal)));
   if (body !== `[${page.map(jsonOf).join(',')}]`)
     return 'it shows what is not stored, or not in order';

@@ -173,7 +173,7 @@ export class World {
     if (response === undefined || response.status >= 500) intent.isUnclear = true;
     else if (!isLost && !isChanged) this.#unanswered.delete(intent.name);
     if (response?.status === 201) {
-      const id = BigInt(/"id":(\d+)/.exec(String(response.body))?.[1] ?? 0);
+      const id = BigInt(/"id":(\d+)/.exec(response.body)?.[1] ?? 0);
       if (!this.#model.acknowledged.has(id)) this.#model.acknowledged.set(id, this.#moment);
     }
   }

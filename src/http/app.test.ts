@@ -72,7 +72,7 @@ function newSent(): Spoilable {
   };
 }
 
-const codeOf = ({ body }: HttpResponse) => (JSON.parse(String(body)) as { code?: string }).code;
+const codeOf = ({ body }: HttpResponse) => (JSON.parse(body) as { code?: string }).code;
 const fail = () => Promise.reject(new Error('secret path /srv/store'));
 
 describe('App.handle', () => {
@@ -179,7 +179,7 @@ describe('App.handle', () => {
     const response = await handle(newSent(), { authenticate: fail });
     assert.equal(response.status, 500);
     assert.equal(codeOf(response), 'internal_error');
-    assert.ok(!String(response.body).includes('/srv'));
+    assert.ok(!response.body.includes('/srv'));
   });
 
   test('requests that take a second or fail are logged, and no others', async () => {

@@ -180,16 +180,11 @@ export class Connection {
     const { complete, method } = response.req;
     // OpenTelemetry reads it at the end of the response.
     response.statusCode = made.status;
-    if (!complete || !response.shouldKeepAlive) {
-      this.#sendLast(made, method);
-      response.detachSocket(this.#socket);
-      response.emit('close');
-      return;
-    }
+    if (!complete || !response.shouldKeepAlive) return this.#sendLast(made, response);
     // The connection may have closed while the response was made.
     if (!this.#socket.writable) return;
-    const [bytes, encoding] = encodeResponse(made, { method, isLast: false });
-    this.#socket.write(bytes, encoding, (fault) => {
+    const [text, encoding] = encodeResponse(made, { method, isLast: false });
+    this.#socket.write(text, encoding, (fault) => {
       if (fault) return;
       // node:http then lets go of the request.
       response.emit('finish');
@@ -198,14 +193,17 @@ export class Connection {
     if (this.#socket.writableLength > 0) this.#update();
   }
 
-  /** node:http would close the connection while the client may still be sending. */
-  #sendLast(made: HttpResponse, method?: string): void {
+  /** Unlike node:http, it does not close the connection while the client may still be sending. */
+  #sendLast(made: HttpResponse, response?: ServerResponse<ReceivedRequest>): void {
     this.#state = 'closing';
     if (!this.#socket.writable) return;
-    const [bytes, encoding] = encodeResponse(made, { method, isLast: true });
-    this.#socket.end(bytes, encoding, () => {
+    this.#socket.once('finish', () => {
+      response?.detachSocket(this.#socket);
+      response?.emit('close');
       this.#lingering = setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
     });
+    const framing = { method: response?.req.method, isLast: true };
+    this.#socket.end(...encodeResponse(made, framing));
     this.#update();
     // node:http stops and starts reading on these two.
     this.#socket.pause();

@@ -163,10 +163,10 @@ export class HttpServer implements Measured {
   async close(graceMs: number): Promise<void> {
     await this.stopListening();
     this.#connections.isClosing = true;
-    const idle = setTimeout(() => this.#server.closeIdleConnections(), IDLE_GRACE_MS);
+    const idle = setInterval(() => this.#server.closeIdleConnections(), IDLE_GRACE_MS);
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
     await this.#closed.promise;
-    clearTimeout(idle);
+    clearInterval(idle);
     clearTimeout(cut);
   }
 

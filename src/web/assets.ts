@@ -46,7 +46,7 @@ export function contentPage(
   let loading: Promise<Representation> | undefined;
   return async (request) => {
     loading ??= load()
-      .then((text) => represent(Buffer.from(text), extension, headers))
+      .then((text) => represent(text, extension, headers))
       .catch((fault: unknown) => {
         // The next request tries again.
         loading = undefined;
@@ -56,7 +56,7 @@ export function contentPage(
   };
 }
 
-function represent(body: Buffer, extension: string, headers: readonly string[]): Representation {
+function represent(body: string, extension: string, headers: readonly string[]): Representation {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, ETAG_LENGTH)}"`;
   // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
   const common = ['Cache-Control', 'no-cache', 'ETag', etag, ...headers];

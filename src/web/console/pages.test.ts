@@ -24,7 +24,7 @@ function ask(path: string, headers: HttpRequest['headers'] = {}) {
 }
 
 async function textOf(path: string): Promise<string> {
-  return String((await ask(path)).body);
+  return (await ask(path)).body;
 }
 
 function headerOf({ headers }: { headers: readonly string[] }, name: string): string | undefined {
@@ -102,7 +102,7 @@ test('in staging the console says so in its title, in a band and in the examples
   assert.equal(consolePages('staging'), consolePages('staging'), 'created once');
   const request = { method: 'GET', target: '/', headers: {}, turn: undefined };
   const page = { ...request, readBody: async () => Buffer.alloc(0) };
-  const html = String((await respondWithPage(staging, page, '/')).body);
+  const html = (await respondWithPage(staging, page, '/')).body;
   for (const part of [
     '<title>Staging · Console',
     'class="band"',

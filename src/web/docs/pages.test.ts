@@ -36,7 +36,7 @@ function ask(path: string, headers: HttpRequest['headers'] = {}, from = pages) {
 }
 
 async function textOf(path: string, from = pages): Promise<string> {
-  return String((await ask(path, {}, from)).body);
+  return (await ask(path, {}, from)).body;
 }
 
 function headerOf({ headers }: { headers: readonly string[] }, name: string): string | undefined {
@@ -152,7 +152,7 @@ test('a page that does not exist leads back, also behind a proxy that adds a pat
   for (const path of ['/nothing', '/docs/nothing?a=/b/c', '/a/b/c/d']) {
     const request = { method: 'GET', target: path, headers: {}, readBody };
     const response = await notFoundPage(request);
-    const html = String(response.body);
+    const html = response.body;
     const links = [...html.matchAll(/(?:href|src)="(.*?)"/g)].map(
       ([, address = '']) => new URL(address, `http://pets.example/prefix${path}`).pathname,
     );
