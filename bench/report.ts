@@ -55,7 +55,7 @@ const CONTENDERS = `
 | contender | what it is |
 |---|---|
 | petstore | this service with its default settings: keys, validation, metrics, log |
-| bare | \`node:http\` that sends the same headers and bytes from a constant, after reading the body of a create: the upper limit |
+| bare | \`node:http\` that sends the same headers and bytes from a constant, after reading the body of a create: what \`node:http\` itself takes |
 | bare-tuned | the same with the settings of the service: \`keepAliveTimeout: 0\`, \`optimizeEmptyRequests\`, bodies sent as Latin-1 |
 | bare-sqlite, bare-pg | \`node:http\` with \`node:sqlite\`, or with \`pg\` and its pool, one query or commit per request: no keys, no checks |
 | fastify-sqlite, fastify-pg | Fastify with schemas and a key check, and the same databases |

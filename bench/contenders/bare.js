@@ -1,4 +1,4 @@
-// The upper limit of node:http: it sends recorded responses of the service, headers and bytes, from constants. It is
+// What node:http itself takes: it sends recorded responses of the service, headers and bytes, from constants. It is
 // plain JavaScript, because the memory that Node.js needs to load TypeScript would count as part of the limit.
 // Arguments: the port, a file with one response per method, and "tuned" for the settings of the service.
 
