@@ -202,8 +202,9 @@ export class Connection {
       response?.emit('close');
       this.#lingering = setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
     });
-    const framing = { method: response?.req.method, isLast: true };
-    this.#socket.end(...encodeResponse(made, framing));
+    const { method } = response?.req ?? {};
+    const [text, encoding] = encodeResponse(made, { method, isLast: true });
+    this.#socket.end(text, encoding);
     this.#update();
     // node:http stops and starts reading on these two.
     this.#socket.pause();

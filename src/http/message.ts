@@ -56,7 +56,7 @@ export function jsonResponse(
 }
 
 /** How a response is sent. */
-export interface Framing {
+interface Framing {
   /** The method of the request. Undefined if it never became one. */
   method?: string | undefined;
   /** Whether the connection closes after it. */

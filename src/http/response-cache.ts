@@ -21,8 +21,7 @@ export interface Representation {
 }
 
 export function newRepresentation(body: string, link?: string): Representation {
-  const digest = hash('sha256', link === undefined ? body : `${link}\n${body}`, 'base64url');
-  const etag = `"${digest.slice(0, ETAG_LENGTH)}"`;
+  const etag = etagOf(link === undefined ? body : `${link}\n${body}`);
   const headers = ['Cache-Control', 'private, no-cache', 'ETag', etag];
   if (link !== undefined) headers.push('Link', link);
   return {
@@ -30,6 +29,10 @@ export function newRepresentation(body: string, link?: string): Representation {
     response: jsonResponse(200, body, headers),
     notModified: { status: 304, headers, body: '' },
   };
+}
+
+export function etagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url').slice(0, ETAG_LENGTH)}"`;
 }
 
 /** Responds with 304 if the client has the representation. If-None-Match compares weakly: `W/` is ignored. */

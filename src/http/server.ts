@@ -24,7 +24,10 @@ const DESCRIPTORS_RESERVED = 128;
 const DROP_INTERVAL_MS = 60_000;
 /** How long a client may take for the head of a request and for all of it, and how often that is checked. */
 export const CLIENT_TIMEOUTS = { headersMs: 10_000, requestMs: 15_000, sweepMs: 1_000 };
-/** How long an idle connection may still send a request after the service was told to stop. */
+/**
+ * How long an idle connection may still send a request after the service was told to stop. Those that become idle
+ * later are closed at the next multiple of this time.
+ */
 const IDLE_GRACE_MS = 1_000;
 /** The longest that a service which stops accepts connections: under constant load there is always another one. */
 const ACCEPT_WAITING_MS_MAX = 1_000;

@@ -1,9 +1,6 @@
-import { hash } from 'node:crypto';
 import type { Page } from '../http/message.ts';
-import { respondConditionally, type Representation } from '../http/response-cache.ts';
+import { etagOf, respondConditionally, type Representation } from '../http/response-cache.ts';
 import { readProgramFile, withoutTypes } from '../installation.ts';
-
-const ETAG_LENGTH = 22;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -57,7 +54,7 @@ export function contentPage(
 }
 
 function represent(body: string, extension: string, headers: readonly string[]): Representation {
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, ETAG_LENGTH)}"`;
+  const etag = etagOf(body);
   // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
   const common = ['Cache-Control', 'no-cache', 'ETag', etag, ...headers];
   return {
