@@ -34,6 +34,7 @@ import { processFigures } from './ops/process-figures.ts';
 import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { listen, localUrl } from './listen.ts';
+import type { PostgresOptions } from './storage/postgres/store.ts';
 import type { SqliteOptions } from './storage/sqlite/store.ts';
 
 /** What the service needs from its process. Tests pass their own. */
@@ -85,7 +86,7 @@ export function storeFile(config: Config): string {
 /** Opens the store that the settings name: the database, or the file in the data folder. */
 export async function openConfiguredStore(
   config: Config,
-  options: SqliteOptions = {},
+  options: SqliteOptions & PostgresOptions = {},
 ): Promise<Store & Measured> {
   const access = { environment: config.environment, ...options };
   // Only the store that is used is loaded: the driver of the other one would make the start slower.
@@ -108,6 +109,7 @@ function openServedStore(
     // If the store is gone that the primary has created, no worker may put an empty one in its place.
     mayCreate: !isWorker,
     onWarning: (message) => log.warn(message),
+    onRefused: (message) => log.error(message),
     onFatal,
   });
 }

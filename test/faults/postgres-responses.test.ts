@@ -131,6 +131,7 @@ async function openMixedUp(url: string): Promise<Connection> {
         before = before.then(respond).catch(() => undefined);
       });
     },
+    host: { host: client.host, port: client.port },
     isUsable: () => true,
     close: () => client.end(),
     destroy: () => undefined,

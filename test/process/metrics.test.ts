@@ -168,7 +168,7 @@ test('sqlite: /metrics has the size of the log', async (t) => {
   assert.ok(performance.now() < deadlineMs);
 });
 
-test('postgres: /metrics has the connections by state and the queues', () => {
+test('postgres: /metrics has the connections by state, the queues and the refused sessions', () => {
   const state = (name: string) =>
     valueOf(metrics.postgres, `petstore_pool_connections{state="${name}"}`) ?? -1;
   assert.ok(state('used') + state('idle') >= 1, 'at least one connection is open');
@@ -176,6 +176,7 @@ test('postgres: /metrics has the connections by state and the queues', () => {
   assert.equal(valueOf(metrics.postgres, 'petstore_pool_connections_max'), 10);
   assert.equal(valueOf(metrics.postgres, 'petstore_pool_waiting'), 0);
   assert.equal(valueOf(metrics.postgres, 'petstore_reads_waiting'), 0);
+  assert.equal(valueOf(metrics.postgres, 'petstore_sessions_refused_total'), 0);
 });
 
 test('every metric in the alerts and in the dashboard is in /metrics', () => {

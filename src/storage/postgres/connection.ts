@@ -23,7 +23,10 @@ export interface Statement {
 export type Row = unknown[];
 
 /** What every user but the check of the session needs of a connection. */
-export type Connection = Pick<ClientConnection, 'query' | 'isUsable' | 'close' | 'destroy'>;
+export type Connection = Pick<
+  ClientConnection,
+  'host' | 'query' | 'isUsable' | 'close' | 'destroy'
+>;
 
 /**
  * Sent first on every connection. These are not start-up parameters, because a pooler refuses parameters it
@@ -109,16 +112,16 @@ export async function connect(address: Address, host: Host): Promise<ClientConne
 
 /** One connection. It carries one query at a time. */
 class ClientConnection {
+  readonly host: Host;
   readonly client: Client;
   #isUsable = true;
   /** What the server or the driver said when the connection was lost while it was idle. */
   #lostBy: Error | undefined;
   #isDoubtful = false;
 
-  constructor({ user, password, database, tls }: Address, { host, port }: Host) {
+  constructor({ user, password, database, tls }: Address, host: Host) {
     const client = new Client({
-      host,
-      port,
+      ...host,
       user,
       password,
       database,
@@ -128,6 +131,7 @@ class ClientConnection {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
+    this.host = host;
     this.client = client;
     // 64-bit integers are read exactly, on these connections only.
     client.setTypeParser(types.builtins.INT8, BigInt);

@@ -5,6 +5,7 @@ import { Batcher, type Pending } from '../batcher.ts';
 import type { Deadline } from '../deadline.ts';
 import type { Statement } from './connection.ts';
 import { withRetries } from './errors.ts';
+import type { Past } from './past.ts';
 import type { Pool } from './pool.ts';
 import { STATEMENTS } from './statements.ts';
 
@@ -22,10 +23,10 @@ type PendingCreate = Pending<Create, Creation>;
  * Batches the creates of this process. One batch in flight is enough: all creates of all processes update
  * the counter one after the other.
  */
-export function newCreateBatcher(pool: Pool): Batcher<Create, Creation> {
+export function newCreateBatcher(pool: Pool, past: Past): Batcher<Create, Creation> {
   return new Batcher<Create, Creation>({
     batchMax: BATCH_CREATES_MAX,
-    send: (batch, deadline) => createBatch(pool, batch, deadline),
+    send: (batch, deadline) => createBatch({ pool, past }, batch, deadline),
   });
 }
 
@@ -34,12 +35,17 @@ export function newCreateBatcher(pool: Pool): Batcher<Create, Creation> {
  * and what the database holds for the claim decides about each. Creates whose claims another process has
  * stored meanwhile are sent again, and find those claims.
  */
-async function createBatch(pool: Pool, batch: PendingCreate[], deadline: Deadline): Promise<void> {
+async function createBatch(
+  { pool, past }: { pool: Pool; past: Past },
+  batch: PendingCreate[],
+  deadline: Deadline,
+): Promise<void> {
   const send = (statement: Statement, values: unknown[]) =>
     withRetries(() => pool.query(statement, values, deadline));
   if (batch.every(({ item }) => item.claim === undefined)) {
     const [row] = await send(STATEMENTS.createPets, petColumns(batch.map(petOf)));
     const [before] = row as [bigint];
+    past.remember(before + BigInt(batch.length));
     batch.forEach(({ item, resolve }, index) => {
       resolve({ kind: 'created', pet: { id: before + BigInt(index + 1), ...item.pet } });
     });
@@ -58,11 +64,12 @@ async function createBatch(pool: Pool, batch: PendingCreate[], deadline: Deadlin
   const rows = await send(STATEMENTS.createPetsWithClaims, values);
   for (const [ordinal, known, id] of rows as [bigint, string | null, bigint][]) {
     const index = Number(ordinal) - 1;
+    if (known === null) past.remember(id);
     settle(duplicates[index] ?? [], known, id);
     duplicates[index] = [];
   }
   const left = duplicates.flat();
-  if (left.length > 0) await createBatch(pool, left, deadline);
+  if (left.length > 0) await createBatch({ pool, past }, left, deadline);
 }
 
 const petOf = ({ item }: PendingCreate) => item.pet;

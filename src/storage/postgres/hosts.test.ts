@@ -34,16 +34,14 @@ test('failover: a replaced primary that keeps running is no longer used: creates
   await until(async () => (await countOf(promoted, 'before')) === 1);
 
   await promoted.query('SELECT pg_promote()');
-  await until(
-    async () => (await create('moving')) === 201 && (await countOf(promoted, 'moving')) > 0,
-  );
-  const left = await countOf(replaced, 'moving');
+  // What the replaced one still acknowledged would be lost, and the new one refused (D43). Beside the session of
+  // the watch, one of the pool shows that the process has moved.
+  await until(async () => (await sessionsOf(promoted)) > 1);
   for (let round = 0; round < 20; round += 1) {
     assert.equal(await create('moved'), 201);
     const listed = (await service.send('/pets?limit=100')).json() as { name: string }[];
     assert.equal(listed.filter(({ name }) => name === 'moved').length, round + 1);
   }
-  assert.equal(await countOf(replaced, 'moving'), left);
   assert.equal(await countOf(replaced, 'moved'), 0);
   assert.equal(await isReady(), true);
 

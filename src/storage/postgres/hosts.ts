@@ -3,6 +3,7 @@ import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
 import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
 import { isWrongSetting, NoHost, NotSent, readOnlyHost, stateOf } from './errors.ts';
+import type { Past } from './past.ts';
 
 const SESSION_ENDED = '57P01';
 
@@ -83,6 +84,7 @@ async function readState(connection: Connection): Promise<HostState> {
  */
 export class Hosts {
   readonly #address: Address;
+  readonly #past: Past | undefined;
   readonly #probes: HostProbe[];
   /** The hosts whose connections have sessions of their own. */
   readonly #checked = new Set<Host>();
@@ -92,9 +94,10 @@ export class Hosts {
   #timeline = 0;
   #onMoved = (): void => undefined;
 
-  constructor(address: Address) {
+  constructor(address: Address, past?: Past) {
     const { hosts } = address;
     this.#address = address;
+    this.#past = past;
     this.#probes = hosts.length > 1 ? hosts.map((host) => new HostProbe(address, host)) : [];
     if (hosts.length === 1) this.#current = hosts[0];
   }
@@ -184,7 +187,14 @@ export class Hosts {
   async #openOnce(host: Host): Promise<Connection> {
     if (!this.#checked.has(host)) await requireOwnSession(this.#address, host);
     this.#checked.add(host);
-    return openConnection(this.#address, host);
+    const connection = await openConnection(this.#address, host);
+    try {
+      await this.#past?.require(connection);
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
   }
 
   /** Why a host with this state cannot be used; undefined if it can. */

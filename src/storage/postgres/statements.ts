@@ -55,8 +55,8 @@ export const STATEMENTS = named({
     ), created AS (${INSERT_PETS})
     SELECT before FROM counter`,
   /**
-   * Stores animals together with the progress of their import. Returns one row, or none if the stored
-   * position is no longer $9: then nothing is stored.
+   * Stores animals together with the progress of their import. Returns one row, as createPets does, or none if
+   * the stored position is no longer $9: then nothing is stored.
    */
   importPets: `
     WITH moved AS (
@@ -72,7 +72,7 @@ export const STATEMENTS = named({
       WHERE EXISTS (SELECT FROM moved)
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
-    SELECT 1 FROM moved`,
+    SELECT before FROM counter`,
   /**
    * The row lock makes this a transaction that writes, so its commit waits for the standby. Without it, a
    * read could report an import as finished whose own commit never reached the standby.

@@ -29,6 +29,7 @@ import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
 import { withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
+import { Past } from './past.ts';
 import { Pool } from './pool.ts';
 import { portionsInDatabase } from './portions.ts';
 import { newCreateBatcher, petColumns } from './creates.ts';
@@ -39,17 +40,24 @@ import { STATEMENTS } from './statements.ts';
 
 const CONNECTIONS_MAX = 10;
 
+export interface PostgresOptions extends Access {
+  /** Called once for each database that has lost the past of the store, or is another store. */
+  onRefused?: (message: string) => void;
+}
+
 /** Opens the store in a PostgreSQL database, `postgres://user:password@host:port/database`. */
 export async function openPostgresStore(
   url: string,
-  access: Access = {},
+  { onRefused, ...access }: PostgresOptions = {},
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
-  const hosts = new Hosts(address);
+  const past = new Past(onRefused);
+  const hosts = new Hosts(address, past);
   const connection = await openFirst(hosts);
   try {
     await migrate(connection, address.shown, access);
     await requireRights(connection, address.shown);
+    await past.begin(connection);
   } catch (error) {
     hosts.close();
     throw error;
@@ -62,19 +70,22 @@ export async function openPostgresStore(
     () => void hosts.ask(),
   );
   hosts.watch(() => pool.destroyAll());
-  return new PostgresStore(pool, hosts);
+  past.watch(pool);
+  return new PostgresStore(pool, hosts, past);
 }
 
 class PostgresStore implements Store, Measured {
   readonly #pool: Pool;
   readonly #hosts: Hosts;
+  readonly #past: Past;
   readonly #creates: ReturnType<typeof newCreateBatcher>;
   readonly #reads: SharedReads;
 
-  constructor(pool: Pool, hosts: Hosts) {
+  constructor(pool: Pool, hosts: Hosts, past: Past) {
     this.#pool = pool;
     this.#hosts = hosts;
-    this.#creates = newCreateBatcher(pool);
+    this.#past = past;
+    this.#creates = newCreateBatcher(pool, past);
     this.#reads = new SharedReads(pool);
   }
 
@@ -84,13 +95,12 @@ class PostgresStore implements Store, Measured {
 
   async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
     const values = petColumns(pets);
-    if (step === undefined) {
-      await this.#write(STATEMENTS.createPets, values);
-      return true;
-    }
-    const { source, position, lines, imported, skipped } = step.to;
-    const note = [source, position, lines, imported, skipped, step.from];
-    return (await this.#write(STATEMENTS.importPets, [...values, ...note])).length === 1;
+    const [row] = await (step === undefined
+      ? this.#write(STATEMENTS.createPets, values)
+      : this.#write(STATEMENTS.importPets, [...values, ...progressColumns(step)]));
+    if (row === undefined) return false;
+    this.#past.remember((row[0] as bigint) + BigInt(pets.length));
+    return true;
   }
 
   async findImport(source: string): Promise<ImportProgress | undefined> {
@@ -165,13 +175,14 @@ class PostgresStore implements Store, Measured {
   }
 
   figures(): Figure[] {
-    return [this.#creates, this.#reads, this.#pool].flatMap((part) => part.figures());
+    return [this.#creates, this.#reads, this.#pool, this.#past].flatMap((part) => part.figures());
   }
 
   async close(): Promise<void> {
     await this.#creates.close();
     await this.#reads.idle();
     this.#hosts.close();
+    this.#past.close();
     await this.#pool.close();
   }
 
@@ -194,6 +205,10 @@ class PostgresStore implements Store, Measured {
       );
     return withRetries(() => this.#pool.run(deadline, write));
   }
+}
+
+function progressColumns({ from, to }: ImportStep): unknown[] {
+  return [to.source, to.position, to.lines, to.imported, to.skipped, from];
 }
 
 function petJsonOfRow(row: Row): PetJson {
