@@ -24,7 +24,7 @@ import {
   type CopyTarget,
   type Row,
 } from '../storage/copy.ts';
-import { openPostgresReader, openPostgresTarget } from '../storage/postgres/copy.ts';
+import { openPostgresReader, openPostgresTarget, openToRead } from '../storage/postgres/copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { verifyPostgres } from '../storage/postgres/verify.ts';
 import { openSqliteReader, openSqliteTarget } from '../storage/sqlite/copy.ts';
@@ -155,7 +155,9 @@ test('stores of two environments are not copied into one another, and both are n
       error.message ===
         `sqlite:${here} is a production store and ${withoutUser(to)} is a staging store: --from and --to must be of one environment.`,
   );
-  await assertEmpty(to);
+  const reader: CatalogueReader = await openPostgresReader(to);
+  assert.deepEqual([await reader.countPets(), await reader.lastId()], [0, 0n]);
+  await reader.close();
 });
 
 test('a source of an earlier version or of 0 bytes is refused, and stays as it is', async () => {
@@ -373,10 +375,75 @@ test('of two copies into one target, one is there in the end, and the other repo
   }
 });
 
-test('while PostgreSQL is being copied into, no service can start or store there', async () => {
+test('a copy to PostgreSQL that Ctrl-C has ended leaves no table behind', async () => {
+  const here = newFile();
+  const store = openSqliteStore(here);
+  await store.importPets(Array.from({ length: 30_000 }, () => REX));
+  await store.close();
+  for (let round = 1; round <= KILLED_ROUNDS_MAX; round += 1) {
+    const url = server.url(await server.createDatabase());
+    const args = ['copy', '--from', `sqlite:${here}`, '--to', url];
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    while (child.exitCode === null && !(await hasBegun(url))) await sleep(5);
+    child.kill('SIGINT');
+    const [code] = (await ended) as [number | null];
+    // Where the copy was faster, there is another round.
+    if (code === 0) continue;
+    await server.waitForNoSession(new URL(url).pathname.slice(1));
+    return assertEmpty(url);
+  }
+  assert.fail('no copy was ended before its end');
+});
+
+test('while a new PostgreSQL database is being copied into, no service can start there, and afterwards it can', async () => {
   const here = newFile();
   await createAndClose(here, 3);
   const url = server.url(await server.createDatabase());
+  const [source, target] = [openSqliteReader(here), await openPostgresTarget(url)];
+  await assert.rejects(openPostgresStore(url), { code: 'unavailable' });
+  await copyCatalogue(source, target, ignore);
+  await source.close();
+  await target.close();
+  const store = await openPostgresStore(url);
+  const creation = await store.createPet(REX);
+  assert.equal(creation.kind === 'created' && creation.pet.id, 4n);
+  await store.close();
+});
+
+test('timeouts of the role for transactions end neither an export, a verification nor a copy', async () => {
+  const [here, there] = [await server.createDatabase(), await server.createDatabase()];
+  const store = await openPostgresStore(server.url(here));
+  await createMany(store, ANIMALS);
+  await store.close();
+  const [[version] = []] = await server.query('SHOW server_version_num');
+  // The second one is unknown before version 17.
+  const names = ['idle_in_transaction_session_timeout', 'transaction_timeout'];
+  for (const name of names.slice(0, Number(version) >= 170_000 ? 2 : 1)) {
+    for (const database of [here, there]) {
+      await server.query(`ALTER ROLE petstore IN DATABASE ${database} SET ${name} = 200`);
+    }
+  }
+  const [source, target] = [
+    await openPostgresReader(server.url(here)),
+    await openPostgresTarget(server.url(there)),
+  ];
+  await sleep(1_000);
+  const { target: copied } = await copyCatalogue(source, target, ignore);
+  assert.equal(copied.animals.count, ANIMALS);
+  await source.close();
+  await target.close();
+  const { connection, run: ask } = await openToRead(server.url(there));
+  await sleep(1_000);
+  assert.deepEqual(await ask('SELECT count(*) FROM pets'), [[BigInt(ANIMALS)]]);
+  await connection.close();
+});
+
+test('while PostgreSQL is being copied into, no service stores anything there', async () => {
+  const here = newFile();
+  await createAndClose(here, 3);
+  const url = server.url(await server.createDatabase());
+  await (await openPostgresStore(url)).close();
   const [source, target] = [openSqliteReader(here), await openPostgresTarget(url)];
   const store = await openPostgresStore(url);
   await Promise.all([
@@ -535,9 +602,9 @@ async function assertEmpty(target: string): Promise<void> {
     assert.deepEqual(readdirSync(dirname(fileOf(target))), []);
     return;
   }
-  const reader: CatalogueReader = await openPostgresReader(target);
-  assert.deepEqual([await reader.countPets(), await reader.lastId()], [0, 0n]);
-  await reader.close();
+  const database = new URL(target).pathname.slice(1);
+  const tables = `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`;
+  assert.deepEqual(await server.query(tables, database), []);
 }
 
 /** Whether a copy has written something, which nobody else sees. */

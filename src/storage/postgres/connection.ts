@@ -5,6 +5,7 @@ import type { Address, Host } from './address.ts';
 import { NoResponse, NotSent, OVERDUE, readOnlyHost, UnusableHost } from './errors.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
+const CHECK_TIMEOUT_MS = 4_000;
 /** The server ends a statement after this time, also when its client has disconnected. */
 const STATEMENT_TIMEOUT_MS = 3_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
@@ -97,6 +98,19 @@ export function ask(
 ): Promise<Row[]> {
   return connection.query({ name: '', text }, [], deadlineIn(timeoutMs));
 }
+
+/** Sends a query of the start, which a busy server may delay. */
+export function check(connection: Connection, text: string): Promise<Row[]> {
+  return ask(connection, text, CHECK_TIMEOUT_MS);
+}
+
+/**
+ * For a session whose transaction takes long: timeouts of the role would end it. Sent as `jit` is set, because
+ * PostgreSQL 15 has only one of them.
+ */
+export const NO_TRANSACTION_TIMEOUTS = `
+  SELECT set_config(name, '0', false) FROM pg_settings
+  WHERE name IN ('transaction_timeout', 'idle_in_transaction_session_timeout')`;
 
 /** Connects to one host, whether or not it takes writes, and leaves the session as it is. */
 export async function connect(address: Address, host: Host): Promise<ClientConnection> {

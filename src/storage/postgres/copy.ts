@@ -5,10 +5,10 @@ import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { unavailable } from '../unavailable.ts';
-import type { Connection } from './connection.ts';
+import { NO_TRANSACTION_TIMEOUTS, type Connection } from './connection.ts';
 import { LOCK_NOT_AVAILABLE, stateOf } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
-import { migrate, requireStore } from './migrate.ts';
+import { migrate, migrateInTransaction, requireStore } from './migrate.ts';
 
 /** No request waits for these statements, and one of them may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
@@ -19,15 +19,14 @@ const LOCK_TIMEOUT_MS = 5_000;
 const BEGIN_SNAPSHOT =
   'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT last_id FROM pet_counter';
 
-/**
- * Every create, the first key and every other copy need the lock of the counter. If the connection is lost
- * without the server noticing, the second timeout releases it.
- */
-const BEGIN_LOCKED = `
+/** If the connection is lost without the server noticing, the second timeout releases the locks of a copy. */
+const BEGIN_COPY = `
   BEGIN;
   SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
-  SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_TIMEOUT_MS};
-  SELECT last_id FROM pet_counter FOR UPDATE`;
+  SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_TIMEOUT_MS}`;
+
+/** Every create, the first key and every other copy need this lock. */
+const LOCK_COUNTER = 'SELECT last_id FROM pet_counter FOR UPDATE';
 
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
@@ -41,18 +40,30 @@ export async function openPostgresReader(
   url: string,
   access: Access = {},
 ): Promise<CatalogueReader> {
+  const readOnly = { ...access, mayCreate: false, mayMigrate: false };
   return readerOf(
-    await open(url, BEGIN_SNAPSHOT, { ...access, mayCreate: false, mayMigrate: false }),
+    await open(url, async (connection, run, shown) => {
+      await migrate(connection, shown, readOnly);
+      await run(BEGIN_SNAPSHOT);
+    }),
   );
 }
 
 /** Opens a store of any version, without changing it. */
 export function openToRead(url: string): Promise<OpenTransaction> {
-  return open(url, BEGIN_SNAPSHOT);
+  return open(url, async (connection, run, shown) => {
+    await requireStore(connection, shown);
+    await run(BEGIN_SNAPSHOT);
+  });
 }
 
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
-  const opened = await open(url, BEGIN_LOCKED, { mayMigrate: false });
+  const opened = await open(url, async (connection, run, shown) => {
+    await run(BEGIN_COPY);
+    // A new store is part of the copy: one without an identity could be served by either environment.
+    await migrateInTransaction(connection, shown, { mayMigrate: false });
+    await run(LOCK_COUNTER);
+  });
   const { run } = opened;
   return {
     ...readerOf(opened),
@@ -80,7 +91,10 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
 }
 
 /** The server rolls the transaction back when the connection is closed or lost before the commit. */
-async function open(url: string, begin: string, access?: Access): Promise<OpenTransaction> {
+async function open(
+  url: string,
+  begin: (connection: Connection, run: Run, shown: string) => Promise<void>,
+): Promise<OpenTransaction> {
   const address = parseAddress(url);
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
@@ -89,21 +103,18 @@ async function open(url: string, begin: string, access?: Access): Promise<OpenTr
     (await connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS))) as Row[];
   const run: Run = (text, values) =>
     send(text, values).catch((error: unknown) => {
-      if (stateOf(error) === LOCK_NOT_AVAILABLE) {
-        throw new StoreFault('another program writes to the target: it must be new or empty.');
-      }
       throw unavailable(error);
     });
   try {
-    await (access === undefined
-      ? requireStore(connection, address.shown)
-      : migrate(connection, address.shown, access));
-    await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
-    await run(begin);
+    await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; ${NO_TRANSACTION_TIMEOUTS}`);
+    await begin(connection, run, address.shown);
     return { connection, run };
   } catch (error) {
     await connection.close();
-    throw error;
+    if (stateOf((error as Error).cause) !== LOCK_NOT_AVAILABLE) throw error;
+    throw new StoreFault('another program writes to the target: it must be new or empty.', {
+      cause: error,
+    });
   }
 }
 

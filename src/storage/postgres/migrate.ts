@@ -9,10 +9,16 @@ import {
   type Migration,
 } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
-import { ask, inTransaction, type Connection, type Row } from './connection.ts';
+import {
+  ask,
+  check,
+  inTransaction,
+  NO_TRANSACTION_TIMEOUTS,
+  type Connection,
+} from './connection.ts';
 import { isWrongSetting, LOCK_NOT_AVAILABLE, stateOf } from './errors.ts';
+import { requireRights } from './rights.ts';
 
-const CHECK_TIMEOUT_MS = 4_000;
 /** A migration may have to rewrite a large table. No request is served meanwhile. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 /**
@@ -25,29 +31,62 @@ const LOCK_TIMEOUT_MS = 1_000;
  * Brings the schema up to date. Of several processes that start at once, one does it and the others wait. Throws
  * a Refusal if another session is in the way, such as one that creates the same tables: it will succeed later.
  */
-export async function migrate(
+export function migrate(connection: Connection, shown: string, access: Access = {}): Promise<void> {
+  return bringUpToDate(connection, { shown, access }, (run, work) =>
+    inTransaction(connection, run, async () => {
+      await run(NO_TRANSACTION_TIMEOUTS);
+      await work();
+    }),
+  );
+}
+
+/** The same in a transaction that the caller has begun. */
+export function migrateInTransaction(
   connection: Connection,
   shown: string,
-  access: Access = {},
+  access: Access,
+): Promise<void> {
+  return bringUpToDate(connection, { shown, access }, (_, work) => work());
+}
+
+type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
+
+interface Opened {
+  shown: string;
+  access: Access;
+}
+
+async function bringUpToDate(
+  connection: Connection,
+  { shown, access }: Opened,
+  transact: (run: Run, work: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
+  const run = (text: string) => ask(connection, text, MIGRATION_TIMEOUT_MS);
   try {
     const version = await readVersion(connection, shown);
     if (pendingMigrations(migrations, version, shown, access).length > 0) {
-      await applyPending(connection, migrations, { shown, access });
+      await transact(run, () => applyPending(run, migrations, { shown, access }));
     }
+    await identify(connection, shown, access);
     await requireRightStore((text) => check(connection, text), shown, access);
   } catch (error) {
     throw error instanceof StoreUnusable ? error : refused(error, shown);
   }
 }
 
-/** Sends a query of the start, which a busy server may delay. */
-export function check(connection: Connection, text: string): Promise<Row[]> {
-  return ask(connection, text, CHECK_TIMEOUT_MS);
+/** Gives a store that has no identity that of the service; a command, which may not migrate, leaves it as it is. */
+async function identify(
+  connection: Connection,
+  shown: string,
+  { identity, mayMigrate = true }: Access,
+): Promise<void> {
+  if (identity === undefined || !mayMigrate) return;
+  const isKnown = (await check(connection, SELECT_IDENTITY)).length > 0;
+  if (isKnown) return;
+  await requireRights(connection, shown, { store_identity: ['INSERT'] });
+  await check(connection, insertIdentity(identity));
 }
-
-type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
 
 async function requireRightStore(run: Run, shown: string, { environment }: Access) {
   const [row] = await run(SELECT_IDENTITY);
@@ -92,27 +131,25 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
 }
 
 async function applyPending(
-  connection: Connection,
+  run: Run,
   migrations: Migration[],
-  { shown, access }: { shown: string; access: Access },
+  { shown, access }: Opened,
 ): Promise<void> {
-  const run = (text: string) => ask(connection, text, MIGRATION_TIMEOUT_MS);
+  // Other processes wait at one of these statements. Those that wait to create the table are refused then, and
+  // those that wait for its row find the migration done.
   await run(`
     CREATE TABLE IF NOT EXISTS petstore_schema (
       only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
       version  integer NOT NULL)`);
   await run('INSERT INTO petstore_schema (version) VALUES (0) ON CONFLICT DO NOTHING');
-  await inTransaction(connection, run, async () => {
-    await run(`SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
-    // Other processes wait here, and then find the migration done.
-    const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
-    const version = Number(row?.[0] ?? 0);
-    await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
-    await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
-    if (access.identity !== undefined) await run(insertIdentity(access.identity));
-    await requireRightStore(run, shown, access);
-  });
+  await run(`SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+  const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
+  const version = Number(row?.[0] ?? 0);
+  await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
+  await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
+  if (access.identity !== undefined) await run(insertIdentity(access.identity));
+  await requireRightStore(run, shown, access);
 }
 
 function refused(error: unknown, shown: string): Error {
@@ -120,7 +157,7 @@ function refused(error: unknown, shown: string): Error {
   const failed = `${shown} cannot be set up (${reason})`;
   if (stateOf(error) === LOCK_NOT_AVAILABLE) {
     const remedy = 'end the session that uses its tables, such as a backup';
-    return new Refusal('unavailable', `${failed}: ${remedy}.`);
+    return new Refusal('unavailable', `${failed}: ${remedy}.`, { cause: error });
   }
   if (!isWrongSetting(error)) return new Refusal('unavailable', `${failed}; try again shortly.`);
   const right = 'be allowed to create tables there, and must own those that exist';

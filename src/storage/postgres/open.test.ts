@@ -145,21 +145,24 @@ test('a user who may only read is refused, and the missing rights are named', as
     database,
   );
   const url = server.url(database).replace('petstore:', 'reader:');
-  const missing = [
-    'INSERT on pets',
-    'UPDATE on pet_counter',
-    ...['INSERT', 'UPDATE'].map((right) => `${right} on api_keys`),
-    ...['INSERT', 'UPDATE', 'DELETE'].map((right) => `${right} on idempotency_keys`),
-    ...['imports', 'rate_limits'].flatMap((table) => [`INSERT on ${table}`, `UPDATE on ${table}`]),
-  ];
+  const grants = [
+    'GRANT INSERT ON pets TO reader',
+    'GRANT UPDATE ON pet_counter TO reader',
+    'GRANT INSERT, UPDATE ON api_keys TO reader',
+    'GRANT INSERT, UPDATE, DELETE ON idempotency_keys TO reader',
+    'GRANT INSERT, UPDATE ON imports TO reader',
+    'GRANT INSERT, UPDATE ON rate_limits TO reader',
+  ].join('; ');
   const message = await refusalOf(url);
-  assert.ok(message.includes(`the user reader the rights ${missing.join(', ')}: GRANT `), message);
+  assert.ok(
+    message.includes(
+      `does not give the user reader the rights it needs: as the owner of the tables, run ${grants}, or `,
+    ),
+    message,
+  );
   await server.waitForNoSession(database);
 
-  await server.query(
-    'GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO reader',
-    database,
-  );
+  await server.query(grants, database);
   const store = await openPostgresStore(url);
   const created = await store.createPet({ name: 'Rex', categoryId: 1n, status: 'sold' });
   assert.equal(created.kind, 'created');
@@ -253,18 +256,60 @@ test('a store gets an identity when it is created or migrated by the service, an
   }
 });
 
-test('of a production and a staging service that start at once on one database, one is refused', async () => {
-  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+test('a store without an identity gets that of the service that opens it, and never that of a command', async () => {
   const database = await server.createDatabase();
-  const opened = await Promise.allSettled(
-    [SERVE, { environment: identity.environment, identity }].map((access) =>
-      openPostgresStore(server.url(database), access),
-    ),
-  );
-  const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-  await Promise.all(stores.map((store) => store.close()));
-  assert.equal(stores.length, 1);
+  await (await openPostgresStore(server.url(database))).close();
+  for (const mayCreate of [true, false]) {
+    const command = { ...SERVE, ...COMMAND, mayCreate };
+    await (await openPostgresStore(server.url(database), command)).close();
+    assert.deepEqual(await identitiesIn(database), []);
+  }
+  await (await openPostgresStore(server.url(database), SERVE)).close();
+  assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
+  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+  const staging = { environment: identity.environment, identity };
+  assert.match(await refusalOf(server.url(database), staging), /is a production store/);
 });
+
+test('a role that may not write a missing identity is refused with the GRANT, and after it the service starts', async () => {
+  const database = await server.createDatabase();
+  await (await openPostgresStore(server.url(database))).close();
+  await server.query(
+    `CREATE ROLE "Rows only" LOGIN PASSWORD '${TEST_PASSWORD}';
+     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "Rows only";
+     REVOKE INSERT ON store_identity FROM "Rows only"`,
+    database,
+  );
+  const url = server.url(database).replace('petstore:', 'Rows%20only:');
+  const message = await refusalOf(url, SERVE);
+  const [, grant = ''] = / run (GRANT [^;]*)[;,]/.exec(message) ?? [];
+  assert.equal(grant, 'GRANT INSERT ON store_identity TO "Rows only"', message);
+  // A command does not write it, and does not need the right.
+  await (await openPostgresStore(url, COMMAND)).close();
+  await server.query(grant, database);
+  await (await openPostgresStore(url, SERVE)).close();
+  // It is written once.
+  await server.query('REVOKE INSERT ON store_identity FROM "Rows only"', database);
+  await (await openPostgresStore(url, SERVE)).close();
+  assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
+});
+
+for (const kind of ['an empty database', 'a store without an identity']) {
+  test(`of a production and a staging service that start at once on ${kind}, one is refused`, async () => {
+    const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+    const database = await server.createDatabase();
+    if (kind.startsWith('a store')) await (await openPostgresStore(server.url(database))).close();
+    const opened = await Promise.allSettled(
+      [SERVE, { environment: identity.environment, identity }].map((access) =>
+        openPostgresStore(server.url(database), access),
+      ),
+    );
+    const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    await Promise.all(stores.map((store) => store.close()));
+    assert.equal(stores.length, 1);
+    assert.equal((await identitiesIn(database)).length, 1);
+  });
+}
 
 test('a store of another environment is refused with both names and the statement that corrects it', async () => {
   const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });

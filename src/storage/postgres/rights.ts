@@ -1,32 +1,42 @@
 import { StoreUnusable } from '../../domain/store.ts';
-import type { Connection } from './connection.ts';
-import { check } from './migrate.ts';
+import { check, type Connection } from './connection.ts';
+
+type Rights = Record<string, readonly string[]>;
 
 /** The rights that the statements of the store need. */
-const RIGHTS = {
+export const STORE_RIGHTS: Rights = {
   pets: ['SELECT', 'INSERT'],
   pet_counter: ['SELECT', 'UPDATE'],
   api_keys: ['SELECT', 'INSERT', 'UPDATE'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   imports: ['SELECT', 'INSERT', 'UPDATE'],
+  // INSERT only while the store has no identity.
   store_identity: ['SELECT'],
   rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
 };
 
 /** Refuses a user who lacks a right now, rather than at the first create. */
-export async function requireRights(connection: Connection, shown: string): Promise<void> {
-  const needed = Object.entries(RIGHTS).flatMap(([table, rights]) =>
-    rights.map((right) => `('${table}', '${right}')`),
+export async function requireRights(
+  connection: Connection,
+  shown: string,
+  rights: Rights,
+): Promise<void> {
+  const needed = Object.entries(rights).flatMap(([table, names]) =>
+    names.map((name) => `('${table}', '${name}')`),
   );
   const [row] = await check(
     connection,
-    `SELECT current_user, string_agg(privilege || ' on ' || name, ', ')
+    `SELECT current_user, quote_ident(current_user), array_agg(privilege || ' ' || name)
      FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)
      WHERE NOT has_table_privilege(name, privilege)`,
   );
-  const [user, missing] = row as [string, string | null];
+  const [user, role, missing] = row as [string, string, string[] | null];
   if (missing === null) return;
+  const grants = Object.entries(rights).flatMap(([table, names]) => {
+    const lacking = names.filter((name) => missing.includes(`${name} ${table}`));
+    return lacking.length > 0 ? [`GRANT ${lacking.join(', ')} ON ${table} TO ${role}`] : [];
+  });
   throw new StoreUnusable(
-    `${shown} does not give the user ${user} the rights ${missing}: GRANT them, or name the owner of the tables in the database URL.`,
+    `${shown} does not give the user ${user} the rights it needs: as the owner of the tables, run ${grants.join('; ')}, or name the owner in the database URL.`,
   );
 }

@@ -35,7 +35,7 @@ import { portionsInDatabase } from './portions.ts';
 import { newCreateBatcher, petColumns } from './creates.ts';
 import { SharedReads } from './shared-reads.ts';
 import { migrate } from './migrate.ts';
-import { requireRights } from './rights.ts';
+import { requireRights, STORE_RIGHTS } from './rights.ts';
 import { STATEMENTS } from './statements.ts';
 
 const CONNECTIONS_MAX = 10;
@@ -56,7 +56,7 @@ export async function openPostgresStore(
   const connection = await openFirst(hosts);
   try {
     await migrate(connection, address.shown, access);
-    await requireRights(connection, address.shown);
+    await requireRights(connection, address.shown, STORE_RIGHTS);
     await past.begin(connection);
   } catch (error) {
     hosts.close();
