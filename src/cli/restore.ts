@@ -27,13 +27,14 @@ the backup, new ids begin above its last id, and every key that it has ended sta
 they begin 10,000,000 above the backup, and 1,000,000 more for each second since it was made; the
 keys of the backup are valid again, and are listed. Animals and idempotency keys that were created
 after the backup are gone: a retry of such a create stores a second animal.
-For PostgreSQL use pg_restore.`,
+For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
   examples: ['restore sunday.sqlite', 'restore sunday.sqlite --ids-above 5000000'],
   async action({ arguments: [file = ''], options, flags, io }) {
     const { restoreStore } = await import('../storage/sqlite/restore.ts');
     const store = embeddedStoreFile(flags, io.env, {
       mustExist: false,
-      insteadOnPostgres: 'pg_restore --clean --dbname "$DATABASE_URL" FILE',
+      // A command for the running database would assign ids again, and revive keys that were revoked.
+      insteadOnPostgres: 'the steps of docs/operations/backup.md#postgresql',
     });
     const { environment } = loadConfig(flags, io.env);
     const now = new Date();

@@ -213,19 +213,21 @@ test('a backup that is missing or no database is refused in one line, and no sto
   assert.equal(existsSync(join(data, 'store', 'production', 'petstore.sqlite')), false);
 });
 
-test('on PostgreSQL backup and restore name the tool to use, and verify names what is wrong', async (t) => {
+test('on PostgreSQL backup names the tool to use, restore the page and no command that changes data, and verify what is wrong', async (t) => {
   const server = await PostgresServer.start();
   t.after(() => server.close());
   const url = server.url(await server.createDatabase());
   const service = await startTestService(storageOf('--database', url));
-  for (const [command, tool] of [
-    ['backup', 'pg_dump'],
-    ['restore', 'pg_restore'],
+  for (const [command, named] of [
+    ['backup', 'use pg_dump '],
+    ['restore', 'docs/operations/backup\\.md#postgresql'],
   ] as const) {
     const { code, stderr } = await runHere([command, 'monday.sqlite', '--database', url]);
     assert.equal(code, 2);
-    assert.match(stderr, new RegExp(`^petstore: [^\\n]+use ${tool} [^\\n]+\\n$`));
+    assert.match(stderr, new RegExp(`^petstore: [^\\n]+${named}[^\\n]+\\n$`));
+    assert.doesNotMatch(stderr, /pg_restore|--clean|\$DATABASE_URL" FILE/);
   }
+  assert.doesNotMatch((await runHere(['restore', '--help'])).stdout, /pg_restore/);
   assert.equal((await runHere(['verify', '--database', url])).code, 0);
   await service.close();
   await server.query(

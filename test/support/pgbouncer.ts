@@ -24,6 +24,8 @@ export const PGBOUNCER_MISSING = needsProgram('pgbouncer');
 export interface PgBouncer {
   port: number;
   url(database?: string): string;
+  /** Takes these passwords from now on. */
+  setUsers(users: Record<string, string>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export interface PgBouncer {
 export async function startPgBouncer(
   server: PostgresServer,
   settings: Record<string, string>,
+  users: Record<string, string> = { petstore: TEST_PASSWORD },
 ): Promise<PgBouncer> {
   if (PROGRAM === undefined) throw new Error('pgbouncer is not installed');
   const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
@@ -38,16 +41,20 @@ export async function startPgBouncer(
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
   await chmod(folder, 0o755);
   const port = Number(settings['listen_port'] ?? (await freePort()));
-  const users = join(folder, 'users');
+  const userFile = join(folder, 'users');
   const lines = {
     listen_addr: '127.0.0.1',
     listen_port: String(port),
     unix_socket_dir: '',
     auth_type: 'plain',
-    auth_file: users,
+    auth_file: userFile,
     ...settings,
   };
-  await writeFile(users, `"petstore" "${TEST_PASSWORD}"\n`);
+  const writeUsers = (all: Record<string, string>) => {
+    const passwords = Object.entries(all).map(([name, password]) => `"${name}" "${password}"\n`);
+    return writeFile(userFile, passwords.join(''));
+  };
+  await writeUsers(users);
   await writeFile(
     join(folder, 'pgbouncer.ini'),
     [
@@ -64,6 +71,10 @@ export async function startPgBouncer(
   return {
     port,
     url: (database) => server.url(database).replace(`:${server.port}/`, `:${port}/`),
+    async setUsers(all) {
+      await writeUsers(all);
+      child.kill('SIGHUP');
+    },
     async close() {
       process.off('exit', end);
       end();

@@ -27,6 +27,8 @@ export interface PostgresOptions {
   settings?: Record<string, string>;
   /** If false, commits do not wait for the disk. That is safe while the machine itself keeps running. */
   isDurable?: boolean;
+  /** The folder of another PostgreSQL, for programs such as pg_dump, which must not be older than the server. */
+  installation?: string | undefined;
 }
 
 export class PostgresServer {
@@ -78,10 +80,10 @@ export class PostgresServer {
   }
 
   static async #prepare(
-    { settings = {}, isDurable = false }: PostgresOptions,
+    { settings = {}, isDurable = false, installation }: PostgresOptions,
     primary?: PostgresServer,
   ) {
-    const binaries = await postgresBinaries();
+    const binaries = installation ?? (await postgresBinaries());
     const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
     const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
     if (user !== undefined) await chown(folder, user.uid, user.gid);

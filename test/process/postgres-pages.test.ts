@@ -1,0 +1,228 @@
+// The commands of docs/operations that change a PostgreSQL database, run as they are printed.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { after, before, test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { needsProgram } from '../support/needs.ts';
+import { PGBOUNCER_MISSING, startPgBouncer } from '../support/pgbouncer.ts';
+import { PostgresServer, TEST_PASSWORD } from '../support/postgres-server.ts';
+import { MAIN, serve, temporaryFolder } from '../support/test-process.ts';
+import { send, startTestService, storageOf, type TestService } from '../support/test-service.ts';
+import { until } from '../support/until.ts';
+
+/** The PostgreSQL of the system, whose server is not newer than its pg_dump. */
+const [installation] = globSync('/usr/lib/postgresql/*').toSorted().toReversed();
+const needsPsql = { skip: needsProgram('psql') };
+const needsDump = {
+  skip: needsProgram(installation === undefined ? 'pg_dump of Debian' : 'pg_dump'),
+};
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.close());
+
+test(
+  'the dump and the restore of backup.md, after PostgreSQL and the service were killed, lose nothing that was dumped and assign no id again',
+  needsDump,
+  async (t) => {
+    const source = await PostgresServer.start({ installation });
+    t.after(() => source.close());
+    const database = source.url(await source.createDatabase());
+    const service = await serve(t, ['--database', database]);
+    const headers = { authorization: `Bearer ${service.key}` };
+    const create = async (baseUrl: string) => {
+      const body = JSON.stringify({ name: 'Rex', categoryId: 7 });
+      const response = await send(`${baseUrl}/pets`, { method: 'POST', body, headers });
+      assert.equal(response.status, 201, response.text);
+      return (response.json() as { id: number }).id;
+    };
+    for (let created = 0; created < 3; created += 1) await create(service.baseUrl);
+    service.kill('SIGKILL');
+    await service.ended;
+    await source.kill();
+    await source.start();
+
+    const [dump = '', ...restore] = blocksOf('backup.md', 'PostgreSQL')
+      .join('')
+      .split(/(?=^psql)/m);
+    assert.match(dump, /^pg_dump /m);
+    const restored = source.url('petstore_restored');
+    const variables = { DATABASE_URL: database, ADMIN_URL: source.url(), RESTORED_URL: restored };
+    const folder = temporaryFolder(t);
+    await runInShell(t, dump, folder, variables);
+    const afterwards = await serve(t, ['--database', database]);
+    const lastId = await create(afterwards.baseUrl);
+    afterwards.kill('SIGKILL');
+    await afterwards.ended;
+    const printed = await runInShell(t, restore.join(''), folder, variables);
+    assert.match(printed, /key_\w+/, 'the keys, of which some may have to be revoked');
+    const served = await serve(t, ['--database', restored]);
+    const listed = (await send(`${served.baseUrl}/pets`, { headers })).json() as { id: number }[];
+    assert.deepEqual(
+      listed.map(({ id }) => id),
+      [1, 2, 3],
+    );
+    assert.ok((await create(served.baseUrl)) > lastId);
+  },
+);
+
+test(
+  'a primary that has lost animals is served again after the command of postgresql.md, and no id is assigned again',
+  needsPsql,
+  async (t) => {
+    const name = await server.createDatabase();
+    const url = server.url(name);
+    const service = await startTestService(storageOf('--database', url));
+    t.after(() => service.close());
+    for (let created = 0; created < 5; created += 1)
+      assert.equal((await post(service)).status, 201);
+    await server.query('DELETE FROM pets WHERE id > 3; UPDATE pet_counter SET last_id = 3', name);
+    await until('it is refused', () =>
+      service.logLines.some((line) => line.includes('its last id is 3, and 5 was assigned')),
+    );
+    const { key } = service;
+    await service.close();
+    const command = blocksOf('postgresql.md', 'A primary that has lost animals').join('');
+    assert.match(command, /^psql /);
+    await runInShell(t, command, temporaryFolder(t), { DATABASE_URL: url });
+    const restarted = await startTestService(storageOf('--database', url));
+    t.after(() => restarted.close());
+    const created = await post(restarted, key);
+    assert.deepEqual([created.status, (created.json() as { id: number }).id], [201, 6]);
+  },
+);
+
+test(
+  'an environment that upgrade.md corrects is the one that the service needs',
+  needsPsql,
+  async (t) => {
+    const url = server.url(await server.createDatabase());
+    const flags = ['--env', 'staging'];
+    await (await startTestService(storageOf('--database', url), { flags })).close();
+    const [, command = ''] =
+      /`(psql "\$DATABASE_URL" -c "UPDATE [^`]+)`/.exec(read('upgrade.md')) ?? [];
+    await runInShell(t, command, temporaryFolder(t), { DATABASE_URL: url });
+    await (await startTestService(storageOf('--database', url))).close();
+  },
+);
+
+for (const pooler of ['no pooler', 'PgBouncer']) {
+  test(
+    `the password changes as postgresql.md says, there and back, without a failed request: ${pooler}`,
+    { skip: pooler === 'PgBouncer' ? PGBOUNCER_MISSING : needsPsql.skip },
+    async (t) => {
+      // The role of the page is a superuser in the tests.
+      const role = pooler === 'PgBouncer' ? 'pooled' : 'direct';
+      const changes = blocksOf('postgresql.md', 'Change the password').map((block) =>
+        block.replaceAll(/\bpetstore(_2)?\b/g, `${role}$1`).split(/^#.*$/m),
+      );
+      assert.equal(changes.length, 2);
+      const name = await server.createDatabase();
+      await server.query(
+        `CREATE ROLE ${role} LOGIN PASSWORD 'secret'; ALTER SCHEMA public OWNER TO ${role}`,
+        name,
+      );
+      const wayOf = await openWay(t, name, pooler === 'PgBouncer');
+      const storage = storageOf('--database', await wayOf(role, 'secret'));
+      const processes = [await startTestService(storage), await startTestService(storage)];
+      t.after(() => Promise.all(processes.map((each) => each.close())));
+      const key = processes[0]?.key ?? '';
+      const load = { isOver: false };
+      const clients = Promise.all(
+        [0, 1].map(async () => {
+          for (; !load.isOver;) assert.equal((await post(processes[0], key)).status, 201);
+        }),
+      );
+      for (const [index, [begin = '', end = '']] of changes.entries()) {
+        await runInShell(t, begin, temporaryFolder(t), { ADMIN_URL: server.url(name) });
+        const url = await (index === 0
+          ? wayOf(`${role}_2`, 'new-secret')
+          : wayOf(role, 'newer-secret'));
+        // As behind a balancer: the process that ends gets no more requests.
+        for (const old of processes.slice()) {
+          processes.push(await startTestService(storageOf('--database', url)));
+          processes.shift();
+          await old.close();
+        }
+        await runInShell(t, end, temporaryFolder(t), { ADMIN_URL: server.url(name) });
+      }
+      load.isOver = true;
+      await clients;
+      await server.endSessions();
+      await until(
+        'new sessions are accepted',
+        async () => (await post(processes[0], key)).status === 201,
+      );
+      const owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'";
+      assert.deepEqual(await server.query(owners, name), [[role]]);
+    },
+  );
+}
+
+/** How the service reaches the database. A pooler is told the password of each role. */
+async function openWay(t: TestContext, database: string, isPooled: boolean) {
+  const settings = { pool_mode: 'session', default_pool_size: '40' };
+  const pooler = isPooled ? await startPgBouncer(server, settings) : undefined;
+  if (pooler !== undefined) t.after(() => pooler.close());
+  const base = pooler?.url(database) ?? server.url(database);
+  const users: Record<string, string> = {};
+  return async (user: string, password: string): Promise<string> => {
+    users[user] = password;
+    await pooler?.setUsers(users);
+    const url = base.replace(`petstore:${TEST_PASSWORD}@`, `${user}:${password}@`);
+    await until(`${user} is let in`, () => isLetIn(url));
+    return url;
+  };
+}
+
+async function isLetIn(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url });
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function post(service: TestService | undefined, key = service?.key ?? '') {
+  assert.ok(service !== undefined);
+  const body = JSON.stringify({ name: 'Rex', categoryId: 7 });
+  const headers = { authorization: `Bearer ${key}` };
+  return service.send('/pets', { method: 'POST', body, headers });
+}
+
+function read(page: string): string {
+  return readFileSync(new URL(`../../docs/operations/${page}`, import.meta.url), 'utf8');
+}
+
+/** The blocks of commands of a section. */
+function blocksOf(page: string, heading: string): string[] {
+  const [, section = ''] = read(page).split(`\n## ${heading}\n`);
+  const blocks = (section.split(/^## /m)[0] ?? '').matchAll(/^```sh\n([^`]+)^```$/gm);
+  return [...blocks].map(([, commands = '']) => commands);
+}
+
+/** Runs commands as somebody who pastes them, with `petstore` in the PATH. The first that fails ends them. */
+async function runInShell(
+  t: TestContext,
+  commands: string,
+  cwd: string,
+  variables: Record<string, string>,
+): Promise<string> {
+  const programs = temporaryFolder(t);
+  const petstore = join(programs, 'petstore');
+  writeFileSync(petstore, `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`);
+  chmodSync(petstore, 0o755);
+  const PATH = [programs, process.env['PATH']].join(delimiter);
+  const env = { PATH, ...variables };
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-euc', commands], { cwd, env });
+  return stdout;
+}
