@@ -16,6 +16,8 @@ export class Creates {
   readonly violations: string[] = [];
   /** The acknowledged animal of each create, as JSON, by its name. */
   readonly acknowledged = new Map<string, string>();
+  /** The name of each acknowledged create, by its id. */
+  readonly #names = new Map<number, string>();
   /** The creates without a response. Each may be stored or not. */
   readonly open = new Set<string>();
   #count = 0;
@@ -27,7 +29,7 @@ export class Creates {
     this.#nameEnd = nameEnd;
   }
 
-  /** The animal that was acknowledged last. */
+  /** The acknowledged animal with the highest id. */
   get newest(): WirePet | undefined {
     return this.#newest;
   }
@@ -53,9 +55,12 @@ export class Creates {
     if (before !== undefined && before !== text) {
       this.violations.push(`${before} was repeated as ${text}`);
     }
+    const other = this.#names.get(pet.id) ?? name;
+    if (other !== name) this.violations.push(`${pet.id} is the id of both ${other} and ${name}`);
+    this.#names.set(pet.id, name);
     this.acknowledged.set(name, text);
     this.open.delete(name);
-    this.#newest = pet;
+    if (pet.id > (this.#newest?.id ?? 0)) this.#newest = pet;
   }
 
   /** Compares the animals that are new since the last call, or all of them, with what was acknowledged. */

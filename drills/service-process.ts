@@ -128,6 +128,11 @@ export class ServiceProcess {
     return this.#stderrLines.filter((line) => line.includes(text)).length;
   }
 
+  /** The first line of its log that contains this text. */
+  findLogLine(text: string): string | undefined {
+    return this.#stderrLines.find((line) => line.includes(text));
+  }
+
   /** How many rolling restarts are complete. The log must have the level info. */
   restarts(): number {
     return this.countLogLines(REPLACED);

@@ -1,126 +1,172 @@
-// A cluster of Patroni with etcd, in a temporary folder, run by the programs installed on this machine.
+// A cluster of Patroni with etcd: each node is a machine of its own, with a real network between them.
 
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { freePort, TEST_PASSWORD, unprivilegedUser } from '../../test/support/postgres-server.ts';
+import { findProgram } from '../../test/support/needs.ts';
+import { TEST_PASSWORD, unprivilegedUser } from '../../test/support/postgres-server.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { addressOf, Network, type Machine } from './network.ts';
 
+const NODES = 3;
 const READY_MS_MAX = 180_000;
 const POLL_MS = 50;
+/** A node that is cut off gives no response. */
+const RESPONSE_MS_MAX = 1_000;
 /** Where Debian installs PostgreSQL, one folder per version. */
 const POSTGRES_FOLDER = '/usr/lib/postgresql';
 /** The configuration of a node, with the shortest times that Patroni allows. */
 const TEMPLATE = new URL('./node.json.template', import.meta.url);
-const PROGRAMS = { patroni: '/usr/bin/patroni', etcd: '/usr/bin/etcd' };
+/** That of the system, because the user of PostgreSQL may have no access to another one. */
+const PYTHON = '/usr/bin/python3';
+/** Another Patroni for the drill: `PETSTORE_DRILL_PATRONI=/usr/bin/patroni` uses that one. */
+const OTHER_PATRONI = process.env['PETSTORE_DRILL_PATRONI'];
 
-/** Says which program is missing here, or returns undefined if a cluster can run. */
-export function findMissingProgram(): string | undefined {
-  const missing = Object.entries(PROGRAMS).find(([, file]) => !existsSync(file));
-  if (missing !== undefined) return `${missing[0]} is not installed`;
-  return existsSync(POSTGRES_FOLDER)
-    ? undefined
-    : 'PostgreSQL is not installed in /usr/lib/postgresql';
+const execute = promisify(execFile);
+
+/** Says what is missing here, or returns undefined if a cluster can run. */
+export function findMissing(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root can make network namespaces';
+  const programs = ['ip', 'nsenter', 'unshare', 'setpriv', 'bash', 'etcd'];
+  const missing = programs.find((name) => findProgram(name) === undefined);
+  if (missing !== undefined) return `${missing} is not installed`;
+  const absent = [POSTGRES_FOLDER, OTHER_PATRONI ?? PYTHON].find((file) => !existsSync(file));
+  if (absent !== undefined) return `there is no ${absent}`;
+  if (OTHER_PATRONI !== undefined) return undefined;
+  const { status } = spawnSync(PYTHON, ['-c', 'import venv, ensurepip']);
+  return status === 0 ? undefined : 'Python with venv is not installed';
 }
 
 export interface Node {
   name: string;
-  port: number;
-  restPort: number;
+  number: number;
   folder: string;
-  /** The configuration of Patroni. */
-  file: string;
-  patroni: ChildProcess;
+  machine: Machine;
 }
 
 export class PatroniCluster {
   readonly nodes: Node[] = [];
-  readonly #folder: string;
-  readonly #user: { uid: number; gid: number } | undefined;
+  readonly #patroni: string;
+  readonly #network: Network;
+  readonly #user: { uid: number; gid: number };
   readonly #isSynchronous: boolean;
-  #etcd: ChildProcess | undefined;
-  readonly #onExit = () => this.#end();
 
   private constructor(
-    folder: string,
-    user: { uid: number; gid: number } | undefined,
+    patroni: string,
+    network: Network,
+    user: { uid: number; gid: number },
     isSynchronous: boolean,
   ) {
-    this.#folder = folder;
+    this.#patroni = patroni;
+    this.#network = network;
     this.#user = user;
     this.#isSynchronous = isSynchronous;
-    process.once('exit', this.#onExit);
   }
 
   /** Resolves when one node is the leader and all others follow it. */
-  static async start(nodes: number, isSynchronous: boolean): Promise<PatroniCluster> {
+  static async start(patroni: string, isSynchronous: boolean): Promise<PatroniCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'petstore-patroni-'));
-    const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
-    if (user !== undefined) await chown(folder, user.uid, user.gid);
-    const cluster = new PatroniCluster(folder, user, isSynchronous);
+    const user = await unprivilegedUser();
+    await chown(folder, user.uid, user.gid);
+    const network = await Network.open(folder);
     try {
-      const etcdPort = await cluster.#startEtcd();
-      for (let index = 1; index <= nodes; index += 1) {
-        await cluster.#addNode(`node${index}`, etcdPort);
-        await cluster.until('a leader', async () => (await cluster.leader()) !== undefined);
-      }
-      await cluster.untilComplete();
+      const cluster = new PatroniCluster(patroni, network, user, isSynchronous);
+      for (let number = 1; number <= NODES; number += 1) await cluster.#addNode(folder, number);
+      await cluster.#untilComplete();
       return cluster;
     } catch (error) {
-      await cluster.close();
+      await network.close();
       throw error;
     }
   }
 
   get url(): string {
-    const hosts = this.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    const hosts = this.nodes.map(({ number }) => `${addressOf(number)}:5432`).join(',');
     return `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`;
   }
 
   /** The node that Patroni considers the leader. An old leader that still accepts writes is not. */
   async leader(): Promise<Node | undefined> {
-    for (const node of this.nodes) {
-      if (await isOk(`http://127.0.0.1:${node.restPort}/primary`)) return node;
-    }
-    return undefined;
+    const isLeader = await Promise.all(this.nodes.map((node) => isOk(node)));
+    return this.nodes[isLeader.indexOf(true)];
   }
 
-  /** Resolves when the leader has all other nodes as standbys, one of them synchronous if that is configured. */
-  async untilComplete(): Promise<void> {
-    const sql = `SELECT count(*)::int FROM pg_stat_replication
-                 WHERE state = 'streaming' AND application_name LIKE 'node%'`;
-    await this.until('all standbys', async () => {
+  async requireLeader(): Promise<Node> {
+    const leader = await this.leader();
+    if (leader === undefined) throw new Error('the cluster has no leader');
+    return leader;
+  }
+
+  async untilOtherLeader(before: Node): Promise<void> {
+    await this.#until('another leader', async () => {
       const leader = await this.leader();
-      if (leader === undefined) return false;
-      const standbys = await query(leader, sql).catch(() => undefined);
-      const isAll = standbys === this.nodes.length - 1;
-      return isAll && (!this.#isSynchronous || (await hasSynchronousStandby(leader)));
+      return leader !== undefined && leader !== before;
     });
   }
 
-  /** Kills Patroni, and also PostgreSQL unless only Patroni is to be killed. */
-  kill(node: Node, isPatroniOnly = false): void {
-    node.patroni.kill('SIGKILL');
-    if (!isPatroniOnly) killPostgres(node.folder);
+  /** Ends all processes of the machine: etcd, Patroni and PostgreSQL. */
+  async kill(node: Node): Promise<void> {
+    await node.machine.kill();
   }
 
-  start(node: Node): void {
-    node.patroni = this.#spawn(PROGRAMS.patroni, [node.file]);
+  /** Starts a node that was killed. */
+  async start(node: Node): Promise<void> {
+    node.machine = await this.#boot(node);
+  }
+
+  /** PostgreSQL keeps running without its Patroni. */
+  killPatroni(node: Node): void {
+    // The shell would report it.
+    node.machine.run('kill -KILL $patroni; wait $patroni 2>/dev/null');
+  }
+
+  startPatroni({ machine, folder }: Node): void {
+    const log = join(folder, 'patroni.log');
+    machine.run(
+      `${this.#asUser()} ${this.#patroni} ${folder}/patroni.json >>${log} 2>&1 & patroni=$!`,
+    );
+  }
+
+  /** The node loses every packet from and to the others, and the service. */
+  async cutOff(node: Node): Promise<void> {
+    await this.#network.disconnect(node.name);
+  }
+
+  async heal(node: Node): Promise<void> {
+    await this.#network.connect(node.name);
   }
 
   async switchOver(leader: Node): Promise<void> {
-    const response = await fetch(`http://127.0.0.1:${leader.restPort}/switchover`, {
+    const response = await fetch(`${restOf(leader)}/switchover`, {
       method: 'POST',
       body: JSON.stringify({ leader: leader.name }),
     });
     if (!response.ok) throw new Error(`Patroni refused to switch over: ${await response.text()}`);
   }
 
-  async until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  async close(): Promise<void> {
+    await this.#network.close();
+  }
+
+  /** Resolves when the leader has all other nodes as standbys, one of them synchronous if that is configured. */
+  async #untilComplete(): Promise<void> {
+    const sql = `SELECT count(*)::int FROM pg_stat_replication
+                 WHERE state = 'streaming' AND application_name LIKE 'node%'`;
+    await this.#until('all standbys', async () => {
+      const leader = await this.leader();
+      if (leader === undefined) return false;
+      const standbys = await query(leader, sql).catch(() => undefined);
+      const isAll = standbys === NODES - 1;
+      return isAll && (!this.#isSynchronous || (await hasSynchronousStandby(leader)));
+    });
+  }
+
+  async #until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
     const deadline = performance.now() + READY_MS_MAX;
     while (!(await isTrue())) {
       if (performance.now() > deadline) throw new Error(`no sign of ${what} in ${READY_MS_MAX} ms`);
@@ -128,47 +174,16 @@ export class PatroniCluster {
     }
   }
 
-  async close(): Promise<void> {
-    process.off('exit', this.#onExit);
-    this.#end();
-    const children = [...this.nodes.map(({ patroni }) => patroni), this.#etcd];
-    for (const child of children) {
-      if (child?.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    }
-    await rm(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-  }
-
-  #end(): void {
-    for (const node of this.nodes) this.kill(node);
-    this.#etcd?.kill('SIGKILL');
-  }
-
-  async #startEtcd(): Promise<number> {
-    const [client, peer] = [await freePort(), await freePort()];
-    const address = `http://127.0.0.1:${client}`;
-    const flags = {
-      'data-dir': join(this.#folder, 'etcd'),
-      'listen-client-urls': address,
-      'advertise-client-urls': address,
-      'listen-peer-urls': `http://127.0.0.1:${peer}`,
-    };
-    const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
-    this.#etcd = this.#spawn(PROGRAMS.etcd, args);
-    return client;
-  }
-
-  async #addNode(name: string, etcdPort: number): Promise<void> {
-    const folder = join(this.#folder, name);
+  async #addNode(parent: string, number: number): Promise<void> {
+    const name = `node${number}`;
+    const folder = join(parent, name);
     await mkdir(folder, { mode: 0o700 });
-    if (this.#user !== undefined) await chown(folder, this.#user.uid, this.#user.gid);
-    const [port, restPort] = [await freePort(), await freePort()];
-    const file = join(this.#folder, `${name}.json`);
+    await chown(folder, this.#user.uid, this.#user.gid);
     const versions = readdirSync(POSTGRES_FOLDER).toSorted((a, b) => Number(b) - Number(a));
     const values: Readonly<Record<string, string | number | boolean>> = {
       NAME: name,
-      PORT: port,
-      REST_PORT: restPort,
-      ETCD_PORT: etcdPort,
+      ADDRESS: addressOf(number),
+      NETWORK: `${addressOf(0)}/24`,
       FOLDER: folder,
       PROGRAMS: join(POSTGRES_FOLDER, versions[0] ?? '', 'bin'),
       PASSWORD: TEST_PASSWORD,
@@ -177,37 +192,75 @@ export class PatroniCluster {
     // Patroni reads YAML, and JSON is valid YAML.
     const config = readFileSync(TEMPLATE, 'utf8');
     await writeFile(
-      file,
+      join(folder, 'patroni.json'),
       config.replaceAll(/\{([A-Z_]+)\}/g, (_, key: string) => String(values[key])),
     );
-    const patroni = this.#spawn(PROGRAMS.patroni, [file]);
-    this.nodes.push({ name, port, restPort, folder, file, patroni });
+    const machine = await this.#boot({ name, number, folder });
+    this.nodes.push({ name, number, folder, machine });
   }
 
-  #spawn(program: string, args: string[]): ChildProcess {
-    const env = { LC_ALL: 'C', PATH: '/usr/bin:/bin', HOME: this.#folder };
-    return spawn(program, args, { ...this.#user, cwd: this.#folder, env, stdio: 'ignore' });
+  async #boot(node: Omit<Node, 'machine'>): Promise<Machine> {
+    const { name, number, folder } = node;
+    const machine = await this.#network.startMachine(name, number);
+    const [client, peer] = [`http://${addressOf(number)}:2379`, `http://${addressOf(number)}:2380`];
+    const all = Array.from({ length: NODES }, (_, at) => at + 1);
+    const flags = {
+      name,
+      'data-dir': join(folder, 'etcd'),
+      'listen-client-urls': client,
+      'advertise-client-urls': client,
+      'listen-peer-urls': peer,
+      'initial-advertise-peer-urls': peer,
+      'initial-cluster': all.map((each) => `node${each}=http://${addressOf(each)}:2380`).join(','),
+    };
+    const words = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+    machine.run(`cd ${folder}; export HOME=${folder}`);
+    machine.run(`${this.#asUser()} etcd ${words.join(' ')} >>${folder}/etcd.log 2>&1 &`);
+    this.startPatroni({ ...node, machine });
+    return machine;
+  }
+
+  #asUser(): string {
+    return `setpriv --reuid=${this.#user.uid} --regid=${this.#user.gid} --clear-groups`;
   }
 }
 
+/** By default the newest version, from PyPI, which is removed when the result is disposed of. */
+export async function findPatroni() {
+  const folder = await temporaryFolder();
+  const program = OTHER_PATRONI ?? join(folder.path, 'bin', 'patroni');
+  if (OTHER_PATRONI === undefined) {
+    await execute(PYTHON, ['-m', 'venv', folder.path]);
+    await chmod(folder.path, 0o755);
+    const packages = ['patroni[etcd3]', 'psycopg[binary]'];
+    await execute(join(folder.path, 'bin', 'pip'), ['install', '--quiet', ...packages]);
+  }
+  const version = (await execute(program, ['--version'])).stdout.replace('patroni', '').trim();
+  return { program, version, [Symbol.asyncDispose]: () => folder.remove() };
+}
+
+const restOf = ({ number }: Node) => `http://${addressOf(number)}:8008`;
+
 /** Whether Patroni itself knows one: it switches over only then. */
-async function hasSynchronousStandby({ restPort }: Node): Promise<boolean> {
-  const response = await fetch(`http://127.0.0.1:${restPort}/cluster`);
+async function hasSynchronousStandby(leader: Node): Promise<boolean> {
+  const response = await fetch(`${restOf(leader)}/cluster`);
   const { members } = (await response.json()) as { members: { role: string }[] };
   return members.some(({ role }) => role === 'sync_standby');
 }
 
-async function isOk(url: string): Promise<boolean> {
-  return fetch(url, { method: 'OPTIONS' }).then(
+async function isOk(node: Node): Promise<boolean> {
+  const signal = AbortSignal.timeout(RESPONSE_MS_MAX);
+  return fetch(`${restOf(node)}/primary`, { method: 'OPTIONS', signal }).then(
     ({ ok }) => ok,
     () => false,
   );
 }
 
 /** Returns the first value of the first row. */
-async function query({ port }: Node, text: string): Promise<unknown> {
+async function query({ number }: Node, text: string): Promise<unknown> {
   const client = new Client({
-    connectionString: `postgres://petstore:${TEST_PASSWORD}@127.0.0.1:${port}/postgres`,
+    connectionString: `postgres://petstore:${TEST_PASSWORD}@${addressOf(number)}:5432/postgres`,
+    connectionTimeoutMillis: RESPONSE_MS_MAX,
   });
   client.on('error', () => undefined);
   try {
@@ -216,16 +269,5 @@ async function query({ port }: Node, text: string): Promise<unknown> {
     return rows[0]?.[0];
   } finally {
     await client.end();
-  }
-}
-
-/** PostgreSQL keeps running without its Patroni, so it is killed separately, with all of its processes. */
-function killPostgres(folder: string): void {
-  try {
-    const pid = Number.parseInt(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8'), 10);
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-    for (const each of [pid, ...children.map(Number)]) process.kill(each, 'SIGKILL');
-  } catch {
-    // PostgreSQL never started, or has already ended.
   }
 }

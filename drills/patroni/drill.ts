@@ -3,102 +3,151 @@ import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import type { Load } from '../load.ts';
 import { runUnderLoad } from '../postgres/under-load.ts';
 import { newRandom } from '../random.ts';
-import { findMissingProgram, PatroniCluster, type Node } from './cluster.ts';
+import type { ServiceProcess } from '../service-process.ts';
+import { mergeReports } from '../stores.ts';
+import { findMissing, findPatroni, PatroniCluster } from './cluster.ts';
 
-const NODES = 3;
 const CALM_MS = 1_000;
+/** After an event, the old leader joins again, or takes over. */
+const SETTLE_MS = 15_000;
 const RECOVERY_MS_MAX = 60_000;
+/** Three times the time after which Patroni elects another leader: the new one acknowledges creates meanwhile. */
+const CUT_OFF_MS = 60_000;
 /**
  * A request may wait 4 seconds for its keys and 4 more for its commit: a new leader is read before it has the
  * standby that its commits wait for. The rest is for a machine that also runs a whole cluster.
  */
 const REQUEST_MS_MAX = 20_000;
+/** The error that the service logs about a primary that has lost the past. */
+const REFUSED = 'has lost animals';
 
-const EVENTS = ['leader killed', "only the leader's Patroni killed", 'switched over'] as const;
+const EVENTS = [
+  'switched over',
+  'leader killed',
+  "only the leader's Patroni killed",
+  'leader cut off for a minute',
+] as const;
 type Event = (typeof EVENTS)[number];
 
 export const drill: Drill = {
   promise:
-    'A Patroni cluster of three: the death of the leader and a switchover lose nothing and store nothing twice.',
-  method: 'Kills and switchovers under 20 clients that retry with an `Idempotency-Key`.',
+    'A Patroni cluster of three: a switchover, the death of the leader and a partition that heals lose nothing and give no id twice.',
+  method:
+    'Each node is a machine in namespaces of its own, with etcd, Patroni and PostgreSQL. 20 clients create and read, and retry with an `Idempotency-Key`. What is stored is read by a new process.',
   unit: 'events',
-  rounds: 7,
+  rounds: 12,
   quickRounds: 1,
   isNamedOnly: true,
-  findMissing: findMissingProgram,
+  findMissing,
   run: (options) => run(options, { isSynchronous: true }),
   control: {
     brokenBy: 'commits that do not wait for a standby',
-    finds: ['is lost'],
+    finds: ['is lost', 'the service refused the primary'],
     run: (options) => run(options, { isSynchronous: false }),
   },
 };
 
 async function run(
-  options: DrillOptions,
+  { rounds, seed, onProgress }: DrillOptions,
   { isSynchronous }: { isSynchronous: boolean },
 ): Promise<DrillReport> {
-  const cluster = await PatroniCluster.start(NODES, isSynchronous);
-  try {
-    return await runUnderLoad({
-      database: cluster.url,
-      requestMsMax: REQUEST_MS_MAX,
-      disturb: (load) =>
-        isSynchronous ? disturb(cluster, load, options) : loseStandbys(cluster, load),
-    });
-  } finally {
-    await cluster.close();
-  }
-}
-
-async function disturb(
-  cluster: PatroniCluster,
-  load: Load,
-  { rounds, seed, onProgress }: DrillOptions,
-): Promise<DrillReport['figures']> {
   const random = newRandom(seed);
-  const figures: Record<string, string> = {};
+  const reports: Record<string, DrillReport> = {};
+  await using patroni = await findPatroni();
   for (let round = 0; round < rounds; round += 1) {
     const event = EVENTS[round % EVENTS.length] ?? 'leader killed';
     onProgress(`${round + 1} of ${rounds} events: ${event}`);
-    await sleep(CALM_MS + random.integer(CALM_MS));
-    const startedMs = performance.now();
-    await provoke(cluster, event);
-    await load.untilAcknowledged(RECOVERY_MS_MAX);
-    await cluster.untilComplete();
-    const title = `${event}, seconds without a create`;
-    const gap = (load.longestGapMs(startedMs) / 1_000).toFixed(1);
-    figures[title] = figures[title] === undefined ? gap : `${figures[title]}, ${gap}`;
+    // What an event has broken must not be seen by the next one.
+    const cluster = await PatroniCluster.start(patroni.program, isSynchronous);
+    try {
+      const title = `${event} ${Math.floor(round / EVENTS.length) + 1}`;
+      reports[isSynchronous ? title : 'control'] = await judge(cluster.url, async () => {
+        await sleep(CALM_MS + random.integer(CALM_MS));
+        await (isSynchronous ? provoke(cluster, event) : loseStandbys(cluster));
+        await sleep(SETTLE_MS);
+      });
+    } finally {
+      await cluster.close();
+    }
   }
-  return figures;
+  const { figures, ...rest } = mergeReports(reports);
+  return { ...rest, figures: { Patroni: patroni.version, ...figures } };
 }
 
-/** Resolves when there is another leader. A node that was killed is started again. */
+async function judge(database: string, provokeIt: () => Promise<void>): Promise<DrillReport> {
+  let refusal: string | undefined;
+  const report = await runUnderLoad({
+    database,
+    requestMsMax: REQUEST_MS_MAX,
+    flags: ['--log', 'error'],
+    isRestarted: true,
+    async disturb(load, service) {
+      const startedMs = performance.now();
+      await provokeIt();
+      refusal = await untilAcknowledgedOrRefused(load, service);
+      const gap = (load.longestGapMs(startedMs) / 1_000).toFixed(1);
+      return { 'seconds without a create': refusal === undefined ? gap : 'refused' };
+    },
+  });
+  const violations = [...report.violations];
+  const count = (pattern: RegExp) => violations.filter((each) => pattern.test(each)).length;
+  const figures = {
+    ...report.figures,
+    'creates lost': count(/ is lost$/),
+    'ids given twice': count(/ is the id of both /),
+    'stale reads': count(/^GET /),
+  };
+  if (refusal !== undefined) violations.push(`the service refused the primary: ${refusal}`);
+  return { ...report, violations, figures };
+}
+
+/** Returns the line of the log if the service refuses the primary. */
+async function untilAcknowledgedOrRefused(
+  load: Load,
+  service: ServiceProcess,
+): Promise<string | undefined> {
+  const refusal = service.findLogLine(REFUSED);
+  if (refusal === undefined) await load.untilAcknowledged(RECOVERY_MS_MAX);
+  return refusal ?? service.findLogLine(REFUSED);
+}
+
+/** Resolves when there is another leader, and every node runs and is connected. */
 async function provoke(cluster: PatroniCluster, event: Event): Promise<void> {
-  const before = await requireLeader(cluster);
-  if (event === 'switched over') await cluster.switchOver(before);
-  else cluster.kill(before, event !== 'leader killed');
-  const isOther = (leader: Node | undefined) => leader !== undefined && leader !== before;
-  await cluster.until('another leader', async () => isOther(await cluster.leader()));
-  if (event !== 'switched over') cluster.start(before);
+  const before = await cluster.requireLeader();
+  const untilOther = () => cluster.untilOtherLeader(before);
+  switch (event) {
+    case 'switched over':
+      await cluster.switchOver(before);
+      await untilOther();
+      break;
+    case 'leader killed':
+      await cluster.kill(before);
+      await untilOther();
+      await cluster.start(before);
+      break;
+    case "only the leader's Patroni killed":
+      cluster.killPatroni(before);
+      await untilOther();
+      cluster.startPatroni(before);
+      break;
+    case 'leader cut off for a minute': {
+      const [, healed] = [await cluster.cutOff(before), sleep(CUT_OFF_MS)];
+      await untilOther();
+      await healed;
+      await cluster.heal(before);
+      break;
+    }
+  }
 }
 
 /** The standbys are away while the leader acknowledges creates, and one of them becomes the leader. */
-async function loseStandbys(cluster: PatroniCluster, load: Load): Promise<DrillReport['figures']> {
-  const leader = await requireLeader(cluster);
+async function loseStandbys(cluster: PatroniCluster): Promise<void> {
+  const leader = await cluster.requireLeader();
   const standbys = cluster.nodes.filter((node) => node !== leader);
+  for (const standby of standbys) await cluster.kill(standby);
   await sleep(CALM_MS);
-  for (const standby of standbys) cluster.kill(standby);
-  await sleep(CALM_MS);
-  cluster.kill(leader);
-  for (const standby of standbys) cluster.start(standby);
-  await cluster.until('another leader', async () => (await cluster.leader()) !== undefined);
-  await load.untilAcknowledged(RECOVERY_MS_MAX);
-  return {};
-}
-
-async function requireLeader(cluster: PatroniCluster): Promise<Node> {
-  const leader = await cluster.leader();
-  if (leader === undefined) throw new Error('the cluster has no leader');
-  return leader;
+  await cluster.kill(leader);
+  for (const standby of standbys) await cluster.start(standby);
+  await cluster.untilOtherLeader(leader);
+  await cluster.start(leader);
 }

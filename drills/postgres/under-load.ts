@@ -11,8 +11,12 @@ export interface UnderLoad {
   database: string;
   nodeFlags?: readonly string[] | undefined;
   requestMsMax?: number;
+  /** More flags of `petstore serve`. */
+  flags?: readonly string[];
+  /** What is stored is read by a new process: one that remembers what the database has lost refuses it. */
+  isRestarted?: boolean;
   /** What is done to the database. It returns figures. */
-  disturb: (load: Load) => Promise<DrillReport['figures']>;
+  disturb: (load: Load, service: ServiceProcess) => Promise<DrillReport['figures']>;
 }
 
 /**
@@ -20,8 +24,8 @@ export interface UnderLoad {
  * 503. Each must end within 5 s, and in the end every acknowledged animal is stored, once.
  */
 export async function runUnderLoad(options: UnderLoad): Promise<DrillReport> {
-  const { database, nodeFlags, requestMsMax = REQUEST_MS_MAX, disturb } = options;
-  const service = await ServiceProcess.start({ database, nodeFlags });
+  const { requestMsMax = REQUEST_MS_MAX, isRestarted = false, disturb } = options;
+  let service = await ServiceProcess.start(options);
   const { key, baseUrl } = service;
   const load = new Load({
     key,
@@ -32,10 +36,14 @@ export async function runUnderLoad(options: UnderLoad): Promise<DrillReport> {
     requestMsMax,
   });
   load.start(CLIENTS);
-  const figures = await disturb(load);
+  const figures = await disturb(load, service);
   await load.stop();
-  await load.compare(baseUrl);
   const { violations, counts } = load;
+  if (isRestarted) {
+    violations.push(...(await service.stop()));
+    service = await ServiceProcess.start({ ...options, key });
+  }
+  await load.compare(service.baseUrl);
   violations.push(...(await service.stop()));
   return {
     passed: counts.requests - violations.length,
