@@ -11,7 +11,7 @@ import { Client } from 'pg';
 import { findProgram } from '../../test/support/needs.ts';
 import { TEST_PASSWORD, unprivilegedUser } from '../../test/support/postgres-server.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { addressOf, Network, type Machine } from './network.ts';
+import { addressOf, canOpenNetwork, Network, type Machine } from './network.ts';
 
 const NODES = 3;
 const READY_MS_MAX = 180_000;
@@ -20,7 +20,7 @@ const POLL_MS = 50;
 const RESPONSE_MS_MAX = 1_000;
 /** Where Debian installs PostgreSQL, one folder per version. */
 const POSTGRES_FOLDER = '/usr/lib/postgresql';
-/** The configuration of a node, with the shortest times that Patroni allows. */
+/** The configuration of a node, with the default times of Patroni. */
 const TEMPLATE = new URL('./node.json.template', import.meta.url);
 /** That of the system, because the user of PostgreSQL may have no access to another one. */
 const PYTHON = '/usr/bin/python3';
@@ -31,10 +31,9 @@ const execute = promisify(execFile);
 
 /** Says what is missing here, or returns undefined if a cluster can run. */
 export function findMissing(): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root can make network namespaces';
-  const programs = ['ip', 'nsenter', 'unshare', 'setpriv', 'bash', 'etcd'];
-  const missing = programs.find((name) => findProgram(name) === undefined);
+  const missing = ['ip', 'setpriv', 'bash', 'etcd'].find((name) => findProgram(name) === undefined);
   if (missing !== undefined) return `${missing} is not installed`;
+  if (!canOpenNetwork()) return 'network namespaces need root';
   const absent = [POSTGRES_FOLDER, OTHER_PATRONI ?? PYTHON].find((file) => !existsSync(file));
   if (absent !== undefined) return `there is no ${absent}`;
   if (OTHER_PATRONI !== undefined) return undefined;

@@ -1,7 +1,7 @@
 // Machines in namespaces of this one, joined by a switch. No namespace has a name, and each machine ends when its
 // standard input closes. So all of it disappears with the process that started it, even if that process is killed.
 
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 
@@ -16,6 +16,10 @@ const HOLDER = 'echo ready; read -r end; sleep 1; rm -rf "$1"';
 
 const execute = promisify(execFile);
 const ip = (...words: string[]) => execute('ip', words);
+
+export function canOpenNetwork(): boolean {
+  return spawnSync('unshare', ['--net', 'nsenter', '--version']).status === 0;
+}
 
 export class Network {
   readonly #holder: ChildProcess;
