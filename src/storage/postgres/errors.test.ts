@@ -10,6 +10,7 @@ import {
   NoResponse,
   NotSent,
   readOnlyHost,
+  stateOf,
   UnusableHost,
   withRetries,
   type Fault,
@@ -78,14 +79,17 @@ test('a failed statement is sent again only if it has changed nothing and may su
     [ofServer('25006'), 'stale_session'],
     [ofServer('0A000'), 'stale_session'],
     [ofServer('26000'), 'stale_session'],
-    [ofServer('57P01'), 'unknown'],
+    ...['57P01', '57P02', '57P03', '57P05'].map((state): [Error, Fault] => [
+      ofServer(state),
+      'unknown',
+    ]),
     [ofServer('08006'), 'unknown'],
     [ofServer('22008'), 'refused'],
     [ofServer('23505'), 'refused'],
     [new NoResponse('no response in time'), 'unknown'],
     [new NotSent('no connection in time'), 'refused'],
   ];
-  for (const [error, fault] of faults) assert.equal(faultOf(error), fault, error.message);
+  for (const [error, fault] of faults) assert.equal(faultOf(error), fault, String(stateOf(error)));
 });
 
 /** How often a statement is sent that always fails with this error. */

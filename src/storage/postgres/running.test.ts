@@ -9,12 +9,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { listPets } from '../../../test/support/list-pets.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../test/support/postgres-server.ts';
+import { until } from '../../../test/support/until.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
+import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
 import { Hosts } from './hosts.ts';
+import { Pool } from './pool.ts';
+import { SharedReads } from './shared-reads.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -90,6 +94,59 @@ test('when the connection is cut, a create is refused and not sent again', async
   assert.equal((await store.createPet(REX, newClaim('once'))).kind, 'created');
 });
 
+test('a create whose session ends while it is carried out is sent once', async (context) => {
+  const { store, database, newClaim } = await openFresh(context);
+  // A rollback does not reset a sequence: it counts the attempts.
+  await server.query(
+    `CREATE SEQUENCE attempts;
+     CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       PERFORM nextval('attempts'), pg_terminate_backend(pg_backend_pid());
+       RETURN NEW;
+     END $$;
+     CREATE TRIGGER end_session BEFORE UPDATE ON pet_counter
+       FOR EACH ROW EXECUTE FUNCTION end_session()`,
+    database,
+  );
+  for (const [index, claim] of [undefined, newClaim('once')].entries()) {
+    await assert.rejects(store.createPet(REX, claim), { code: 'unavailable' });
+    const attempts = await server.query('SELECT last_value::int FROM attempts', database);
+    assert.deepEqual(attempts, [[index + 1]]);
+  }
+});
+
+test('a read succeeds whose session the server ends as idle at that moment', async (context) => {
+  let isHeld = false;
+  let held = 0;
+  // Passes the end of an idle session on only when the next statement is sent.
+  const relay = createServer((client) => {
+    const session = connect(server.port, '127.0.0.1');
+    for (const socket of [client, session]) socket.on('error', () => session.destroy());
+    const ends: Buffer[] = [];
+    session.on('data', (chunk: Buffer) => (isHeld ? ends.push(chunk) : client.write(chunk)));
+    session.on('end', () => (ends.length > 0 ? (held += 1) : client.end()));
+    client.on('data', (chunk: Buffer) => {
+      isHeld &&= ends.length === 0;
+      if (ends.length > 0) client.end(Buffer.concat(ends));
+      else session.write(chunk);
+    });
+    client.on('end', () => session.end());
+  });
+  context.after(() => relay.close());
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const { port } = relay.address() as AddressInfo;
+  const database = await server.createDatabase();
+  const url = server.url(database).replace(`:${server.port}/`, `:${port}/`);
+  const pool = new Pool(() => new Hosts(parseAddress(url)).open(), 1);
+  context.after(() => pool.close());
+  const reads = new SharedReads(pool);
+  const one = { name: 'one', text: 'SELECT 1' };
+  await pool.query({ name: '', text: "SET idle_session_timeout = '500ms'" }, [], deadlineIn(4_000));
+  isHeld = true;
+  await until('the server ends the session', () => held > 0);
+  assert.deepEqual(await reads.query(one, []), [[1]]);
+});
+
 test('a stored create is not sent again when another process took the claim of its neighbour', async (context) => {
   const { store, database, newClaim } = await openFresh(context);
   const claim = newClaim('taken');
@@ -150,7 +207,8 @@ test('a create whose wait for the standby was cancelled by hand is refused', asy
     };
     let outcome = await create();
     // The setting reaches the server's processes one by one: until then, a create simply succeeds.
-    while (outcome === 'created') outcome = await create();
+    const untilMs = performance.now() + 20_000;
+    while (outcome === 'created' && performance.now() < untilMs) outcome = await create();
     assert.ok(outcome instanceof Refusal && outcome.code === 'unavailable');
     // PostgreSQL itself calls it committed.
     assert.equal((await store.findPet(BigInt(attempts)))?.name, 'Rex');
