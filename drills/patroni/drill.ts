@@ -88,7 +88,6 @@ async function runUnderEvent(
     database,
     requestMsMax: REQUEST_MS_MAX,
     flags: ['--log', 'error'],
-    isRestarted: true,
     async disturb(load, service) {
       const startedMs = performance.now();
       await provokeIt();
