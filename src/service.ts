@@ -8,6 +8,7 @@ import { docsPages } from './web/docs/pages.ts';
 import { notFoundPage } from './web/not-found.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
+import type { TakePortion } from './domain/rate-limit.ts';
 import { ERRORS, Refusal } from './domain/errors.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
@@ -20,12 +21,7 @@ import { KeyUses } from './http/key-uses.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { jsonResponse, NOT_FOUND, type HttpResponse, type PublicPages } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
-import {
-  portionsInMemory,
-  portionsOfPrimary,
-  RateLimiter,
-  type CountRequest,
-} from './http/rate-limit.ts';
+import { portionsInMemory, RateLimiter, type CountRequest } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { ServerParts } from './http/server.ts';
 import type { Exposition } from './ops/exposition.ts';
@@ -46,8 +42,9 @@ export interface Runtime {
   /** The log of every request. Undefined if it is off. */
   accessLog?: Log | undefined;
   clientTimeouts?: ServerParts['timeouts'];
-  /** Whether this process is a worker. The primary then keeps the state that all workers share. */
   isWorker: boolean;
+  /** Takes a portion of a rate limit from the primary. Undefined if this process is no worker. */
+  takePortion?: TakePortion;
   /** Awaited before the service listens. If it throws, the service does not start. */
   beforeListening?: () => Promise<void>;
   /** Ends a start that waits for its database. The reason is the error. */
@@ -253,13 +250,13 @@ function newApp(
 /** The counters are in the database, in the primary of the workers, or in this process. */
 function newRateLimit(
   { rateLimit }: Config,
-  { clock, isWorker }: Runtime,
+  { clock, takePortion }: Runtime,
   store: Store,
 ): CountRequest | undefined {
   if (rateLimit === undefined) return undefined;
-  const ofMachine = () => (isWorker ? portionsOfPrimary() : portionsInMemory(rateLimit, clock));
-  const takePortion = store.portions?.(rateLimit) ?? ofMachine();
-  const limiter = new RateLimiter(rateLimit, takePortion, clock);
+  const portions =
+    store.portions?.(rateLimit) ?? takePortion ?? portionsInMemory(rateLimit, clock);
+  const limiter = new RateLimiter(rateLimit, portions, clock);
   return (keyId) => limiter.count(keyId);
 }
 

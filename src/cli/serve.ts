@@ -1,15 +1,18 @@
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
+import type { Clock } from '../domain/clock.ts';
+import { PORTIONS, type RateLimit } from '../domain/rate-limit.ts';
 import { METRIC_SERIES } from '../http/operations.ts';
-import { givePortionsToWorkers } from '../http/rate-limit.ts';
+import { portionsInMemory } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
 import { openAdmin } from '../admin.ts';
 import { localUrl } from '../listen.ts';
+import type { WorkersExposition } from '../ops/exposition.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
@@ -19,6 +22,7 @@ import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { WaitingPort } from './waiting-port.ts';
 import { announce } from './welcome.ts';
+import { onWorkerMessage, sendTo } from './worker-channel.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
 
 /**
@@ -178,9 +182,8 @@ async function runWorkers(
 ): Promise<void> {
   const { log, stop } = runtime;
   await using opened = new AsyncDisposableStack();
-  const { WorkersExposition } = await import('../ops/exposition.ts');
-  if (config.rateLimit !== undefined) givePortionsToWorkers(config.rateLimit, runtime.clock);
-  const exposition = new WorkersExposition(new Metrics(METRIC_SERIES).figures());
+  const exposition = await openWorkersExposition();
+  if (config.rateLimit !== undefined) givePortions(config.rateLimit, runtime.clock);
   const admin = await openAdmin(config, runtime, {
     figures: () => exposition.figures(),
     expose: async () => exposition,
@@ -203,6 +206,30 @@ async function runWorkers(
   if (baseUrl === undefined) return;
   pool.setNotReady();
   await sleep(config.drainDelaySeconds * 1000);
+}
+
+/** The metrics of all workers. */
+async function openWorkersExposition(): Promise<WorkersExposition<Worker>> {
+  const exposition = new (await import('../ops/exposition.ts')).WorkersExposition<Worker>(
+    new Metrics(METRIC_SERIES).figures(),
+    (worker) => sendTo(worker, 'report'),
+  );
+  onWorkerMessage((worker, message) => {
+    if ('report' in message) exposition.take(worker, message.report);
+  });
+  // The last report may arrive after the exit event of the worker, but never after the end of its channel.
+  cluster.on('disconnect', (worker) => exposition.remove(worker));
+  return exposition;
+}
+
+/** The counters of the primary are those of all workers. */
+function givePortions(limit: RateLimit, clock: Clock): void {
+  const takePortion = portionsInMemory(limit, clock, PORTIONS);
+  onWorkerMessage((worker, message) => {
+    if (!('portionOf' in message)) return;
+    const { portionOf } = message;
+    sendTo(worker, { portionOf, portion: takePortion(portionOf) });
+  });
 }
 
 /** Aborted by the first SIGTERM, SIGINT or other signal of these; a later one ends the process at once. */

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { Refusal } from '../domain/errors.ts';
 import type { Log } from '../ops/log.ts';
-import { GO, NOT_READY, STOP, type WorkerMessage } from './worker-messages.ts';
+import { sendTo, type WorkerMessage } from './worker-channel.ts';
 
 /** The delay before a crashed worker is replaced. It doubles with every crash in a row, up to the maximum. */
 const BACK_OFF_MIN_MS = 100;
@@ -88,7 +88,7 @@ export class WorkerPool {
   /** From now on, every worker responds to `/readyz` with 503, also one that starts later. */
   setNotReady(): void {
     this.#isLeaving = true;
-    for (const member of this.#in('ready')) tell(member, NOT_READY);
+    for (const member of this.#in('ready')) sendTo(member.worker, 'not-ready');
   }
 
   stop(): Promise<void> {
@@ -131,7 +131,7 @@ export class WorkerPool {
   #drainClosed(): void {
     const closed = this.#in('closed');
     if (this.#stopping !== undefined && closed.length < this.#members.size) return;
-    for (const member of closed) tell(member, GO);
+    for (const member of closed) sendTo(member.worker, 'go');
   }
 
   #fork(): void {
@@ -160,7 +160,7 @@ export class WorkerPool {
   #onMessage(member: Member, message: WorkerMessage): void {
     if ('ready' in message && member.state === 'listening') {
       member.state = 'ready';
-      if (this.#isLeaving) tell(member, NOT_READY);
+      if (this.#isLeaving) sendTo(member.worker, 'not-ready');
       this.#wanted = this.#size;
       if (this.#readyCount < this.#size) return;
       this.#isStarted = true;
@@ -173,7 +173,7 @@ export class WorkerPool {
     } else if ('ask' in message) {
       if (message.ask === 'listen' && member.state === 'starting') member.state = 'listening';
       if (message.ask === 'drain') member.state = 'closed';
-      else void this.beforeListening().then(() => tell(member, GO));
+      else void this.beforeListening().then(() => sendTo(member.worker, 'go'));
     }
   }
 
@@ -215,12 +215,7 @@ export class WorkerPool {
 
 function stop(member: Member): void {
   member.state = 'stopping';
-  tell(member, STOP);
+  sendTo(member.worker, 'stop');
   const overdue = setTimeout(() => member.worker.process.kill('SIGKILL'), STOP_MS_MAX);
   void member.ended.then(() => clearTimeout(overdue));
-}
-
-/** The send fails if the worker has just died: its exit event follows, so the failure is ignored. */
-function tell({ worker }: Member, message: string): void {
-  worker.send(message, () => undefined);
 }

@@ -101,7 +101,7 @@ describe('App.handle', () => {
         if (authorization === undefined) throw new Refusal('missing_api_key', 'no key');
         return { ...KEY, scopes: sent.scopes };
       },
-      countRequest: () => ({
+      countRequest: async () => ({
         limit: { requests: 5, windowSeconds: 1 },
         left: sent.left,
         secondsLeft: 1,

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import cluster, { type Worker } from 'node:cluster';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { newRandom } from '../../drills/random.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Portion, TakePortion } from '../domain/rate-limit.ts';
-import {
-  givePortionsToWorkers,
-  portionsInMemory,
-  portionsOfPrimary,
-  RateLimiter,
-} from './rate-limit.ts';
+import { portionsInMemory, RateLimiter } from './rate-limit.ts';
 
 const LIMIT = { requests: 100, windowSeconds: 60 };
 
@@ -33,10 +28,10 @@ test('rate limit: a request waits for the counter only if the process has used i
   const never = Promise.withResolvers<Portion>();
   const { rateLimiter } = newRateLimiter(async () => taken.shift() ?? never.promise);
   assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: 12, secondsLeft: 60 });
-  assert.deepEqual(rateLimiter.count('a'), { limit: LIMIT, left: 11, secondsLeft: 60 });
-  assert.deepEqual(rateLimiter.count('a'), { limit: LIMIT, left: 10, secondsLeft: 60 });
+  assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: 11, secondsLeft: 60 });
+  assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: 10, secondsLeft: 60 });
   const waiting = rateLimiter.count('a');
-  assert.ok(waiting instanceof Promise);
+  assert.equal(await Promise.race([waiting, turn('it waits')]), 'it waits');
   never.resolve(portionOf(1, 0));
   assert.deepEqual(await waiting, { limit: LIMIT, left: 0, secondsLeft: 60 });
   assert.equal((await rateLimiter.count('a')).left, -1);
@@ -115,9 +110,9 @@ test('rate limit: one process counts exactly, and waits for nothing after the fi
     assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: 99, secondsLeft: 60 });
     time.nowMs = startMs + 59_999;
     for (let left = 98; left >= -1; left -= 1) {
-      assert.deepEqual(rateLimiter.count('a'), { limit: LIMIT, left, secondsLeft: 1 });
+      assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left, secondsLeft: 1 });
     }
-    assert.deepEqual(rateLimiter.count('a'), { limit: LIMIT, left: -1, secondsLeft: 1 });
+    assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: -1, secondsLeft: 1 });
   }
 });
 
@@ -142,65 +137,3 @@ for (const requests of [1, 2, 20, 21, 39, 40, 41, 200, 999, 10_000]) {
     if (requests < 40) assert.equal(accepted, requests);
   });
 }
-
-test('rate limit: the primary gives each worker that asks a portion of a key, and ignores other messages', (t) => {
-  const before = cluster.listeners('message');
-  givePortionsToWorkers(LIMIT, newClock().clock);
-  const [listener] = cluster.listeners('message').filter((each) => !before.includes(each));
-  t.after(() => cluster.off('message', listener as () => void));
-  const replies: unknown[] = [];
-  const worker = { send: (reply: unknown) => replies.push(reply) } as unknown as Worker;
-  for (const message of [null, {}, { portionOf: 'a' }, { portionOf: 'a' }]) {
-    listener?.(worker, message, undefined);
-  }
-  assert.deepEqual(replies, [
-    { portionOf: 'a', portion: portionOf(5, 95) },
-    { portionOf: 'a', portion: portionOf(4, 91) },
-  ]);
-});
-
-/** A worker that asks a primary. The test reads what it sends, and replies for the primary. */
-function openWorker(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const sent: unknown[] = [];
-  process.send = (message: unknown) => sent.push(message) > 0;
-  const before = process.listeners('message');
-  const takePortion = portionsOfPrimary();
-  const [listener] = process.listeners('message').filter((each) => !before.includes(each));
-  t.after(() => {
-    if (listener !== undefined) process.off('message', listener);
-    delete process.send;
-  });
-  return { sent, takePortion, reply: (message: object | null) => listener?.(message, undefined) };
-}
-
-test('rate limit: a worker asks its primary once per key, and ignores other messages', async (t) => {
-  const { sent, takePortion, reply } = openWorker(t);
-  const [a, b] = [takePortion('a'), takePortion('b')];
-  await assert.rejects(async () => takePortion('a'), {
-    code: 'unavailable',
-    cause: 'the primary did not reply in time',
-  });
-  assert.deepEqual(sent, [{ portionOf: 'a' }, { portionOf: 'b' }]);
-  for (const message of [null, {}, { portionOf: 'a' }, { portion: portionOf(9, 9) }]) {
-    reply(message);
-  }
-  reply({ portionOf: 'b', portion: portionOf(1, 2) });
-  reply({ portionOf: 'c', portion: portionOf(5, 6) });
-  reply({ portionOf: 'a', portion: portionOf(3, 4) });
-  assert.deepEqual([await a, await b], [portionOf(3, 4), portionOf(1, 2)]);
-});
-
-test('rate limit: a worker waits 5 seconds for its primary, and asks again only after the reply', async (t) => {
-  const { sent, takePortion, reply } = openWorker(t);
-  const refused = assert.rejects(async () => takePortion('a'), { code: 'unavailable' });
-  t.mock.timers.tick(5_000);
-  await refused;
-  await assert.rejects(async () => takePortion('a'), { code: 'unavailable' });
-  assert.equal(sent.length, 1);
-  reply({ portionOf: 'a', portion: portionOf(1, 2) });
-  const again = takePortion('a');
-  assert.equal(sent.length, 2);
-  reply({ portionOf: 'a', portion: portionOf(3, 4) });
-  assert.deepEqual(await again, portionOf(3, 4));
-});

@@ -1,7 +1,5 @@
-import cluster from 'node:cluster';
 import type { Clock } from '../domain/clock.ts';
-import { Refusal } from '../domain/errors.ts';
-import { PORTIONS, type Portion, type RateLimit, type TakePortion } from '../domain/rate-limit.ts';
+import type { Portion, RateLimit, TakePortion } from '../domain/rate-limit.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpResponse } from './message.ts';
 
@@ -13,12 +11,10 @@ export interface RateUsage {
   secondsLeft: number;
 }
 
-export type CountRequest = (keyId: string) => RateUsage | Promise<RateUsage>;
+export type CountRequest = (keyId: string) => Promise<RateUsage>;
 
 /** How long requests are not counted when no portion can be taken. Then they are refused. */
 const UNCOUNTED_MS_MAX = 5_000;
-/** The primary replies in microseconds. If it takes this long, it is stopped or overloaded. */
-const PRIMARY_TIMEOUT_MS = 5_000;
 
 /** The current portion of a key. */
 interface HeldPortion extends Portion {
@@ -45,7 +41,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  count(keyId: string): RateUsage | Promise<RateUsage> {
+  async count(keyId: string): Promise<RateUsage> {
     const held = this.#held.get(keyId);
     const nowMs = this.#clock.elapsedMs();
     if (held === undefined || held.endsAtMs <= nowMs) return this.#takeAndCount(keyId);
@@ -107,48 +103,6 @@ export function portionsInMemory(
     const portion = Math.min(window.left, Math.max(1, Math.floor(window.left / portions)));
     window.left -= portion;
     return { requests: portion, left: window.left, endsInMs: window.endsAtMs - nowMs };
-  };
-}
-
-/** A message from a worker to the primary, and the reply, which has the portion. */
-interface PortionMessage {
-  portionOf: string;
-  portion?: Portion;
-}
-
-/** Runs in the primary. Its counters are those of all workers. */
-export function givePortionsToWorkers(limit: RateLimit, clock: Clock): void {
-  const takePortion = portionsInMemory(limit, clock, PORTIONS);
-  cluster.on('message', (worker, message: Partial<PortionMessage> | null) => {
-    if (message?.portionOf === undefined) return;
-    const { portionOf } = message;
-    const reply: PortionMessage = { portionOf, portion: takePortion(portionOf) };
-    // Without a callback, a worker that has died in the meantime would end the primary.
-    worker.send(reply, () => undefined);
-  });
-}
-
-/** Runs in a worker, and takes portions from the primary. */
-export function portionsOfPrimary(): TakePortion {
-  /** By key. After a timeout the entry stays until the reply, so the channel has one message per key at most. */
-  const unanswered = new Map<string, (portion: Portion) => void>();
-  process.on('message', (message: Partial<PortionMessage> | null) => {
-    const { portionOf, portion } = message ?? {};
-    if (portionOf === undefined || portion === undefined) return;
-    unanswered.get(portionOf)?.(portion);
-    unanswered.delete(portionOf);
-  });
-  return async (keyId) => {
-    const cause = 'the primary did not reply in time';
-    const refusal = new Refusal('unavailable', 'Requests cannot be counted right now.', { cause });
-    if (unanswered.has(keyId)) throw refusal;
-    const { promise, resolve, reject } = Promise.withResolvers<Portion>();
-    const timer = setTimeout(() => reject(refusal), PRIMARY_TIMEOUT_MS);
-    unanswered.set(keyId, resolve);
-    const message: PortionMessage = { portionOf: keyId };
-    // If the primary is gone, no reply comes and the worker is about to end.
-    process.send?.(message, undefined, undefined, () => undefined);
-    return promise.finally(() => clearTimeout(timer));
   };
 }
 

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import cluster, { Worker } from 'node:cluster';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { WorkersExposition } from './exposition.ts';
 import { counter, gauge, type Figure } from './metrics.ts';
 
 /** A worker without a process, which responds to no request. */
-class SilentWorker extends Worker {
+class SilentWorker {
   received = 0;
-
-  override send(): boolean {
-    this.received += 1;
-    return true;
-  }
 }
 
 const figuresOf = (created: number, memory: number) => [
@@ -20,36 +14,39 @@ const figuresOf = (created: number, memory: number) => [
   gauge('keys', 'Keys.', 3, 'max'),
 ];
 
-const report = (worker: Worker, metrics: Figure[], isRequested = false) =>
-  cluster.emit('message', worker, { metrics, isRequested });
-
-function newExposition(t: TestContext, initial: Figure[]): WorkersExposition {
-  t.after(() => cluster.removeAllListeners('message').removeAllListeners('disconnect'));
-  return new WorkersExposition(initial);
+/** The figures of workers, and a function that reports those of one. */
+function newExposition(initial: Figure[]) {
+  const exposition = new WorkersExposition<SilentWorker>(initial, (worker) => {
+    worker.received += 1;
+  });
+  const report = (worker: SilentWorker, metrics: Figure[], isRequested = false) =>
+    exposition.take(worker, { metrics, isRequested });
+  return { exposition, report };
 }
 
-async function valuesOf(exposition: WorkersExposition): Promise<Record<string, number>> {
+async function valuesOf(
+  exposition: WorkersExposition<SilentWorker>,
+): Promise<Record<string, number>> {
   const figures = await exposition.figures();
   return Object.fromEntries(figures.map(({ name, values }) => [name, values[0]?.value ?? 0]));
 }
 
-test('the figures of workers are added up; those of an ended one stay only if they count events', async (t) => {
-  const exposition = newExposition(t, figuresOf(0, 1_000));
+test('the figures of workers are added up; those of an ended one stay only if they count events', async () => {
+  const { exposition, report } = newExposition(figuresOf(0, 1_000));
   assert.deepEqual(await valuesOf(exposition), { created_total: 0 });
   const [one, other, silent] = [new SilentWorker(), new SilentWorker(), new SilentWorker()];
   report(one, figuresOf(1, 10));
   report(one, figuresOf(2, 20));
   report(other, figuresOf(4, 40));
-  // Other parts send messages too, and a worker may end before its first report.
-  cluster.emit('message', other, { ask: 'listen' });
-  cluster.emit('disconnect', silent);
+  // A worker may end before its first report.
+  exposition.remove(silent);
   assert.deepEqual(await valuesOf(exposition), { created_total: 6, memory_bytes: 60, keys: 3 });
-  cluster.emit('disconnect', one);
+  exposition.remove(one);
   assert.deepEqual(await valuesOf(exposition), { created_total: 6, memory_bytes: 40, keys: 3 });
 });
 
-test('a scrape waits for the reports of all workers, and sends none a second request', async (t) => {
-  const exposition = newExposition(t, []);
+test('a scrape waits for the reports of all workers, and sends none a second request', async () => {
+  const { exposition, report } = newExposition([]);
   const [one, other] = [new SilentWorker(), new SilentWorker()];
   report(one, figuresOf(1, 10));
   report(other, figuresOf(2, 20));
@@ -58,7 +55,7 @@ test('a scrape waits for the reports of all workers, and sends none a second req
   // This one was sent before the request.
   report(one, figuresOf(3, 30));
   report(one, figuresOf(5, 50), true);
-  cluster.emit('disconnect', other);
+  exposition.remove(other);
   for (const text of await Promise.all(scrapes)) {
     assert.match(text, /^created_total 7$/m);
     assert.match(text, /^memory_bytes 50$/m);

@@ -1,4 +1,3 @@
-import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import type { Figure } from './metrics.ts';
@@ -7,7 +6,6 @@ import type { Figure } from './metrics.ts';
 const REPORT_INTERVAL_MS = 1_000;
 /** If a worker does not respond within this time, its last report is used. */
 const REPORT_MS_MAX = 500;
-const REQUEST = 'report metrics';
 
 /** Left out of the metrics of the runtime. */
 const REMOVED_METRICS = [
@@ -51,31 +49,35 @@ function addUp(processes: readonly (readonly (Figure | MetricValues)[])[]): Regi
   return AggregatorRegistry.aggregate(processes as MetricValues[][]);
 }
 
-interface Report {
+/** What a worker tells the primary. */
+export interface Report {
   metrics: (Figure | MetricValues)[];
   isRequested: boolean;
 }
 
 /** Runs in a worker. Reports its figures at once and every second, and those of the runtime on request. */
-export function startReports(figures: () => Figure[]): { end(): Promise<void> } {
-  const runtime = openRuntimeRegistry();
-  const report = async (isRequested: boolean) => {
+export class Reporter {
+  readonly #figures: () => Figure[];
+  readonly #send: (report: Report) => Promise<void>;
+  readonly #runtime = openRuntimeRegistry();
+  readonly #timer = setInterval(() => void this.report(false), REPORT_INTERVAL_MS).unref();
+
+  constructor(figures: () => Figure[], send: (report: Report) => Promise<void>) {
+    this.#figures = figures;
+    this.#send = send;
+    void this.report(false);
+  }
+
+  async report(isRequested: boolean): Promise<void> {
     // Reading the delays of the runtime resets them, so only a scrape reads them.
-    const ofRuntime = isRequested ? await runtime.getMetricsAsJSON() : [];
-    const message: Report = { metrics: [...figures(), ...ofRuntime], isRequested };
-    await new Promise((resolve) => process.send?.(message, undefined, undefined, resolve));
-  };
-  process.on('message', (message) => {
-    if (message === REQUEST) void report(true);
-  });
-  const timer = setInterval(() => void report(false), REPORT_INTERVAL_MS).unref();
-  void report(false);
-  return {
-    end() {
-      clearInterval(timer);
-      return report(false);
-    },
-  };
+    const ofRuntime = isRequested ? await this.#runtime.getMetricsAsJSON() : [];
+    await this.#send({ metrics: [...this.#figures(), ...ofRuntime], isRequested });
+  }
+
+  end(): Promise<void> {
+    clearInterval(this.#timer);
+    return this.report(false);
+  }
 }
 
 interface RunningWorker {
@@ -84,24 +86,21 @@ interface RunningWorker {
 }
 
 /** Runs in the primary. Adds up the metrics of all workers; counters include those of ended workers. */
-export class WorkersExposition implements Exposition {
+export class WorkersExposition<Worker extends object> implements Exposition {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
+  readonly #request: (worker: Worker) => void;
   readonly #running = new Map<Worker, RunningWorker>();
   #ended: Promise<(Figure | MetricValues)[]>;
 
-  /** `initial` are the figures of a worker before its first request. */
-  constructor(initial: readonly Figure[]) {
+  /** `initial` are the figures of a worker before its first request; `request` asks a worker for a report. */
+  constructor(initial: readonly Figure[], request: (worker: Worker) => void) {
+    this.#request = request;
     this.#ended = Promise.resolve(initial.filter(isCounted));
-    cluster.on('message', (worker, message: Partial<Report>) => {
-      if (message.metrics !== undefined) this.#take(worker, message.metrics, message.isRequested);
-    });
-    // The last report may arrive after the exit event of the worker, but never after the end of its channel.
-    cluster.on('disconnect', (worker) => this.#remove(worker));
   }
 
   /** Waits only for workers that have reported before, and for at most REPORT_MS_MAX. */
   async text(): Promise<string> {
-    const requests = [...this.#running].map(([worker, running]) => request(worker, running));
+    const requests = [...this.#running].map(([worker, running]) => this.#ask(worker, running));
     await Promise.race([Promise.all(requests), sleep(REPORT_MS_MAX, undefined, { ref: false })]);
     return (await this.#sum()).metrics();
   }
@@ -111,12 +110,21 @@ export class WorkersExposition implements Exposition {
     return (await (await this.#sum()).getMetricsAsJSON()) as (Figure | MetricValues)[] as Figure[];
   }
 
+  /** Asks no worker a second time that has not responded to the first one. */
+  #ask(worker: Worker, running: RunningWorker): Promise<void> {
+    if (running.requested === undefined) {
+      running.requested = Promise.withResolvers();
+      this.#request(worker);
+    }
+    return running.requested.promise;
+  }
+
   async #sum(): Promise<Registry> {
     const reports = [...this.#running.values()].map(({ metrics }) => [...metrics.values()]);
     return addUp([await this.#ended, ...reports]);
   }
 
-  #take(worker: Worker, metrics: Report['metrics'], isRequested = false): void {
+  take(worker: Worker, { metrics, isRequested }: Report): void {
     const running = this.#running.getOrInsertComputed(worker, () => ({
       metrics: new Map(),
       requested: undefined,
@@ -127,7 +135,7 @@ export class WorkersExposition implements Exposition {
     running.requested = undefined;
   }
 
-  #remove(worker: Worker): void {
+  remove(worker: Worker): void {
     const running = this.#running.get(worker);
     if (running === undefined) return;
     this.#running.delete(worker);
@@ -140,13 +148,4 @@ export class WorkersExposition implements Exposition {
 /** Whether the metric counts events, so that those of an ended process must stay. */
 function isCounted({ type }: Figure | MetricValues): boolean {
   return ['counter', 'histogram'].includes(String(type));
-}
-
-/** Sends no second request to a worker that has not responded to the first one. */
-function request(worker: Worker, running: RunningWorker): Promise<void> {
-  if (running.requested === undefined) {
-    running.requested = Promise.withResolvers();
-    worker.send(REQUEST, () => undefined);
-  }
-  return running.requested.promise;
 }
