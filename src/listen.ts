@@ -1,5 +1,5 @@
 import { SETTINGS, type SettingName } from './config.ts';
-import { openServer, type HttpServer, type ServerParts } from './http/server.ts';
+import { openServer, type HttpServer, type ServerParts } from './http/wire/server.ts';
 import { UsageError } from './setting.ts';
 
 /** For a client on the same machine. */

@@ -19,11 +19,12 @@ import { Cors } from './http/cors.ts';
 import { KeyRing } from './http/key-ring.ts';
 import { KeyUses } from './http/key-uses.ts';
 import { openApiDocument } from './http/openapi.ts';
-import { jsonResponse, NOT_FOUND, type HttpResponse, type PublicPages } from './http/message.ts';
+import { jsonResponse, type HttpResponse } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
+import { NOT_FOUND, type PublicPages } from './http/pages.ts';
 import { portionsInMemory, RateLimiter, type CountRequest } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
-import type { ServerParts } from './http/server.ts';
+import type { ServerParts } from './http/wire/server.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
@@ -117,7 +118,7 @@ async function whenReachable<Result>(
   { log, stop, onAway }: Runtime,
   attempt: () => Promise<Result>,
 ): Promise<Result> {
-  for (let reason = ''; ; await sleep(RETRY_MS)) {
+  for (let reason = ''; ;) {
     stop?.throwIfAborted();
     try {
       return await attempt();
@@ -126,6 +127,7 @@ async function whenReachable<Result>(
       if (error.message !== reason) log.warn({ reason: error.message }, 'waiting for the database');
       reason = error.message;
       await onAway?.();
+      await sleep(RETRY_MS);
     }
   }
 }
@@ -191,11 +193,15 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
 function refusalReports(
   metrics: Metrics,
   { log, accessLog }: Runtime,
-): Pick<ServerParts, 'onRefusal' | 'onDrop'> {
+): Pick<ServerParts, 'onRefusal' | 'onInvalidResponse' | 'onDrop'> {
   return {
     onRefusal(code, requestId, address) {
       metrics.error(code);
       accessLog?.info({ requestId, address, status: ERRORS[code].status, code }, 'access');
+    },
+    onInvalidResponse(error, requestId) {
+      metrics.error('internal_error');
+      log.error({ requestId, err: error }, 'a response could not be sent');
     },
     onDrop(connectionsMax) {
       log.error({ connectionsMax }, 'connections are refused because there are too many');
@@ -254,8 +260,7 @@ function newRateLimit(
   store: Store,
 ): CountRequest | undefined {
   if (rateLimit === undefined) return undefined;
-  const portions =
-    store.portions?.(rateLimit) ?? takePortion ?? portionsInMemory(rateLimit, clock);
+  const portions = store.portions?.(rateLimit) ?? takePortion ?? portionsInMemory(rateLimit, clock);
   const limiter = new RateLimiter(rateLimit, portions, clock);
   return (keyId) => limiter.count(keyId);
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { respondWaiting } from '../http/health.ts';
-import type { HttpServer } from '../http/server.ts';
+import type { HttpServer } from '../http/wire/server.ts';
 import { listen } from '../listen.ts';
 import type { Runtime } from '../service.ts';
 

@@ -3,22 +3,28 @@ import { Refusal } from '../domain/errors.ts';
 import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Cors } from './cors.ts';
-import { errorResponse, insufficientScope, methodNotAllowed, notFound } from './error-response.ts';
+import {
+  errorResponse,
+  FAILED,
+  insufficientScope,
+  methodNotAllowed,
+  notFound,
+} from './error-response.ts';
 import type { KeyUses } from './key-uses.ts';
-import { requestIdOf } from './message.ts';
-import type { Handler, HttpRequest, HttpResponse, PublicPages } from './message.ts';
-import type { Deprecation, Operation, OperationParts, RequestContext } from './operation.ts';
-import { operations } from './operations.ts';
-import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
-import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import {
   allow,
-  isInInterface,
-  parseTarget,
-  respondWithPage,
-  Router,
-  type Route,
-} from './router.ts';
+  requestIdOf,
+  type Handler,
+  type HttpRequest,
+  type HttpResponse,
+} from './message.ts';
+import type { Deprecation, Operation, OperationParts, RequestContext } from './operation.ts';
+import { operations } from './operations.ts';
+import { respondWithPage, type PublicPages } from './pages.ts';
+import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
+import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
+import { isInInterface, Router, type Route } from './router.ts';
+import { parseTarget } from './target.ts';
 
 export interface AppParts extends OperationParts {
   keyUses: KeyUses;
@@ -160,10 +166,7 @@ export class App implements Handler {
 function responseToError(error: unknown): HttpResponse {
   return error instanceof Refusal
     ? errorResponse(error.code, error.message)
-    : errorResponse(
-        'internal_error',
-        'The service failed; its log has the cause under the request id.',
-      );
+    : errorResponse('internal_error', FAILED);
 }
 
 /** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */

@@ -15,8 +15,7 @@ const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 
 const KNOWN_HEADERS_MAX = 1_000;
 
-/** Returns a promise only for a key that is not known yet. */
-export type Authenticate = (authorization: string | undefined) => ApiKey | Promise<ApiKey>;
+export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
 
 /** Creates the check that every operation begins with: finds the key of the caller, or refuses the request. */
 export function createAuthenticate(parts: {
@@ -29,21 +28,14 @@ export function createAuthenticate(parts: {
   // exist are cached, so that nobody can fill the cache.
   const hashes = new Map<string | undefined, string>();
 
-  const accept = (authorization: string | undefined, hash: string, found: ApiKey | undefined) => {
-    const key = requireUsableKey(found, clock);
+  return async function authenticate(authorization) {
+    const hash = hashes.get(authorization) ?? hashApiKey(secretIn(authorization, environment));
+    const key = requireUsableKey(await keys.find(hash), clock);
     if (!hashes.has(authorization)) {
       if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
       hashes.set(authorization, hash);
     }
     return key;
-  };
-
-  return function authenticate(authorization) {
-    const hash = hashes.get(authorization) ?? hashApiKey(secretIn(authorization, environment));
-    const found = keys.find(hash);
-    return found instanceof Promise
-      ? found.then((key) => accept(authorization, hash, key))
-      : accept(authorization, hash, found);
   };
 }
 

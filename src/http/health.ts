@@ -1,7 +1,8 @@
 import { errorResponse } from './error-response.ts';
 import { jsonResponse, requestIdOf } from './message.ts';
-import type { HttpRequest, HttpResponse, Page } from './message.ts';
-import { parseTarget } from './router.ts';
+import type { HttpRequest, HttpResponse } from './message.ts';
+import type { Page } from './pages.ts';
+import { parseTarget } from './target.ts';
 
 const OK = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
 const NOT_READY = errorResponse('unavailable', 'The service is not ready; try again shortly.');

@@ -1,6 +1,6 @@
 import { ERRORS, ErrorBody, ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
-import { STATUS_CODES } from './message.ts';
+import { STATUS_CODES } from './wire/node-http.ts';
 import type { Operation, OperationResponse } from './operation.ts';
 import { COMMON_ERRORS, operations } from './operations.ts';
 

@@ -11,10 +11,10 @@ import {
 import type { PetJson } from '../domain/store.ts';
 import { newPet, parsePetId, type NewPet } from '../domain/pet.ts';
 import type { Deprecation, OperationParts, RequestContext } from './operation.ts';
-import { readJsonBody } from './body.ts';
+import { readJsonBody } from './json-body.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';
 import { newRepresentation, respondConditionally, type Representation } from './response-cache.ts';
-import { parseQuery } from './router.ts';
+import { parseQuery } from './target.ts';
 
 /** The specification gives the date of removal. The deprecation began with interface version 1.0.0. */
 export const GET_PET_DEPRECATION: Deprecation = {
@@ -69,6 +69,7 @@ export async function createPet(
   const body = await readJsonBody(context.request);
   // The key may have been revoked or have expired while the body was being received.
   const { firstKeyId } = await authenticate(context.request.headers.authorization);
+  // It has no parameters: this refuses what a strict caller has sent.
   parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
   const creation = await store.createPet(pet, claimOf(context, pet, firstKeyId, clock.now()));
@@ -104,6 +105,7 @@ async function representPet(
   context: RequestContext,
   { store }: OperationParts,
 ): Promise<Representation> {
+  // It has no parameters: this refuses what a strict caller has sent.
   parseQuery(context);
   const id = parsePetId(context.pathParameter);
   const pet = id === undefined ? undefined : await store.findPet(id);

@@ -1,4 +1,4 @@
-import type { Page } from '../http/message.ts';
+import type { Page } from '../http/pages.ts';
 import { etagOf, respondConditionally, type Representation } from '../http/response-cache.ts';
 import { readProgramFile, withoutTypes } from '../installation.ts';
 

@@ -1,5 +1,5 @@
-import type { Page } from '../http/message.ts';
-import { parseTarget } from '../http/router.ts';
+import type { Page } from '../http/pages.ts';
+import { parseTarget } from '../http/target.ts';
 import { HTML_HEADERS } from './assets.ts';
 
 const CONSOLE_ASSETS = 'assets/src/web/console/page';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
-import { CLIENT_TIMEOUTS } from '../../src/http/server.ts';
+import { CLIENT_TIMEOUTS } from '../../src/http/wire/server.ts';
 import { malformedRequests } from '../support/malformed-requests.ts';
 import { exchange, parseResponses, type RawResponse } from '../support/raw-socket.ts';
 import {
@@ -127,6 +127,7 @@ describe('Bytes on a raw socket', () => {
     for (const [bytes, status] of [
       [head('wrong'), 401],
       [head(service.key, 64 * 1024 + 1), 413],
+      [head(service.key, 0), 400],
     ] as const) {
       const [refused] = parseResponses(await exchange(port, [bytes], { responsesMax: 1 }));
       assert.equal(refused?.status, status);

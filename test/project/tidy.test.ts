@@ -59,9 +59,14 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     'Pass the value in as a parameter: src/storage/ may import only the domain and Node.js.',
   ],
   [
+    /^src\/http\/wire\//,
+    /^src\/(domain|ops)\/|^src\/http\/(?:wire\/[\w-]+|message|error-response)\.ts$|^node:(?!cluster$)/,
+    'Move the code to src/http/: src/http/wire/ knows requests and responses, and nothing of what they are about.',
+  ],
+  [
     /^src\/http\//,
-    /^src\/(domain|ops|http)\/|^typebox$|^node:/,
-    'Pass the store or the setting in from src/service.ts: src/http/ may import only the domain, ops and Node.js.',
+    /^src\/(domain|ops|http)\/|^typebox$|^node:(?!(?:cluster|http|net)$)/,
+    'Pass the store or the setting in from src/service.ts: src/http/ may import only the domain, ops and Node.js; node:http and node:net only in src/http/wire/, and node:cluster nowhere.',
   ],
   [
     /^src\/ops\//,
@@ -196,8 +201,24 @@ test('time and random numbers are passed in: only service.ts and cli/ read them'
   );
   assert.deepEqual(
     readers,
-    ['src/http/message.ts'],
+    ['src/http/wire/encode.ts'],
     'Take the clock or the random numbers as a parameter from src/service.ts, so that tests can set them.',
+  );
+});
+
+test('only wire/node-http.ts uses what no document of node:http and node:net promises', () => {
+  const users = sources.filter(
+    (file) =>
+      file.startsWith('src/http/') &&
+      !isTest(file) &&
+      /\b(?:ServerResponse|IncomingMessage|httpAllowHalfOpen|onIncoming|_handle|removeAllListeners|shouldKeepAlive)\b|\.prototype\b|'node:http'|'(?:resume|request|finish|checkContinue|clientError|connect)', \(.*(?:request|response)/.test(
+        read(file),
+      ),
+  );
+  assert.deepEqual(
+    users,
+    ['src/http/wire/node-http.ts'],
+    'Add a function with its reason to src/http/wire/node-http.ts, and a test to node-http.test.ts.',
   );
 });
 

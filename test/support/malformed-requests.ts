@@ -56,6 +56,8 @@ export const malformedRequests: Malformed[] = [
   ['an empty method', ` /v1/pets HTTP/1.1\r\n${good}\r\n`],
   ['a very long method', `${'A'.repeat(5000)} /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
   ['a target without a slash', `GET v1/pets HTTP/1.1\r\n${good}\r\n`],
+  ['an absolute target without a host', `GET http:///v1/pets HTTP/1.1\r\n${good}\r\n`],
+  ['an absolute target of nothing', `GET https:// HTTP/1.1\r\n${good}\r\n`],
   ['a target with a fragment', `GET #top HTTP/1.1\r\n${good}\r\n`],
   ['a target with a backslash', `GET \\v1\\pets HTTP/1.1\r\n${good}\r\n`],
   ['a bare CR in the request line', `GET /v1/pets\rHTTP/1.1\r\n${good}\r\n`],

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openServer } from '../../src/http/server.ts';
-import { respondWithPage } from '../../src/http/router.ts';
+import { openServer } from '../../src/http/wire/server.ts';
+import { respondWithPage } from '../../src/http/pages.ts';
 import { openMonitor, type Monitor } from '../../src/web/monitor/monitor.ts';
 import { send } from '../support/test-service.ts';
 import { Stage, test, until, visit } from '../support/stage.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { DOCS_MODULES } from '../docs/contents.ts';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import type { HttpRequest } from '../../http/message.ts';
-import { respondWithPage } from '../../http/router.ts';
+import { respondWithPage } from '../../http/pages.ts';
 import { toJavaScript } from '../assets.ts';
 import { consolePages, FIRST_MODULES, LATER_MODULES, WORKSPACE_MODULES } from './pages.ts';
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../../domain/api-key.ts';
-import type { Page } from '../../http/message.ts';
+import type { Page } from '../../http/pages.ts';
 import {
   assetPage,
   HTML_HEADERS,

@@ -1,5 +1,5 @@
 import { assetPage, contentPage, HTML_HEADERS, tighten, toJavaScript } from '../assets.ts';
-import type { Page } from '../../http/message.ts';
+import type { Page } from '../../http/pages.ts';
 import { DOCS, DOCS_MODULES, type DocumentedService } from './contents.ts';
 import type { Site } from './site.ts';
 

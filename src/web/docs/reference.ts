@@ -1,7 +1,7 @@
 import { ERROR_CODES, ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { NewPet, Pet } from '../../domain/pet.ts';
 import { deprecationHeaders } from '../../http/app.ts';
-import { STATUS_CODES } from '../../http/message.ts';
+import { STATUS_CODES } from '../../http/wire/node-http.ts';
 import { openApiDocument } from '../../http/openapi.ts';
 import type { Operation, Parameter } from '../../http/operation.ts';
 import { operations } from '../../http/operations.ts';

@@ -1,7 +1,7 @@
 import { assetPage, HTML_HEADERS, tighten, tightenStyles, toJavaScript } from '../assets.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Figure } from '../../ops/metrics.ts';
-import type { Page } from '../../http/message.ts';
+import type { Page } from '../../http/pages.ts';
 import { History } from './history.ts';
 import type { MonitoredService } from './verdict.ts';
 

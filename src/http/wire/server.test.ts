@@ -4,8 +4,10 @@ import { Server, STATUS_CODES, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
-import { exchange, parseResponses } from '../../test/support/raw-socket.ts';
-import { encodeResponse, type HttpResponse } from './message.ts';
+import { exchange, parseResponses } from '../../../test/support/raw-socket.ts';
+import { until } from '../../../test/support/until.ts';
+import type { HttpResponse } from '../message.ts';
+import { encodeResponse } from './encode.ts';
 import { openServer, type HttpServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
@@ -30,6 +32,10 @@ async function openConnection(context: TestContext, body?: string): Promise<Sock
   context.after(() => socket.destroy());
   await once(socket, 'connect');
   return socket;
+}
+
+function connectionsOf(server: HttpServer): number | undefined {
+  return server.figures().find(({ name }) => name === 'petstore_connections')?.values[0]?.value;
 }
 
 async function ask(socket: Socket): Promise<string> {
@@ -102,6 +108,22 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
     socket.resume();
     await once(socket, 'close');
     assert.ok(received < 16 * MIB, `${received} bytes were delivered`);
+  });
+
+  test('a client that stops reading is disconnected once no byte has moved for that long, not later', async (context) => {
+    const quietMsMax = 6_000;
+    const server = await open('x'.repeat(16 * MIB), quietMsMax);
+    context.after(() => server.close(0));
+    const socket = connect(server.port, '127.0.0.1');
+    context.after(() => socket.destroy());
+    socket.write(REQUEST);
+    await once(socket, 'data');
+    socket.pause();
+    const pausedMs = performance.now();
+    await until('the server has closed it', () => connectionsOf(server) === 0);
+    const closedAfterMs = performance.now() - pausedMs;
+    assert.ok(closedAfterMs < 2 * quietMsMax, `closed after ${closedAfterMs} ms`);
+    assert.ok(closedAfterMs > quietMsMax - 1_000, `closed after ${closedAfterMs} ms`);
   });
 
   test('a client that reads slowly but steadily gets its whole response', async (context) => {
@@ -246,6 +268,40 @@ test('the Date of a response is that of its second', (context) => {
   context.mock.timers.setTime(Date.UTC(2030, 11, 4, 23, 59, 59));
   assert.equal(dateOf(), 'Wed, 04 Dec 2030 23:59:59 GMT');
 });
+
+for (const [what, header] of [
+  ['ends its line', ['Location', '/a\r\nSet-Cookie: b=c']],
+  ['has a line feed', ['Location', '/a\nb']],
+  ['has a character outside ASCII', ['Location', '/\u{1F431}']],
+  ['has a name that is no token', ['Loca tion', '/a']],
+] as const) {
+  test(`a response with a header that ${what} is not sent, but the 500 Error, and the cause is reported`, async (context) => {
+    const reported: string[] = [];
+    const server = await openServer({
+      createHandler: () => ({
+        handle: async () => ({
+          status: 200,
+          headers: ['X-Request-Id', 'own', ...header],
+          body: 'no',
+        }),
+      }),
+      host: '127.0.0.1',
+      port: 0,
+      newRequestId: () => 'new',
+      onInvalidResponse: (error, requestId) => reported.push(`${requestId}: ${String(error)}`),
+    });
+    context.after(() => server.close(0));
+    const received = await exchange(server.port, [REQUEST + REQUEST], { responsesMax: 2 });
+    for (const { status, head, body } of parseResponses(received)) {
+      assert.equal(status, 500);
+      assert.match(head, /^X-Request-Id: own$/m);
+      assert.match(body, /^\{"code":"internal_error","message":"The service failed; its log has/);
+    }
+    assert.equal(received.includes('Set-Cookie'), false);
+    const cause = `own: TypeError: invalid response header ${JSON.stringify(header.join(': '))}`;
+    assert.deepEqual(reported, [cause, cause]);
+  });
+}
 
 test('bytes that are not a request get an Error with a request id', async (context) => {
   const server = await open();

@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { counter, type Figure, type Measured } from '../../ops/metrics.ts';
+import { errorResponse, FAILED } from '../error-response.ts';
+import { requestIdOf, type Handler } from '../message.ts';
+import type { Responder } from './connection.ts';
+import { Connections } from './connections.ts';
+import {
+  expectsContinue,
+  explainClientFault,
+  HEADER_BYTES_MAX,
+  headFault,
+  HEADERS_MAX,
+  TUNNEL_REFUSAL,
+} from './head.ts';
+import {
+  closeListener,
+  createNodeServer,
+  listenTo,
+  type Exchange,
+  type NodeServer,
+} from './node-http.ts';
+
+const CONNECTIONS_MAX = 10_000;
+/** Descriptors that connections leave for files, the database and the admin port. */
+const DESCRIPTORS_RESERVED = 128;
+/** After this long without a byte in either direction, a connection is closed. */
+const QUIET_MS_MAX = 65_000;
+const DROP_INTERVAL_MS = 60_000;
+/** How long a client may take for the head of a request and for all of it, and how often that is checked. */
+export const CLIENT_TIMEOUTS = { headersMs: 10_000, requestMs: 15_000, sweepMs: 1_000 };
+/**
+ * How long an idle connection may still send a request after the service was told to stop. Those that become idle
+ * later are closed at the next multiple of this time.
+ */
+const IDLE_GRACE_MS = 1_000;
+/** The longest that a service which stops accepts connections: under constant load there is always another one. */
+const ACCEPT_WAITING_MS_MAX = 1_000;
+
+const NO_BODY = Buffer.alloc(0);
+
+export interface ServerParts {
+  /** Called once, with the port that was bound, before the first request is read. */
+  createHandler: (port: number) => Handler;
+  host: string;
+  port: number;
+  newRequestId: () => string;
+  /** Called for each refusal of bytes that never became a request, with the address of the client. */
+  onRefusal?: (code: ErrorCode, requestId: string, address: string | undefined) => void;
+  /** Called for each response that could not be sent, because a header is invalid. */
+  onInvalidResponse?: (error: unknown, requestId: string) => void;
+  /** Called when connections are refused because there are too many, at most once per minute. */
+  onDrop?: (connectionsMax: number) => void;
+  timeouts?: typeof CLIENT_TIMEOUTS | undefined;
+  quietMsMax?: number;
+  connectionsMax?: number;
+}
+
+/** Listens for requests. Everything about sockets is in this folder, and nothing about animals. */
+export async function openServer(parts: ServerParts): Promise<HttpServer> {
+  const { host, port, connectionsMax = findConnectionsMax() } = parts;
+  const { headersMs, requestMs, sweepMs } = parts.timeouts ?? CLIENT_TIMEOUTS;
+  const server = createNodeServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: sweepMs,
+    // connections.ts has one timeout for all that a client does.
+    keepAliveTimeout: 0,
+    // A repeated header is then visible. Otherwise all but the first would be dropped.
+    joinDuplicateHeaders: true,
+    // The service refuses this itself, because Node.js would respond without an Error body.
+    requireHostHeader: false,
+    // A request without a body then skips the events of a stream.
+    optimizeEmptyRequests: true,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.maxConnections = connectionsMax;
+  await new Promise<void>((resolve, reject) => {
+    // A later error is a connection that could not be accepted, and the server continues.
+    server.on('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return new HttpServer(server, { ...parts, port: (server.address() as AddressInfo).port });
+}
+
+export class HttpServer implements Measured {
+  readonly port: number;
+  readonly #server: NodeServer;
+  readonly #connections: Connections;
+  readonly #sweeping: NodeJS.Timeout;
+  readonly #closed = Promise.withResolvers<void>();
+  #accepted = 0;
+  #dropped = 0;
+
+  constructor(server: NodeServer, parts: ServerParts) {
+    const { port, timeouts = CLIENT_TIMEOUTS, quietMsMax = QUIET_MS_MAX, onDrop } = parts;
+    const nowMs = () => performance.now();
+    const limits = { connectionsMax: server.maxConnections, quietMsMax, nowMs };
+    this.port = port;
+    this.#server = server;
+    this.#connections = new Connections(newResponder(parts), limits);
+    this.#sweeping = setInterval(() => this.#connections.sweep(), timeouts.sweepMs).unref();
+    server.on('drop', () => (this.#dropped += 1));
+    if (onDrop !== undefined) this.#reportDrops(onDrop);
+    listenTo(server, {
+      onConnection: (socket) => {
+        this.#accepted += 1;
+        this.#connections.add(socket);
+      },
+      onExchange: (exchange, socket) => {
+        exchange.fault = headFault(exchange);
+        this.#connections.find(socket)?.accept(exchange);
+      },
+      onTunnel: (socket) => this.#connections.find(socket)?.refuse(TUNNEL_REFUSAL),
+      onFault: (fault, socket) => {
+        const refusal = explainClientFault(fault);
+        // Without a refusal, the client is gone.
+        if (refusal === undefined) socket.destroy();
+        else this.#connections.find(socket)?.refuse(refusal);
+      },
+    });
+  }
+
+  figures(): Figure[] {
+    const help = 'Connections closed at once because there were too many.';
+    const dropped = counter('petstore_connections_refused_total', help, this.#dropped);
+    return [...this.#connections.figures(), dropped];
+  }
+
+  #reportDrops(onDrop: NonNullable<ServerParts['onDrop']>): void {
+    this.#server.once('drop', () => {
+      onDrop(this.#server.maxConnections);
+      setTimeout(() => this.#reportDrops(onDrop), DROP_INTERVAL_MS).unref();
+    });
+  }
+
+  /** Stops accepting connections. Those that are open are served as before. */
+  async stopListening(): Promise<void> {
+    await this.#acceptWaiting();
+    if (this.#server.listening) closeListener(this.#server, this.#closed.resolve);
+  }
+
+  /** Stops accepting, finishes the requests in flight, and closes what is left after the grace period. */
+  async close(graceMs: number): Promise<void> {
+    await this.stopListening();
+    clearInterval(this.#sweeping);
+    this.#connections.sweep();
+    this.#connections.isClosing = true;
+    const idle = setInterval(() => this.#connections.sweep(), IDLE_GRACE_MS);
+    const cut = setTimeout(() => this.#connections.destroyAll(), graceMs);
+    await this.#closed.promise;
+    clearInterval(idle);
+    clearTimeout(cut);
+  }
+
+  /** Accepts the connections that wait for this process: closing the listener would reset them. */
+  async #acceptWaiting(): Promise<void> {
+    const untilMs = performance.now() + ACCEPT_WAITING_MS_MAX;
+    while (performance.now() < untilMs) {
+      const acceptedBefore = this.#accepted;
+      // The first may come in this turn of the event loop, before the sockets are polled. The next turn takes
+      // at least one connection if any waits.
+      await turn();
+      await turn();
+      if (this.#accepted === acceptedBefore) return;
+    }
+  }
+}
+
+function newResponder(parts: ServerParts): Responder {
+  const { createHandler, port, newRequestId, onRefusal, onInvalidResponse } = parts;
+  const handler = createHandler(port);
+  return {
+    respond(exchange, address) {
+      const { method, target, headers, fault } = exchange;
+      const readBody = () => readBodyOf(exchange);
+      return handler.handle({ method, target, address, headers, fault, readBody });
+    },
+    respondToRefusal({ code, message }, address) {
+      const requestId = newRequestId();
+      onRefusal?.(code, requestId, address);
+      return errorResponse(code, message, ['X-Request-Id', requestId]);
+    },
+    respondToInvalid({ headers }, error) {
+      const given = headers[headers.indexOf('X-Request-Id') + 1];
+      const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
+      onInvalidResponse?.(error, requestId);
+      return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
+    },
+  };
+}
+
+async function readBodyOf(exchange: Exchange): Promise<Buffer> {
+  const { body } = exchange;
+  if (body?.wantsMore === true && expectsContinue(exchange)) exchange.sendContinue();
+  return body?.read() ?? NO_BODY;
+}
+
+/**
+ * Connections beyond this are closed at once, and counted. Without descriptors the system would do the same unseen,
+ * and the admin port would have none either. Only Linux tells how many there are.
+ */
+function findConnectionsMax(): number {
+  const descriptors = Number(/^Max open files +(\d+)/m.exec(readLimits())?.[1] ?? Infinity);
+  return Math.min(CONNECTIONS_MAX, Math.max(1, descriptors - DESCRIPTORS_RESERVED));
+}
+
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    // The file does not exist elsewhere, and the permission model of Node.js may forbid it.
+    return '';
+  }
+}
