@@ -15,7 +15,6 @@ import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 
 const ADMIN_GRACE_MS = 500;
-const LOOPBACK_NAME = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
 export interface Admin {
   url: string;
@@ -65,7 +64,7 @@ export async function openAdmin(
   try {
     const server = await listen('admin-', parts);
     monitor.start();
-    if (!LOOPBACK_NAME.test(adminHost)) {
+    if (!isLoopback(adminHost)) {
       log.warn(
         { adminHost, adminPort: server.port },
         'everyone who can reach the admin port can read the metrics: protect it with a firewall',
@@ -91,11 +90,16 @@ function requireKnownHost(host: string | undefined, adminHost: string): void {
     ?.replace(/:\d*$/, '')
     .replace(/^\[(.*)\]$/, '$1')
     .toLowerCase();
-  if (name === undefined || LOOPBACK_NAME.test(name) || name === adminHost.toLowerCase()) return;
-  const isLoopback = LOOPBACK_NAME.test(adminHost);
-  if (!isLoopback && isIP(name) !== 0) return;
-  const known = isLoopback
+  if (name === undefined || isLoopback(name) || name === adminHost.toLowerCase()) return;
+  const isLocal = isLoopback(adminHost);
+  if (!isLocal && isIP(name) !== 0) return;
+  const known = isLocal
     ? '127.0.0.1, [::1] or localhost'
     : `an IP address, localhost or ${adminHost}`;
   throw new Refusal('malformed_request', `The Host must be ${known}.`);
+}
+
+function isLoopback(host: string): boolean {
+  const isAddress = isIP(host) === 4 && host.startsWith('127.');
+  return isAddress || host === '::1' || host.toLowerCase() === 'localhost';
 }

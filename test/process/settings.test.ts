@@ -333,6 +333,7 @@ test('the admin port refuses a Host that is not a loopback name, against DNS reb
   for (const host of [
     'evil.example',
     'evil.example:9464',
+    '127.999.1.1',
     '127.0.0.1.evil.example',
     '10.0.0.1',
     'evil-localhost',
