@@ -43,6 +43,7 @@ export interface Runtime {
   /** The log of every request. Undefined if it is off. */
   accessLog?: Log | undefined;
   clientTimeouts?: ServerParts['timeouts'];
+  /** Whether this process is a worker. It creates no store: the primary has done that. */
   isWorker: boolean;
   /** Takes a portion of a rate limit from the primary. Undefined if this process is no worker. */
   takePortion?: TakePortion;

@@ -69,7 +69,7 @@ export async function createPet(
   const body = await readJsonBody(context.request);
   // The key may have been revoked or have expired while the body was being received.
   const { firstKeyId } = await authenticate(context.request.headers.authorization);
-  // It has no parameters: this refuses what a strict caller has sent.
+  // The operation has no query parameters. This only refuses unknown ones of a strict caller.
   parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
   const creation = await store.createPet(pet, claimOf(context, pet, firstKeyId, clock.now()));
@@ -105,7 +105,7 @@ async function representPet(
   context: RequestContext,
   { store }: OperationParts,
 ): Promise<Representation> {
-  // It has no parameters: this refuses what a strict caller has sent.
+  // The operation has no query parameters. This only refuses unknown ones of a strict caller.
   parseQuery(context);
   const id = parsePetId(context.pathParameter);
   const pet = id === undefined ? undefined : await store.findPet(id);

@@ -57,6 +57,8 @@ export const malformedRequests: Malformed[] = [
   ['a very long method', `${'A'.repeat(5000)} /v1/pets HTTP/1.1\r\n${good}\r\n`, 'not_implemented'],
   ['a target without a slash', `GET v1/pets HTTP/1.1\r\n${good}\r\n`],
   ['an absolute target without a host', `GET http:///v1/pets HTTP/1.1\r\n${good}\r\n`],
+  ['an absolute target with a port alone', `GET http://:80/v1/pets HTTP/1.1\r\n${good}\r\n`],
+  ['an absolute target with a user', `GET http://a@b/v1/pets HTTP/1.1\r\n${good}\r\n`],
   ['an absolute target of nothing', `GET https:// HTTP/1.1\r\n${good}\r\n`],
   ['a target with a fragment', `GET #top HTTP/1.1\r\n${good}\r\n`],
   ['a target with a backslash', `GET \\v1\\pets HTTP/1.1\r\n${good}\r\n`],

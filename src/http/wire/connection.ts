@@ -3,7 +3,7 @@ import type { Refusal } from '../../domain/errors.ts';
 import type { HttpResponse } from '../message.ts';
 import { Body, CUT_SHORT } from './body.ts';
 import { encodeResponse } from './encode.ts';
-import { dropReadWhen, Exchange, onResumed } from './node-http.ts';
+import { dropInput, dropRestOfReadWhen, Exchange, onResumed } from './node-http.ts';
 
 /** How many requests may wait behind the one in progress. With one more, the connection closes after these. */
 const HELD_MAX = 100;
@@ -41,9 +41,9 @@ export interface Shared {
  * One connection and the order of what happens on it.
  *
  * - `idle`: the next request is handled as soon as it is parsed.
- * - `handling`: one request is being handled. Those that follow are held, and nothing more is read, until its
- *   response is sent. So a request behind a POST sees what the POST did, and a client that reads nothing has
- *   only one response in memory.
+ * - `handling`: one request is being handled. Those that follow are held until its response is sent, and once one
+ *   is held, nothing more is read. So a request behind a POST sees what the POST did, and a client that reads
+ *   nothing has only one response in memory.
  * - `closing`: the last response was sent. Nothing more is handled. What the client still sends is dropped until
  *   it closes too: closing earlier would reset the connection, and the response could be lost.
  */
@@ -63,7 +63,7 @@ export class Connection {
     this.socket = socket;
     this.#shared = shared;
     onResumed(socket, () => this.updateReading());
-    dropReadWhen(socket, () => this.#ignored > 0);
+    dropRestOfReadWhen(socket, () => this.#ignored > 0);
   }
 
   /** Whether it waits for a request, or for the rest of its head. */
@@ -71,9 +71,12 @@ export class Connection {
     return this.#state === 'idle';
   }
 
-  /** Takes the next request, and handles it when its turn has come. */
+  /** Takes the next request, and handles it when its turn has come. One too many, and those behind it, are ignored. */
   accept(exchange: Exchange): void {
-    if (this.#isFull) return this.#ignore();
+    if (this.#state === 'closing' || this.#ignored > 0 || this.#held.length === HELD_MAX) {
+      this.#ignored += 1;
+      return this.#update();
+    }
     if (exchange.hasBody) {
       exchange.body = new Body(exchange.headers['content-length'], () => this.#update());
     }
@@ -82,7 +85,7 @@ export class Connection {
 
   /** Refuses bytes that are not HTTP, after the responses that are due, and closes. */
   refuse(refusal: Refusal): void {
-    if (this.#isFull) return this.#ignore();
+    if (this.#state === 'closing' || this.#ignored > 0) return;
     const newest = this.#held.at(-1) ?? this.#current;
     // The bytes may belong to the body of the newest request.
     if (newest instanceof Exchange && !newest.isComplete) newest.body?.fail(refusal);
@@ -108,15 +111,6 @@ export class Connection {
     this.#state = 'closing';
     clearTimeout(this.#lingering);
     this.socket.destroy();
-  }
-
-  get #isFull(): boolean {
-    return this.#state === 'closing' || this.#ignored > 0 || this.#held.length === HELD_MAX;
-  }
-
-  #ignore(): void {
-    this.#ignored += 1;
-    this.#update();
   }
 
   #hold(turn: Exchange | Refusal): void {
@@ -171,7 +165,7 @@ export class Connection {
     });
     this.socket.end(...this.#encode(response, exchange, true));
     this.#update();
-    this.socket.resume();
+    dropInput(this.socket);
   }
 
   #encode(response: HttpResponse, exchange: Exchange | undefined, isLast: boolean) {
@@ -179,7 +173,9 @@ export class Connection {
     try {
       return encodeResponse(response, framing);
     } catch (error) {
-      return encodeResponse(this.#shared.responder.respondToInvalid(response, error), framing);
+      const instead = this.#shared.responder.respondToInvalid(response, error);
+      exchange?.setStatus(instead.status);
+      return encodeResponse(instead, framing);
     }
   }
 
@@ -194,13 +190,12 @@ export class Connection {
 
   #update(): void {
     // Until the event `close`, a destroyed connection occupies what node:http still parses of its last read.
-    const waiting = this.#held.length + this.#ignored;
-    const requests = waiting + (this.#state === 'closing' ? 1 : 0);
+    const requests = this.#held.length + this.#ignored + (this.#state === 'closing' ? 1 : 0);
     this.#shared.occupy(
       this,
       this.socket.writableLength +
         (this.#current?.body?.occupiedBytes ?? 0) +
-        (waiting > 0 ? READ_BYTES_MAX : 0) +
+        (this.#held.length > 0 ? READ_BYTES_MAX : 0) +
         requests * REQUEST_BYTES,
     );
     this.updateReading();

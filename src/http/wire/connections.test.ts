@@ -80,7 +80,8 @@ test('of connections up to 128 KiB, the one longest without a response is closed
 });
 
 test('of small connections, the one longest without a response is closed first', (t) => {
-  const { occupy, respond, closed } = openConnections(t, 514);
+  const { time, occupy, respond, closed } = openConnections(t, 514);
+  time.nowMs = 1;
   for (let index = 0; index < 512; index += 1) occupy(index, 128 * KIB);
   respond(0);
   assert.deepEqual(closed(), []);
@@ -152,6 +153,21 @@ test('from nine tenths of the places on, a new connection closes an idle one, fi
   );
   for (let count = 0; count < 2; count += 1) add();
   assert.deepEqual(closed(), [0, 1, 3, 4, 5, 6, 7, 8], 'and not the one that is being served');
+});
+
+test('making room looks at no connection that stays, however many there are', (t) => {
+  const { all, opened, at, time, add, respond, closed } = openConnections(t, 10_000);
+  for (let index = 0; index < 10_000; index += 1) respond(index);
+  let looks = 0;
+  for (let index = 0; index < 10_000; index += 1) {
+    Object.defineProperty(at(index), 'isIdle', { get: () => (looks += 1) > 0 });
+  }
+  time.nowMs = 1_000;
+  add();
+  all.sweep();
+  assert.equal(closed().length, 1 + 1_002);
+  assert.equal(looks, closed().length);
+  assert.equal(opened.length, 10_001);
 });
 
 test('a sweep makes room too, because beyond the last place no new connection is seen', (t) => {

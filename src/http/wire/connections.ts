@@ -25,7 +25,6 @@ interface Limits {
 interface Place {
   connection: Connection;
   occupiedBytes: number;
-  hasResponded: boolean;
   /** When it finished its last response, or was accepted. */
   sinceMs: number;
   /** `movedBytes` as the last sweep has seen it, and when a sweep has seen it change. */
@@ -34,13 +33,15 @@ interface Place {
 }
 
 /**
- * The open connections of a server, in the order in which they finished their last responses, and the memory that they
- * occupy together. It decides which of them are closed when memory or places run short, and when the service stops.
+ * The open connections of a server, and the memory that they occupy together. It decides which of them are closed when
+ * memory or places run short, and when the service stops.
  */
 export class Connections implements Shared, Measured {
   readonly responder: Responder;
   readonly #limits: Limits;
   readonly #places = new Map<Duplex, Place>();
+  /** Those that never had a response, and the others, each in the order of `sinceMs`. */
+  readonly #byAge = { strangers: new Set<Place>(), served: new Set<Place>() };
   #occupiedBytes = 0;
   #closedForRoom = 0;
   isReadingPaused = false;
@@ -65,15 +66,17 @@ export class Connections implements Shared, Measured {
 
   add(socket: Socket): void {
     const nowMs = this.#limits.nowMs();
-    if (this.#crowd >= 0) this.#closeIdle(nowMs);
+    if (this.#excess >= 0) this.#closeIdle(nowMs);
     const connection = new Connection(socket, this);
-    const times = { sinceMs: nowMs, movedMs: nowMs };
-    const place = { connection, occupiedBytes: 0, hasResponded: false, moved: 0, ...times };
+    const place = { connection, occupiedBytes: 0, sinceMs: nowMs, moved: 0, movedMs: nowMs };
     this.#places.set(socket, place);
+    this.#byAge.strangers.add(place);
     socket.once('close', () => {
       connection.destroy();
       this.#occupiedBytes -= place.occupiedBytes;
       this.#places.delete(socket);
+      this.#byAge.strangers.delete(place);
+      this.#byAge.served.delete(place);
     });
   }
 
@@ -90,20 +93,21 @@ export class Connections implements Shared, Measured {
   noteResponse({ socket }: Connection): void {
     const place = this.#places.get(socket);
     if (place === undefined) return;
-    place.hasResponded = true;
     place.sinceMs = this.#limits.nowMs();
-    this.#places.delete(socket);
-    this.#places.set(socket, place);
+    this.#byAge.strangers.delete(place);
+    this.#byAge.served.delete(place);
+    this.#byAge.served.add(place);
   }
 
   /**
    * Closes the connections on which no byte has moved for too long, and when the service stops, the idle ones on which
-   * none has moved since the last sweep. Makes room: when all places are taken, no new connection does.
+   * none has moved since the last sweep. It makes room too: when all places are taken, node:net drops new connections
+   * before they are seen here.
    */
   sweep(): void {
     const nowMs = this.#limits.nowMs();
-    for (let crowd = this.#crowd; crowd >= 0 && this.#closeIdle(nowMs); crowd -= 1);
-    for (const [, place] of this.#places) {
+    for (let excess = this.#excess; excess >= 0; excess -= 1) this.#closeIdle(nowMs);
+    for (const place of this.#places.values()) {
       const { connection } = place;
       const moved = movedBytes(connection.socket);
       if (moved !== place.moved) {
@@ -122,28 +126,23 @@ export class Connections implements Shared, Measured {
     for (const { connection } of this.#places.values()) connection.destroy();
   }
 
-  /** How many connections there are above nine tenths of the places. */
-  get #crowd(): number {
+  /** How many more connections there are than nine tenths of the places. */
+  get #excess(): number {
     return this.#places.size - CROWDED * this.#limits.connectionsMax;
   }
 
   /** Closes one that never had a response, or else the longest idle one, so that those of proxies go last. */
-  #closeIdle(nowMs: number): boolean {
-    const idle = this.#findIdle(nowMs, false) ?? this.#findIdle(nowMs, true);
-    if (idle === undefined) return false;
-    this.#closedForRoom += 1;
-    idle.destroy();
-    return true;
-  }
-
-  #findIdle(nowMs: number, hasResponded: boolean): Connection | undefined {
-    for (const place of this.#places.values()) {
-      // Those that follow are younger.
-      if (nowMs - place.sinceMs < IDLE_MS_MIN) return undefined;
-      const { connection } = place;
-      if (connection.isIdle && place.hasResponded === hasResponded) return connection;
+  #closeIdle(nowMs: number): void {
+    for (const places of Object.values(this.#byAge)) {
+      for (const place of places) {
+        // Those that follow are younger.
+        if (nowMs - place.sinceMs < IDLE_MS_MIN) break;
+        if (!place.connection.isIdle) continue;
+        places.delete(place);
+        this.#closedForRoom += 1;
+        return place.connection.destroy();
+      }
     }
-    return undefined;
   }
 
   /**
@@ -154,10 +153,12 @@ export class Connections implements Shared, Measured {
    */
   #freeMemory(): void {
     const all = [...this.#places.values()].filter(({ occupiedBytes }) => occupiedBytes > 0);
-    const large = all
-      .filter(({ occupiedBytes }) => occupiedBytes > LARGE_BYTES_MIN)
-      .toSorted((one, other) => other.occupiedBytes - one.occupiedBytes);
-    for (const place of [...large, ...all]) {
+    const isLarge = ({ occupiedBytes }: Place) => occupiedBytes > LARGE_BYTES_MIN;
+    const largest = all.filter(isLarge).sort((one, two) => two.occupiedBytes - one.occupiedBytes);
+    const oldest = all
+      .filter((place) => !isLarge(place))
+      .sort((one, two) => one.sinceMs - two.sinceMs);
+    for (const place of [...largest, ...oldest]) {
       if (this.#occupiedBytes <= OCCUPIED_BYTES_KEPT) break;
       place.connection.destroy();
       this.#occupiedBytes -= place.occupiedBytes;

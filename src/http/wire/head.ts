@@ -7,8 +7,8 @@ export const TARGET_LENGTH_MAX = 8 * 1024;
 
 /** A name or an address, and perhaps a port. */
 const HOST = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::\d*)?$/i;
-/** An absolute target without a host. */
-const NO_AUTHORITY = /^https?:\/\/(?:[/?#]|$)/i;
+/** The host of a target in absolute form. */
+const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 const malformed = (message: string) => new Refusal('malformed_request', message);
@@ -20,7 +20,7 @@ const refusals = {
     'A line of the request ends with a line feed alone; it must end with CR and LF.',
   ),
   host: malformed('A request must have exactly one valid Host header.'),
-  authority: malformed('The request target is absolute and has no host.'),
+  authority: malformed('The request target must be a path, or a URL with a valid host.'),
   codingOfOldVersion: malformed('HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'),
   lastCoding: malformed('The last transfer coding must be chunked.'),
   coding: new Refusal('not_implemented', 'The only supported transfer coding is chunked.'),
@@ -57,7 +57,8 @@ export function headFault(exchange: Exchange): Refusal | undefined {
   if (target.length > TARGET_LENGTH_MAX) return refusals.targetTooLong;
   const { host = '' } = headers;
   if (host === '' ? httpVersion === '1.1' : !HOST.test(host)) return refusals.host;
-  if (!target.startsWith('/') && NO_AUTHORITY.test(target)) return refusals.authority;
+  const authority = target.startsWith('/') ? undefined : AUTHORITY.exec(target)?.[1];
+  if (authority !== undefined && !HOST.test(authority)) return refusals.authority;
   const coding = headers['transfer-encoding'];
   if (coding !== undefined) {
     if (httpVersion === '1.0') return refusals.codingOfOldVersion;

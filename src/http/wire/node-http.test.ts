@@ -12,7 +12,8 @@ import { until } from '../../../test/support/until.ts';
 import {
   closeListener,
   createNodeServer,
-  dropReadWhen,
+  dropInput,
+  dropRestOfReadWhen,
   Exchange,
   listenTo,
   movedBytes,
@@ -23,6 +24,7 @@ import {
 } from './node-http.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const HEADERS_MAX = 5;
 const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 
 interface Opened {
@@ -38,7 +40,7 @@ async function open(
   bytes: string,
   onRequest: (request: ReceivedRequest, response: ServerResponse) => void = () => undefined,
 ): Promise<Opened> {
-  const server = createNodeServer({
+  const server = createNodeServer(HEADERS_MAX, {
     optimizeEmptyRequests: true,
     headersTimeout: 500,
     connectionsCheckingInterval: 100,
@@ -223,10 +225,12 @@ test('node:http parses the rest of a read although its socket was destroyed', as
   await until('the second request', () => requests === 2);
 });
 
-test('the rest of a read is dropped when it is over', async (t) => {
+test('the rest of a read is dropped after a head for which the caller says so', async (t) => {
   const targets: string[] = [];
   const { server } = await open(t, '', (request) => targets.push(String(request.url)));
-  server.on('connection', (socket: Socket) => dropReadWhen(socket, () => targets.length >= 2));
+  server.on('connection', (socket: Socket) =>
+    dropRestOfReadWhen(socket, () => targets.length >= 2),
+  );
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   t.after(() => client.destroy());
   client.write(
@@ -237,17 +241,56 @@ test('the rest of a read is dropped when it is over', async (t) => {
   assert.deepEqual(targets, ['/1', '/2']);
 });
 
+test('a head with more headers than the limit is refused, not shortened', async (t) => {
+  const counts: number[] = [];
+  const withHeaders = (count: number) =>
+    GET.replace('\r\n\r\n', `\r\n${'X: y\r\n'.repeat(count - 1)}\r\n`);
+  const { server } = await open(t, withHeaders(HEADERS_MAX), ({ rawHeaders }) =>
+    counts.push(rawHeaders.length / 2),
+  );
+  await until('the first request', () => counts.length === 1);
+  for (const count of [HEADERS_MAX + 1, 50, 500]) {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    t.after(() => client.destroy());
+    client.write(withHeaders(count));
+    const [fault] = (await once(server, 'clientError')) as [ClientFault];
+    assert.equal(fault.code, 'HPE_HEADER_OVERFLOW');
+  }
+  assert.deepEqual(counts, [HEADERS_MAX]);
+});
+
+for (const isDropped of [false, true]) {
+  const what = isDropped ? 'is read to the end if its input is dropped' : 'is paused at a request';
+  test(`a socket that has unsent bytes ${what}`, async (t) => {
+    const { socket, client } = await open(t, GET, ({ socket: own }) => {
+      own.end(Buffer.alloc(32 * 1024 * 1024));
+      if (isDropped) dropInput(own);
+    });
+    await until('the response waits', () => socket.writableLength > 0);
+    const more = GET.repeat(200_000);
+    client.write(more);
+    const allBytes = GET.length + more.length;
+    const isEnough = () => socket.bytesRead === allBytes || (!isDropped && socket.isPaused());
+    await until('all is read, or nothing more', isEnough);
+    assert.equal(socket.bytesRead === allBytes, isDropped);
+  });
+}
+
 test('a socket tells how many bytes have moved, without those that wait for the client', async (t) => {
   const { socket, client } = await open(t, 'GET');
   client.pause();
   await until('three bytes have arrived', () => movedBytes(socket) === 3);
   const bytes = 32 * 1024 * 1024;
   socket.write(Buffer.alloc(bytes));
-  await sleep(100);
-  const stalled = movedBytes(socket);
+  let stalled = -1;
+  const hasStalled = async () => {
+    const before = movedBytes(socket);
+    await sleep(50);
+    stalled = movedBytes(socket);
+    return stalled === before;
+  };
+  await until('no byte moves', hasStalled);
   assert.ok(socket.bytesWritten === bytes && stalled < bytes, `${stalled}`);
-  await sleep(50);
-  assert.equal(movedBytes(socket), stalled);
   client.resume();
   await until('all bytes have moved', () => movedBytes(socket) === bytes + 3);
 });

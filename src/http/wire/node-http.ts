@@ -108,15 +108,18 @@ export class Exchange {
   }
 }
 
-const AS_BEFORE_ANOTHER_PROTOCOL = 2;
+/** What a parser is told about a head: it has no body, and what follows is not HTTP. */
+const SKIP_BODY_AND_REST = 2;
 
 export type NodeServer = Server<typeof ReceivedRequest>;
 
 /** Creates a server whose clients may close their sending side and still get the responses. */
-export function createNodeServer(options: ServerOptions): NodeServer {
+export function createNodeServer(headersMax: number, options: ServerOptions): NodeServer {
   const server = createServer({ ...options, IncomingMessage: ReceivedRequest });
   // Otherwise node:http closes the connection at the FIN of the client (lib/_http_server.js, socketOnEnd).
   Object.assign(server, { httpAllowHalfOpen: true });
+  // The parser refuses a head with more (HPE_HEADER_OVERFLOW). Earlier versions dropped what exceeds it.
+  server.maxHeadersCount = headersMax;
   return server;
 }
 
@@ -169,23 +172,38 @@ export function onResumed(socket: Socket, listener: () => void): void {
 }
 
 /**
- * Drops the rest of what was read when `isOver` is true after a head. Otherwise node:http parses all of it: up to 2,400
- * requests, which take 15 ms and 5 MiB. The parser is given the value with which node:http ends it before another
- * protocol (lib/_http_client.js, parserOnIncomingClient; lib/_http_common.js, parserOnHeadersComplete).
+ * Drops the rest of what was read after a head for which `isOver` returns true. Otherwise node:http parses all of it:
+ * up to 2,400 requests, which take 15 ms and 5 MiB. The parser is told so by the value with which node:http ends it
+ * before a tunnel (lib/_http_client.js, parserOnIncomingClient; lib/_http_common.js, parserOnHeadersComplete).
  */
-export function dropReadWhen(socket: Socket, isOver: () => boolean): void {
+export function dropRestOfReadWhen(socket: Socket, isOver: () => boolean): void {
   const { parser } = socket as Socket & { parser?: { onIncoming: (...args: unknown[]) => number } };
   if (parser === undefined) return;
   const { onIncoming } = parser;
   parser.onIncoming = (...args) => {
     const value = onIncoming(...args);
-    return isOver() ? AS_BEFORE_ANOTHER_PROTOCOL : value;
+    return isOver() ? SKIP_BODY_AND_REST : value;
   };
 }
 
 /**
- * A number that changes when a byte has moved in either direction. `bytesWritten` includes what waits for the
- * client, and the timeout of a socket expires only at the second time (lib/net.js, Socket.prototype._onTimeout).
+ * Drops everything that a client still sends: a listener for `data` takes the bytes from the parser, once node:http has
+ * begun to read again (lib/_http_server.js, onSocketResume and generateSocketListenerWrapper). At the next request the
+ * parser would pause a socket that has unsent bytes, until a `drain` that does not come after the end (parserOnIncoming,
+ * socketOnDrain): the client would be reset, with its last response cut.
+ */
+export function dropInput(socket: Socket): void {
+  socket.once('resume', () => {
+    socket.removeAllListeners('data');
+    socket.on('data', () => undefined);
+  });
+  socket.pause();
+  socket.resume();
+}
+
+/**
+ * A number that changes when a byte has moved in either direction. `bytesWritten` includes what waits for the client.
+ * The timeout of a socket is no measure: while bytes wait, it fires after twice its time (lib/net.js, _onTimeout).
  */
 export function movedBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize: number } | null };

@@ -126,6 +126,17 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
     assert.ok(closedAfterMs > quietMsMax - 1_000, `closed after ${closedAfterMs} ms`);
   });
 
+  test('a client that sends CONNECT behind a request and reads nothing is disconnected', async (context) => {
+    const server = await open('x'.repeat(16 * MIB));
+    context.after(() => server.close(0));
+    const socket = connect(server.port, '127.0.0.1');
+    context.after(() => socket.destroy());
+    socket.pause();
+    socket.write(`${REQUEST}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await until('it is connected', () => connectionsOf(server) === 1);
+    await until('the server has closed it', () => connectionsOf(server) === 0);
+  });
+
   test('a client that reads slowly but steadily gets its whole response', async (context) => {
     const size = 16 * MIB;
     const socket = await openConnection(context, 'x'.repeat(size));
@@ -277,6 +288,10 @@ for (const [what, header] of [
 ] as const) {
   test(`a response with a header that ${what} is not sent, but the 500 Error, and the cause is reported`, async (context) => {
     const reported: string[] = [];
+    const statuses: number[] = [];
+    watchResponses(context, (response) => {
+      response.on('finish', () => statuses.push(response.statusCode));
+    });
     const server = await openServer({
       createHandler: () => ({
         handle: async () => ({
@@ -292,6 +307,7 @@ for (const [what, header] of [
     });
     context.after(() => server.close(0));
     const received = await exchange(server.port, [REQUEST + REQUEST], { responsesMax: 2 });
+    assert.deepEqual(statuses, [500, 500]);
     for (const { status, head, body } of parseResponses(received)) {
       assert.equal(status, 500);
       assert.match(head, /^X-Request-Id: own$/m);
@@ -302,6 +318,36 @@ for (const [what, header] of [
     assert.deepEqual(reported, [cause, cause]);
   });
 }
+
+test('an invalid response without a request id gets a new one', async (context) => {
+  const server = await openServer({
+    createHandler: () => ({
+      handle: async () => ({ status: 200, headers: ['A', '\n', 'B', 'X-Request-Id'], body: '' }),
+    }),
+    host: '127.0.0.1',
+    port: 0,
+    newRequestId: () => 'new',
+  });
+  context.after(() => server.close(0));
+  const received = await exchange(server.port, [REQUEST], { responsesMax: 1 });
+  assert.match(received, /^HTTP\/1\.1 500 [^]*\r\nX-Request-Id: new\r\n/);
+});
+
+test('a last response that waits for its client is sent to its end, also while the client sends more', async (context) => {
+  const bytes = 12 * MIB;
+  const server = await open('x'.repeat(bytes), 600_000);
+  context.after(() => server.close(0));
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+  context.after(() => socket.destroy());
+  socket.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+  await once(socket, 'readable');
+  for (let count = 0; count < 20; count += 1) {
+    socket.write(REQUEST.repeat(5_000));
+    await sleep(20);
+  }
+  const received = await Array.fromAsync<Buffer>(socket);
+  assert.ok(Buffer.concat(received).length > bytes);
+});
 
 test('bytes that are not a request get an Error with a request id', async (context) => {
   const server = await open();

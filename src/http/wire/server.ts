@@ -59,10 +59,10 @@ export interface ServerParts {
 }
 
 /** Listens for requests. Everything about sockets is in this folder, and nothing about animals. */
-export async function openServer(parts: ServerParts): Promise<HttpServer> {
+export function openServer(parts: ServerParts): Promise<HttpServer> {
   const { host, port, connectionsMax = findConnectionsMax() } = parts;
   const { headersMs, requestMs, sweepMs } = parts.timeouts ?? CLIENT_TIMEOUTS;
-  const server = createNodeServer({
+  const server = createNodeServer(HEADERS_MAX, {
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: headersMs,
     requestTimeout: requestMs,
@@ -76,14 +76,15 @@ export async function openServer(parts: ServerParts): Promise<HttpServer> {
     // A request without a body then skips the events of a stream.
     optimizeEmptyRequests: true,
   });
-  server.maxHeadersCount = HEADERS_MAX;
   server.maxConnections = connectionsMax;
-  await new Promise<void>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     // A later error is a connection that could not be accepted, and the server continues.
     server.on('error', reject);
-    server.listen(port, host, resolve);
+    server.listen(port, host, () => {
+      const bound = server.address() as AddressInfo;
+      resolve(new HttpServer(server, { ...parts, port: bound.port }));
+    });
   });
-  return new HttpServer(server, { ...parts, port: (server.address() as AddressInfo).port });
 }
 
 export class HttpServer implements Measured {
@@ -185,7 +186,7 @@ function newResponder(parts: ServerParts): Responder {
       return errorResponse(code, message, ['X-Request-Id', requestId]);
     },
     respondToInvalid({ headers }, error) {
-      const given = headers[headers.indexOf('X-Request-Id') + 1];
+      const given = headers.find((_, index) => headers[index - 1] === 'X-Request-Id');
       const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
       onInvalidResponse?.(error, requestId);
       return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
