@@ -24,9 +24,19 @@ class DiskFolder {
 
 type Entry = DiskFile | DiskFolder;
 
+/** How the disk of a control lies, or what a model of the memory of the system leaves out. */
+export interface DiskOptions {
+  /** Whether a sync of this path has an effect; a disk that lies is a control. */
+  isHonest?: ((path: string) => boolean) | undefined;
+  /** Whether what a failed sync should have written is lost. Running processes still see it. By default it is. */
+  forgets?: boolean;
+}
+
 /**
  * The files as the disk may have them. What was synced is certain. Everything later may be there or not, in any
- * order: each sector of a write, the size of a file, and each name in a folder.
+ * order: each sector of a write, the size of a file, and each name in a folder. What a failed sync should have
+ * written never reaches the disk, as on Linux, which marks these pages as clean: only a new write makes the next
+ * sync write them.
  */
 export class FileSystem {
   readonly #root = new DiskFolder();
@@ -34,12 +44,13 @@ export class FileSystem {
   readonly #files = new Map<number, DiskFile>();
   /** By process and number of the sync: the event with which the sync began. */
   readonly #syncs = new Map<string, number>();
-  /** Whether a sync of this path has an effect; a disk that lies is the control. */
   readonly #isHonest: (path: string) => boolean;
+  readonly #forgets: boolean;
   #event = 0;
 
-  constructor(isHonest: (path: string) => boolean = () => true) {
+  constructor({ isHonest = () => true, forgets = true }: DiskOptions = {}) {
     this.#isHonest = isHonest;
+    this.#forgets = forgets;
   }
 
   apply(event: RecordedEvent): void {
@@ -57,6 +68,7 @@ export class FileSystem {
     else if (kind === 'rename') this.#rename(path, path2);
     else if (kind === 'sync begin') this.#syncs.set(`${event.pid} ${offset}`, this.#event);
     else if (kind === 'sync end' && this.#isHonest(path)) this.#endSync(event);
+    else if (kind === 'sync failed' && this.#forgets) this.#forget(event);
   }
 
   /** Whether some change of a file whose path ends like this is not synced. */
@@ -123,10 +135,23 @@ export class FileSystem {
     });
   }
 
-  /** Makes certain what was changed before the sync began. */
-  #endSync({ pid, offset, file, path }: RecordedEvent): void {
+  /** Whether a change was made before the sync began. */
+  #coveredBy({ pid, offset }: RecordedEvent): (change: { event: number }) => boolean {
     const begin = this.#syncs.get(`${pid} ${offset}`) ?? 0;
-    const isCovered = (change: { event: number }) => change.event < begin;
+    return (change) => change.event < begin;
+  }
+
+  /** Only a log fails to sync. */
+  #forget(event: RecordedEvent): void {
+    const isCovered = this.#coveredBy(event);
+    const file = this.#files.get(event.file);
+    if (file !== undefined) file.pending = file.pending.filter((change) => !isCovered(change));
+  }
+
+  /** Makes certain what was changed before the sync began. */
+  #endSync(event: RecordedEvent): void {
+    const { file, path } = event;
+    const isCovered = this.#coveredBy(event);
     const synced = file === 0 ? this.#find(path) : this.#files.get(file);
     if (synced instanceof DiskFile) {
       synced.certain = applied(synced.certain, synced.pending.filter(isCovered));

@@ -3,10 +3,12 @@
 // records is the order of the events: each call is made and recorded under a lock of all processes.
 //
 // A sync has two records. Between them it is under way, and nothing it covers is certain yet. An output is
-// recorded before it is sent: whoever has read it read it after the record. Syncs wait while RECORD_HOLD exists.
+// recorded before it is sent: whoever has read it read it after the record. Syncs wait while RECORD_HOLD exists, and
+// those of a log of SQLite fail while RECORD_FAIL exists.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -23,7 +25,7 @@
 #define PATH_BYTES_MAX 4096
 #define PARTS_MAX 1024
 
-enum { CREATE = 1, MKDIR, WRITE, TRUNCATE, SYNC_BEGIN, SYNC_END, UNLINK, RENAME, LINK, OUTPUT };
+enum { CREATE = 1, MKDIR, WRITE, TRUNCATE, SYNC_BEGIN, SYNC_END, UNLINK, RENAME, LINK, OUTPUT, SYNC_FAILED };
 
 struct record {
   uint32_t kind, pid;
@@ -34,7 +36,7 @@ struct record {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = -1, lock_fd = -1;
-static const char *root, *hold;
+static const char *root, *hold, *fail;
 static uint64_t syncs;
 static useconds_t delay_us;
 
@@ -44,7 +46,8 @@ __attribute__((constructor)) static void start(void) {
   const char *log = getenv("RECORD_LOG"), *lock = getenv("RECORD_LOCK"), *delay = getenv("RECORD_SYNC_US");
   root = getenv("RECORD_ROOT");
   hold = getenv("RECORD_HOLD");
-  if (!log || !lock || !root || !hold || !delay) return;
+  fail = getenv("RECORD_FAIL");
+  if (!log || !lock || !root || !hold || !fail || !delay) return;
   delay_us = atol(delay);
   log_fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   lock_fd = (int)syscall(SYS_openat, AT_FDCWD, lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -217,6 +220,11 @@ static int truncate_recorded(int fd, int64_t size) {
 int ftruncate(int fd, off_t size) { return truncate_recorded(fd, size); }
 int ftruncate64(int fd, off64_t size) { return truncate_recorded(fd, size); }
 
+static int is_log(const char *path) {
+  size_t length = strlen(path);
+  return length >= 4 && strcmp(path + length - 4, "-wal") == 0;
+}
+
 static int sync_recorded(int fd, long call) {
   char at[PATH_BYTES_MAX];
   const char *path = NULL;
@@ -230,13 +238,15 @@ static int sync_recorded(int fd, long call) {
   // The time of a disk. Creates that arrive meanwhile share the next commit, as they do in production.
   do usleep(delay_us);
   while (access(hold, F_OK) == 0);
-  int result = (int)syscall(call, fd);
-  if (result != 0) return result;
+  int failed = is_log(path) && access(fail, F_OK) == 0;
+  int result = failed ? -1 : (int)syscall(call, fd);
+  if (result != 0 && !failed) return result;
   enter();
-  head.kind = SYNC_END;
+  head.kind = failed ? SYNC_FAILED : SYNC_END;
   append(head, path, NULL, NULL, 0);
   leave();
-  return 0;
+  if (failed) errno = EIO;
+  return result;
 }
 int fsync(int fd) { return sync_recorded(fd, SYS_fsync); }
 int fdatasync(int fd) { return sync_recorded(fd, SYS_fdatasync); }

@@ -27,6 +27,7 @@ const KINDS = [
   'rename',
   'link',
   'output',
+  'sync failed',
 ] as const;
 const HEAD_BYTES = 40;
 
@@ -62,6 +63,8 @@ export class Recorder {
   readonly #lock: string;
   /** While this file exists, every sync waits. */
   readonly #hold: string;
+  /** While this file exists, every sync of a log fails. */
+  readonly #fail: string;
   readonly env: Readonly<Record<string, string>>;
   readonly nodeFlags: readonly string[];
 
@@ -74,6 +77,7 @@ export class Recorder {
     this.#log = join(folder, 'events.log');
     this.#lock = join(folder, 'events.lock');
     this.#hold = join(folder, 'hold-syncs');
+    this.#fail = join(folder, 'fail-syncs');
     this.nodeFlags = nodeFlags;
     this.env = {
       LD_PRELOAD: library,
@@ -81,6 +85,7 @@ export class Recorder {
       RECORD_LOG: this.#log,
       RECORD_LOCK: this.#lock,
       RECORD_HOLD: this.#hold,
+      RECORD_FAIL: this.#fail,
       RECORD_SYNC_US: String(SYNC_US),
     };
   }
@@ -98,10 +103,7 @@ export class Recorder {
     return { pid, stdout };
   }
 
-  /**
-   * Kills a process during a sync, and between two events, so that the log has exactly what happened. Something
-   * must be writing.
-   */
+  /** Kills a process during a sync. Something must be writing. */
   async killDuringSync(service: ServiceProcess): Promise<void> {
     writeFileSync(this.#hold, '');
     // A service that does not sync its commits, as in the control, is not quiet.
@@ -111,9 +113,22 @@ export class Recorder {
       before = size;
       await sleep(QUIET_MS);
     }
+    await this.#kill(service);
+    rmSync(this.#hold);
+  }
+
+  /** Kills a process after its disk has failed to sync what `write` does. */
+  async killAfterFailedSync(service: ServiceProcess, write: () => Promise<void>): Promise<void> {
+    writeFileSync(this.#fail, '');
+    await write();
+    await this.#kill(service);
+    rmSync(this.#fail);
+  }
+
+  /** Between two events, so that the log has exactly what happened. */
+  async #kill(service: ServiceProcess): Promise<void> {
     await promisify(execFile)('flock', [this.#lock, 'kill', '-9', String(service.pid)]);
     await service.waitForEnd(END_MS_MAX);
-    rmSync(this.#hold);
   }
 
   read(): RecordedEvent[] {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WirePet } from '../client.ts';
+import { Client, type WirePet } from '../client.ts';
 import { Load } from '../load.ts';
 import type { Random } from '../random.ts';
 import { ServiceProcess } from '../service-process.ts';
@@ -35,7 +36,7 @@ export const BACKUP_PATH = 'data/backup.sqlite';
 
 /**
  * Starts with an empty folder and creates animals. The process is killed during creates and started again; the
- * clients then repeat what was not acknowledged. With `hasCommands`, keys and animals are also changed by
+ * clients then repeat what was not acknowledged. The same happens after a sync that failed. With `hasCommands`, keys and animals are also changed by
  * commands, the log is emptied, and the store is backed up and restored.
  */
 export async function runWorkload(
@@ -55,6 +56,7 @@ export async function runWorkload(
   await session.start();
   await session.repeatUnacknowledged();
   await session.createMany(creates / 4);
+  await session.failSync(() => session.createMany(creates / 4));
   await session.stop();
   if (hasCommands) {
     await session.backUpAndRestore();
@@ -124,6 +126,32 @@ class Session {
   async repeatUnacknowledged(): Promise<void> {
     const { load } = this.workload;
     await load.repeat(this.#service?.baseUrl ?? '', load.creates.open, 1);
+  }
+
+  /**
+   * The disk fails to sync one create, which is refused, and the process is killed. The next start finds the create
+   * in the memory of the system, and acknowledges it when it is repeated. A reader, as a long export is one, opens
+   * the store first and leaves it last.
+   */
+  async failSync(createMore: () => Promise<void>): Promise<void> {
+    const service = this.#service;
+    const { key, load } = this.workload;
+    let name = load.creates.begin();
+    while (!load.isClaimed(name)) name = load.creates.begin();
+    if (service === undefined) return;
+    await this.#recorder.killAfterFailedSync(service, async () => {
+      const client = new Client(key);
+      const { status, body } = await client.create(service.baseUrl, name, { isClaimed: true });
+      client.close();
+      // A service that does not sync its commits, as in a control, acknowledges it.
+      if (status === 201) load.creates.acknowledge(name, body);
+    });
+    using reader = new DatabaseSync(service.file);
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM pets').get();
+    await this.start();
+    await this.repeatUnacknowledged();
+    await createMore();
   }
 
   /** Sets the status of some animals and removes others, half of these the newest. */

@@ -1,10 +1,10 @@
-// The disk does not confirm a commit: the service reports it, and can still be stopped.
+// The disk does not confirm a commit, or fails to: the service reports it, and can still be stopped.
 
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DiskFault, HANGING_SYNC, type FaultyDisk } from '../support/faulty-disk.ts';
-import { serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { DiskFault, FAILING_SYNC, HANGING_SYNC, type FaultyDisk } from '../support/faulty-disk.ts';
+import { run, serve, temporaryFolder, type Running } from '../support/test-process.ts';
 import { send } from '../support/test-service.ts';
 
 /** The deadline of a write is 4 seconds. The rest is for a busy machine. */
@@ -12,6 +12,7 @@ const REFUSED_MS_MAX = 10_000;
 const ENDED_MS_MAX = 14_000;
 const READY_MS_MAX = 30_000;
 const hanging = new DiskFault(HANGING_SYNC);
+const failing = new DiskFault(FAILING_SYNC);
 
 /** Long enough for a response that does not wait for the disk. */
 const NOT_YET_MS = 1_000;
@@ -103,3 +104,32 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
     assert.equal(headers['idempotency-replayed'], 'true');
   });
 });
+
+test(
+  'a create whose sync fails is 503; a start that cannot sync the log again ends with 1, and the next one confirms the create',
+  { skip: failing.skip },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const disk = failing.newDisk(folder);
+    const first = await serve(t, ['--data', folder], { env: disk.env });
+    const create = ({ baseUrl }: Running) =>
+      send(`${baseUrl}/pets`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${first.key}`, 'idempotency-key': 'one' },
+        body: '{"name":"Rex","categoryId":1}',
+      });
+    disk.hold();
+    assert.equal((await create(first)).status, 503);
+    first.kill('SIGKILL');
+    await first.ended;
+
+    const flags = ['--port', '0', '--admin-port', 'off', '--data', folder];
+    const { code, stderr } = await run(['serve', ...flags], { env: disk.env });
+    assert.match(stderr, /the writer thread has ended \(EIO[^)]+\): start the service again/);
+    assert.equal(code, 1);
+
+    disk.release();
+    const confirmed = await create(await serve(t, ['--data', folder], { env: disk.env }));
+    assert.equal(confirmed.status, 201);
+  },
+);

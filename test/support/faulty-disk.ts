@@ -14,6 +14,20 @@ int fsync(int file) { return held("fsync", file); }
 int fdatasync(int file) { return held("fdatasync", file); }
 `;
 
+/** While a certain file exists, fsync fails, as on a disk that cannot write. */
+export const FAILING_SYNC = `
+static int perhaps(const char *name, int file) {
+  if (access(getenv("FAULT_FILE"), F_OK) == 0) {
+    errno = EIO;
+    return -1;
+  }
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  return real(file);
+}
+int fsync(int file) { return perhaps("fsync", file); }
+int fdatasync(int file) { return perhaps("fdatasync", file); }
+`;
+
 /** While a certain file exists, every read of the store fails. SQLite calls most of these errors "malformed". */
 export const FAILING_READS = `
 static ssize_t perhaps(const char *name, int file, void *to, size_t count, off64_t at) {

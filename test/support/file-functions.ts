@@ -3,7 +3,14 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 type FileFunction =
-  'chmodSync' | 'closeSync' | 'fsyncSync' | 'linkSync' | 'mkdirSync' | 'openSync' | 'renameSync';
+  | 'chmodSync'
+  | 'closeSync'
+  | 'fsyncSync'
+  | 'linkSync'
+  | 'mkdirSync'
+  | 'openSync'
+  | 'renameSync'
+  | 'writeSync';
 
 /** Calls `replacement` in place of a function of node:fs, for all modules of this thread, until the test ends. */
 export function intercept<Name extends FileFunction>(

@@ -4,10 +4,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { findFault, markDamaged } from './damage.ts';
-import { isCorrupt, namedCause } from './errors.ts';
+import { isCorrupt, isLocked, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
+import { writeLogAgain } from './log.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
-import { syncFile } from './sync.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
@@ -50,7 +50,14 @@ const { database, writes } = whileBusy(open);
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
 const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
 let checkTimer: NodeJS.Timeout | undefined;
+let isLogKept = false;
 
+try {
+  whileBusy(keepLog);
+} catch (error) {
+  // Another program has locked the file: the first batch tries again. Any other error ends the process.
+  if (!isLocked(error)) throw error;
+}
 port.postMessage('open');
 port.on('message', (message: Batch | 'check' | 'close') => {
   if (message === 'close') close();
@@ -77,10 +84,14 @@ function open() {
   const prepared = prepareWrites(connection);
   // Preparing has read the schema: from now on the connection has its log open too.
   requireInPlace(opened);
-  // A process that was killed during a sync may have left commits that only the memory of the system has.
-  // A repeated create is acknowledged without a commit of its own, so they must be on the disk before.
-  if (opened.log !== undefined) syncFile(`${opened.realFile}-wal`);
   return { database: connection, writes: prepared };
+}
+
+/** What the start has found in the log must be on the disk before anything is acknowledged. */
+function keepLog(): void {
+  if (isLogKept) return;
+  if (opened.log !== undefined) writeLogAgain(database, `${opened.realFile}-wal`);
+  isLogKept = true;
 }
 
 function close(): void {
@@ -124,6 +135,7 @@ function emptyLog(): void {
 
 function applyBatch({ pets, others }: Batch): Reply {
   try {
+    keepLog();
     using transaction = beginTransaction(database);
     const lastPetId = writes.createPets(pets);
     const results = others.map(apply);
