@@ -1,4 +1,4 @@
-// The file of a service is deleted, replaced or damaged, or cannot be read for a moment. The service never
+// The file of a service is deleted, replaced, truncated or damaged, or cannot be read for a moment. The service never
 // acknowledges what the next start would not find: it ends with one line, and the next start decides.
 
 import assert from 'node:assert/strict';
@@ -11,6 +11,8 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -105,7 +107,7 @@ function setAsideIn(file: string): string[] {
 }
 
 // They run at the same time, because each of them mostly waits for a check that runs once a second.
-describe('a file that is deleted, replaced or damaged', { concurrency: true }, () => {
+describe('a file that is deleted, replaced, truncated or damaged', { concurrency: true }, () => {
   for (const workers of ['1', '2']) {
     test(`--workers ${workers}: once the file is deleted nothing is acknowledged, the log is set aside, and the service ends with 1 and one line`, async (t) => {
       const subject = await start(t, '--workers', workers);
@@ -140,6 +142,49 @@ describe('a file that is deleted, replaced or damaged', { concurrency: true }, (
       const next = await startAgain(t, data);
       assert.equal(await create({ ...next, key: service.key }, 'four'), 201);
       assert.deepEqual(namesIn(file), ['one', 'four']);
+    });
+  }
+
+  for (const [suffix, size, workers] of [
+    ['-wal', 0, '1'],
+    ['-wal', 4_096, '2'],
+    ['', 0, '2'],
+    ['', 4_096, '1'],
+  ] as const) {
+    test(`--workers ${workers}: after petstore.sqlite${suffix} is truncated to ${size} bytes under load nothing is acknowledged that the next start does not find, and the service ends with 1 and one line`, async (t) => {
+      const subject = await start(t, '--workers', workers);
+      const { data, file, service } = subject;
+      await emptyLog(file);
+      const state = { sent: 0, isTruncated: false, isOver: false };
+      const acknowledged: string[] = [];
+      const load = async () => {
+        while (!state.isOver) {
+          const name = `animal ${(state.sent += 1)}`;
+          const { isTruncated } = state;
+          const status = await create(service, name);
+          if (status === 201 && isTruncated) acknowledged.push(name);
+          if (status !== 201) await sleep(POLL_MS);
+        }
+      };
+      const clients = Array.from({ length: 4 }, load);
+      while (state.sent < 100) await sleep(1);
+      truncateSync(`${file}${suffix}`, size);
+      state.isTruncated = true;
+      await endedWith(subject, /petstore\.sqlite(-wal)? was truncated/);
+      state.isOver = true;
+      await Promise.all(clients);
+      if (suffix === '') {
+        assert.deepEqual(acknowledged, []);
+        return;
+      }
+      const next = await startAgain(t, data);
+      const stored = namesIn(file);
+      assert.deepEqual(
+        acknowledged.filter((name) => !stored.includes(name)),
+        [],
+      );
+      assert.equal((await runHere(['verify', '--data', data])).code, 0);
+      assert.equal(await create({ ...next, key: service.key }, 'after'), 201);
     });
   }
 
@@ -273,9 +318,10 @@ async function emptyLog(file: string): Promise<void> {
   }
 }
 
-/** Overwrites everything but the first page. */
+/** Overwrites everything but the first page. The size stays: a file that is smaller was truncated. */
 function damage(file: string): void {
+  const bytes = randomBytes(statSync(file).size - 4_096);
   const descriptor = openSync(file, 'r+');
-  writeSync(descriptor, randomBytes(64 * 1_024), 0, 64 * 1_024, 4_096);
+  writeSync(descriptor, bytes, 0, bytes.length, 4_096);
   closeSync(descriptor);
 }

@@ -15,7 +15,12 @@ const SHARED_MEMORY_SIZE = 4874;
 
 /** The path no longer leads to the files that are open. */
 export class FileReplaced extends Error {
-  override readonly name = 'FileReplaced';
+  override readonly name: string = 'FileReplaced';
+}
+
+/** The files are in their place, but somebody has truncated one of them. SQLite must not write to them any more. */
+export class FileTruncated extends FileReplaced {
+  override readonly name = 'FileTruncated';
 }
 
 /** Whether the file may be damaged. SQLite also reports input/output errors in this way. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -23,7 +23,7 @@ function newFiles(t: TestContext, suffixes = SUFFIXES) {
 }
 
 test('a file is the same if its number and its disk are', () => {
-  const one = { dev: 1n, ino: 2n, birthtimeNs: 3n };
+  const one = { dev: 1n, ino: 2n, birthtimeNs: 3n, size: 4n };
   assert.equal(isSame(one, { ...one }), true);
   assert.equal(isSame(one, { ...one, ino: 4n }), false);
   assert.equal(isSame(one, { ...one, dev: 4n }), false);
@@ -37,7 +37,10 @@ for (const suffix of SUFFIXES) {
     const { file, opened, replace } = newFiles(t);
     requireInPlace(opened);
     replace(suffix);
-    const lost = { name: 'FileReplaced', message: `${file}${suffix} was deleted or replaced` };
+    const lost = {
+      name: 'FileReplaced',
+      message: `${file}${suffix} was deleted or replaced: put the right file in place, and start the service again.`,
+    };
     assert.throws(() => requireInPlace(opened), lost);
     rmSync(`${file}${suffix}`);
     assert.throws(() => requireInPlace(opened), lost);
@@ -49,6 +52,16 @@ test('a database without a log is in its place until a log appears', (t) => {
   requireInPlace(opened);
   replace('-wal');
   assert.throws(() => requireInPlace(opened), { name: 'FileReplaced' });
+});
+
+test('a database that has grown and is then smaller was truncated, and a log may become smaller', (t) => {
+  const { file, opened } = newFiles(t);
+  truncateSync(file, 10_000);
+  requireInPlace(opened);
+  truncateSync(`${file}-wal`, 0);
+  requireInPlace(opened);
+  truncateSync(file, 9_999);
+  assert.throws(() => requireInPlace(opened), { name: 'FileTruncated' });
 });
 
 test('a log is set aside only where its database is no more', (t) => {

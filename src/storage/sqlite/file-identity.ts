@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { FileReplaced } from './errors.ts';
+import { FileReplaced, FileTruncated } from './errors.ts';
 
 /** How long a process waits for another process that is renaming files. */
 const LOCK_TIMEOUT_MS = 1_000;
@@ -9,6 +9,7 @@ interface FileId {
   dev: bigint;
   ino: bigint;
   birthtimeNs: bigint;
+  size: bigint;
 }
 
 /** Which files a connection has open: the database, its log and its shared memory. */
@@ -31,18 +32,30 @@ export function findIdentity(file: string): FileIdentity | undefined {
   return { file, realFile, database, log, sharedMemory };
 }
 
-/** Throws FileReplaced unless the path still leads to the files that are open: the next start must find them. */
+/**
+ * Throws FileReplaced unless the path still leads to the files that are open: the next start must find them. The
+ * database never becomes smaller while it is open, so its size is remembered.
+ */
 export function requireInPlace({ file, realFile, ...opened }: FileIdentity): void {
-  requireSame(file, opened.database);
+  const now = requireSame(file, opened.database);
+  if (now !== undefined && now.size < opened.database.size) {
+    throw new FileTruncated(
+      `${file} was truncated, or VACUUM was run while the service used it: verify it, or restore a backup.`,
+    );
+  }
+  opened.database.size = now?.size ?? 0n;
   requireSame(`${realFile}-wal`, opened.log);
   requireSame(`${realFile}-shm`, opened.sharedMemory);
 }
 
-function requireSame(name: string, id: FileId | undefined): void {
+function requireSame(name: string, id: FileId | undefined): FileId | undefined {
   const now = idOf(name);
   // On a file system without shared memory, SQLite works without a log.
   const isUnchanged = id === undefined ? now === undefined : isSame(now, id);
-  if (!isUnchanged) throw new FileReplaced(`${name} was deleted or replaced`);
+  if (isUnchanged) return now;
+  throw new FileReplaced(
+    `${name} was deleted or replaced: put the right file in place, and start the service again.`,
+  );
 }
 
 /** Whether the log and the shared memory that were opened still lie beside their own database. */

@@ -12,7 +12,8 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
+  statSync,
+  truncateSync,
   writeSync,
 } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -209,8 +210,8 @@ test('of several stores on one file all fail, and a log that is started meanwhil
 });
 
 for (const [what, damage] of [
-  ['pages', (file: string) => overwrite(file, 4_096, randomBytes(64 * 1_024))],
-  ['the whole content', (file: string) => writeFileSync(file, 'no database at all')],
+  ['pages', (file: string) => overwrite(file, 4_096)],
+  ['the whole content', (file: string) => overwrite(file, 0)],
 ] as const) {
   test(`a damaged file (${what}) is reported, and refused until it is verified or another file is there`, async (t) => {
     const { folder, file, store, failures } = await open(t);
@@ -248,8 +249,44 @@ for (const [what, damage] of [
   });
 }
 
-function overwrite(file: string, at: number, bytes: Buffer): void {
+/** Overwrites everything from an offset on. The size stays: a file that is smaller was truncated. */
+function overwrite(file: string, at: number): void {
+  const bytes = randomBytes(statSync(file).size - at);
   const descriptor = openSync(file, 'r+');
   writeSync(descriptor, bytes, 0, bytes.length, at);
   closeSync(descriptor);
 }
+
+for (const suffix of ['-wal', '']) {
+  for (const size of [0, 4_096]) {
+    test(`after petstore.sqlite${suffix} is truncated to ${size} bytes nothing is acknowledged, and what was in the database stays`, async (t) => {
+      const { file, store, failures } = await open(t);
+      for (let index = 0; index < 200; index += 1) await create(store, `old ${index}`);
+      await until('the log is empty', () => statSync(`${file}-wal`).size === 0);
+      const before = readFileSync(file);
+      for (let index = 0; index < 20; index += 1) await create(store, `new ${index}`);
+      truncateSync(`${file}${suffix}`, size);
+      await allRefused(store);
+      assert.equal(failures.length, 1);
+      const found = suffix === '' ? /petstore\.sqlite was truncated, or / : /-wal was truncated: /;
+      assert.match(failures[0] ?? '', found);
+      await store.close();
+      if (suffix === '') {
+        assert.ok(readFileSync(file).equals(before.subarray(0, size)));
+        return;
+      }
+      // This process does not end, so the next start is one on copies.
+      for (const name of ['', '-wal']) copyFileSync(`${file}${name}`, `${file}.copy${name}`);
+      const { soundness, names } = contentOf(`${file}.copy`);
+      assert.deepEqual([soundness, names.length], ['ok', 200]);
+    });
+  }
+}
+
+test('a log that is truncated while nobody writes is reported', async (t) => {
+  const { file, store, failures } = await open(t);
+  await create(store, 'one');
+  truncateSync(`${file}-wal`, 0);
+  await until('reported', () => failures.length > 0);
+  assert.match(failures[0] ?? '', /petstore\.sqlite-wal was truncated: what was only in this log/);
+});

@@ -27,7 +27,7 @@ import { unavailable } from '../unavailable.ts';
 import { openStoreFile } from './connection.ts';
 import { refuseDamaged } from './damage.ts';
 import { fileFigures } from './file-figures.ts';
-import { FileReplaced, isCorrupt } from './errors.ts';
+import { FileReplaced, FileTruncated, isCorrupt } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
 import { prepareReads, type Reads } from './statements.ts';
 import { findStoreIdentity, keepStoreId } from './store-identity.ts';
@@ -63,6 +63,18 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
 }
 
 /**
+ * Connections to a truncated file, which stay open until the process ends. The last connection that is closed would
+ * write the log to the database, and with it the zeros that the truncation has left.
+ */
+const abandoned = new Set<DatabaseSync>();
+
+function abandon(database: DatabaseSync): void {
+  abandoned.add(database);
+  // At the natural end of its loop, unlike in process.exit(), Node.js closes what is open.
+  process.once('beforeExit', () => process.exit());
+}
+
+/**
  * Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread.
  *
  * When the path no longer leads to the open file, when the file is damaged or the writer thread has ended, the
@@ -87,6 +99,7 @@ class SqliteStore implements Store, Measured {
     this.#writer = new WriterClient(opened, {
       onError: () => this.#checkPath(),
       onWarning: (message) => options.onWarning?.(message),
+      onTruncated: (reason) => this.#fail(reason, { isTruncated: true }),
       onFatal: (reason) => {
         // A thread that ends because the file is gone is not the reason.
         this.#checkPath();
@@ -176,7 +189,7 @@ class SqliteStore implements Store, Measured {
     clearInterval(this.#timer);
     this.#fault ??= 'the store is closed';
     await this.#writer.close();
-    if (this.#database.isOpen) this.#database.close();
+    if (this.#database.isOpen && !abandoned.has(this.#database)) this.#database.close();
     try {
       setLogAside(this.#opened);
     } catch (error) {
@@ -208,13 +221,14 @@ class SqliteStore implements Store, Measured {
       this.#nextCheckMs = performance.now() + CHECK_VALID_MS;
     } catch (error) {
       if (error instanceof FileReplaced) {
-        this.#fail(`${error.message}: put the right file in place, and start the service again.`);
+        this.#fail(error.message, { isTruncated: error instanceof FileTruncated });
       }
       throw unavailable(error);
     }
   }
 
-  #fail(reason: string): void {
+  #fail(reason: string, { isTruncated = false } = {}): void {
+    if (isTruncated) abandon(this.#database);
     if (this.#fault !== undefined) return;
     this.#fault = reason;
     clearInterval(this.#timer);

@@ -26,6 +26,7 @@ export interface WriterEvents {
   /** A batch has failed. */
   onError: () => void;
   onWarning: (message: string) => void;
+  onTruncated: (reason: string) => void;
   onFatal: (reason: string) => void;
 }
 
@@ -157,6 +158,7 @@ export class WriterClient {
       this.#reply?.reject(error);
       // The writes that wait would most likely meet the same error, after waiting as long again.
       this.#batcher.rejectWaiting(error);
+      if (reply.isTruncated) this.#events.onTruncated(reply.error);
       if (reply.isCorrupt) this.check(reply.error);
       this.#events.onError();
     }

@@ -4,9 +4,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { findFault, markDamaged } from './damage.ts';
-import { isCorrupt, isLocked, namedCause } from './errors.ts';
+import { FileTruncated, isCorrupt, isLocked, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
-import { writeLogAgain } from './log.ts';
+import { LogCheck, writeLogAgain } from './log.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
@@ -22,8 +22,13 @@ export interface Batch {
 }
 
 /** The id of the last of the animals, and the results of the other writes in their order; or why the batch failed. */
-export type Reply =
-  { lastPetId: bigint; results: unknown[] } | { error: string; isCorrupt: boolean };
+export type Reply = { lastPetId: bigint; results: unknown[] } | Failure;
+
+interface Failure {
+  error: string;
+  isCorrupt: boolean;
+  isTruncated: boolean;
+}
 
 /** What a check has found. A file with a fault is checked again, unless it is proven to be damaged. */
 export interface CheckResult {
@@ -40,17 +45,22 @@ export interface WriterData {
 
 /** After this time without a write, the log is emptied into the database. */
 const IDLE_MS = 1_000;
+/** From so many frames on, the log is written to the database: 4 MB, as SQLite itself does. */
+const CHECKPOINT_FRAMES = 1_000;
 /** How often a file that is suspected to be damaged is checked. */
 const CHECK_INTERVAL_MS = 2_000;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
 const { opened, isBusy } = workerData as WriterData;
-const { database, writes } = whileBusy(open);
-const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+const { database, writes, log } = whileBusy(open);
+const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+const truncate = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
 const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
 let checkTimer: NodeJS.Timeout | undefined;
 let isLogKept = false;
+/** The frames of the log after a batch that was committed and checked, otherwise 0. */
+let frames = 0;
 
 try {
   whileBusy(keepLog);
@@ -64,6 +74,7 @@ port.on('message', (message: Batch | 'check' | 'close') => {
   else if (message === 'check') checkFile({ wasDamaged: false });
   else {
     port.postMessage(whileBusy(() => applyBatch(message)));
+    whileBusy(shortenLog);
     idleTimer.refresh();
   }
 });
@@ -81,10 +92,13 @@ function whileBusy<Result>(work: () => Result): Result {
 function open() {
   requireInPlace(opened);
   const connection = openConnection(opened.file);
+  // SQLite would do it inside of COMMIT, before the log can be checked, and copy zeros of a truncated log.
+  connection.exec('PRAGMA wal_autocheckpoint = 0');
   const prepared = prepareWrites(connection);
   // Preparing has read the schema: from now on the connection has its log open too.
+  const check = opened.log && new LogCheck(connection, `${opened.realFile}-wal`);
   requireInPlace(opened);
-  return { database: connection, writes: prepared };
+  return { database: connection, writes: prepared, log: check };
 }
 
 /** What the start has found in the log must be on the disk before anything is acknowledged. */
@@ -98,6 +112,7 @@ function close(): void {
   whileBusy(() => {
     // SQLite itself does this only for a database that is still in its place.
     emptyLog();
+    log?.close();
     database.close();
   });
   clearTimeout(idleTimer);
@@ -122,33 +137,68 @@ function emptyLog(): void {
   try {
     // A process that finds this database with another log may be using it. One that was moved away is ours.
     if (isBesideLog(opened)) requireInPlace(opened);
+    log?.requireComplete();
     // If other processes are reading or writing now, the next batch must not wait for them.
     database.exec('PRAGMA busy_timeout = 0');
-    const row = checkpoint.get() as unknown as [isBusy: bigint];
+    const row = truncate.get() as unknown as [isBusy: bigint];
     if (row[0] !== 0n) idleTimer.refresh();
-  } catch {
-    // The next batch meets the same error and reports it.
+  } catch (error) {
+    // The next batch meets the same error and reports it. A truncated file is reported now.
+    if (error instanceof FileTruncated) port.postMessage(failureOf(error));
   } finally {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 
+/** Writes a long log to the database, from which SQLite then begins it again. The files must be checked before. */
+function shortenLog(): void {
+  if (frames < CHECKPOINT_FRAMES) return;
+  frames = 0;
+  try {
+    checkpoint.get();
+  } catch {
+    // As with an error inside of COMMIT, the log grows, and the next batch tries again.
+  }
+}
+
+/** Only what the next start will find may be acknowledged. */
+function requireFound(): void {
+  requireInPlace(opened);
+  frames = log?.requireComplete() ?? 0;
+}
+
 function applyBatch({ pets, others }: Batch): Reply {
+  frames = 0;
   try {
     keepLog();
     using transaction = beginTransaction(database);
+    log?.requireUnharmed();
     const lastPetId = writes.createPets(pets);
     const results = others.map(apply);
     requireInPlace(opened);
     transaction.commit();
-    // Only what the next start will find may be acknowledged.
-    requireInPlace(opened);
+    requireFound();
     return { lastPetId, results };
   } catch (error) {
-    const cause = namedCause(error);
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return { error: reason, isCorrupt: isCorrupt(error) };
+    return failureOf(truncationOr(error));
   }
+}
+
+/** Where a file was truncated, SQLite may fail before the check does, with an error that says less. */
+function truncationOr(error: unknown): unknown {
+  try {
+    requireFound();
+    return error;
+  } catch (found) {
+    return found instanceof FileTruncated ? found : error;
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const cause = namedCause(error);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const isTruncated = error instanceof FileTruncated;
+  return { error: reason, isCorrupt: isCorrupt(error), isTruncated };
 }
 
 function apply(write: Write): unknown {
