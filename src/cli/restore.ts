@@ -22,11 +22,12 @@ export const restore = defineCommand({
     },
     ...STORE_OPTIONS,
   },
-  notes: `The former file is kept beside the new one. If it is intact, of the same store and not older than
-the backup, new ids begin above its last id, and every key that it has ended stays ended. Otherwise
+  notes: `The former file is kept beside the new one. If it is intact, of the same store and newer than the
+backup, new ids begin above its last id, and every key that it has ended stays ended. Otherwise
 they begin 10,000,000 above the backup, and 1,000,000 more for each second since it was made; the
-keys of the backup are valid again, and are listed. Animals and idempotency keys that were created
-after the backup are gone: a retry of such a create stores a second animal.
+keys that may be valid again are listed. So a quiet store skips ids: a file with the same last id
+may be a copy of the backup. Animals and idempotency keys that were created after the backup are
+gone: a retry of such a create stores a second animal.
 For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
   examples: ['restore sunday.sqlite', 'restore sunday.sqlite --ids-above 5000000'],
   async action({ arguments: [file = ''], options, flags, io }) {

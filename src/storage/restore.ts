@@ -24,10 +24,15 @@ export interface Past {
 /** Why the past of the former file does not count, or undefined if it does. */
 export function whyPastUnknown(backup: Past, former: Past | undefined): string | undefined {
   if (former === undefined) return 'there is no intact former file';
-  if (former.identity === undefined || former.identity.id !== backup.identity?.id) {
-    return 'the former file is not known to be of the same store';
-  }
-  return former.lastId < backup.lastId ? 'the former file is older than the backup' : undefined;
+  if (!isSameStore(backup, former)) return 'the former file is not known to be of the same store';
+  // With the same last id it may be a copy of the backup that was put in place by hand.
+  return former.lastId <= backup.lastId
+    ? 'the former file is not newer than the backup'
+    : undefined;
+}
+
+export function isSameStore(backup: Past, former: Past): boolean {
+  return former.identity !== undefined && former.identity.id === backup.identity?.id;
 }
 
 /**

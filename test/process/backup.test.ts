@@ -93,6 +93,24 @@ test('a backup of a running service is restored after it has stopped, and no id 
   await again.close();
 });
 
+test('restoring a quiet store skips ids and names its valid keys, because its file may be a copy put in place by hand', async (t) => {
+  const data = temporaryFolder(t);
+  const backup = join(data, 'monday.sqlite');
+  const here = ['--data', data];
+  await newStore(data);
+  assert.equal((await runHere(['backup', backup, ...here])).code, 0);
+  const restored = await runHere(['restore', backup, ...here]);
+  assertLines(restored.stderr, [
+    /^Restored [^\n]+; animals: 0; the former file is \S+-1\.$/,
+    /^Past: unknown, because the former file is not newer than the backup\.$/,
+    /^First new id: 1\d{7}\.$/,
+    /^Keys that are valid again: key_\w+ \(first key\)\.$/,
+    /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,
+  ]);
+  const help = await runHere(['restore', '--help']);
+  assert.match(help.stdout, /a file with the same last id\s+may be a copy of the backup/);
+});
+
 test('a restore without the former file has the same five lines, and names the keys that are valid again', async (t) => {
   const data = temporaryFolder(t);
   const backup = join(data, 'monday.sqlite');

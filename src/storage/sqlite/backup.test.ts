@@ -311,8 +311,28 @@ describe('restore', () => {
     assert.match((await restore(options)).pastUnknown ?? '', /same store/);
     assert.equal(await nextId(), 11_000_011n);
     copyFileSync(older, file);
-    assert.match((await restore(options)).pastUnknown ?? '', /older/);
+    assert.match((await restore(options)).pastUnknown ?? '', /not newer/);
     assert.equal(await nextId(), 11_000_011n);
+  });
+
+  test('a copy that was put in place by hand is not the past: no id is assigned again, and the keys of both are united', async () => {
+    const [revoked, ended] = [newKey(), newKey()];
+    const now = new Date();
+    await withStore(async (store) => {
+      await store.createApiKey(revoked);
+      await store.createApiKey(ended);
+    });
+    await createPets(5);
+    await backUp(target, now);
+    // The ids 6 and 7 are assigned and a key is revoked, and then the disk is lost.
+    await createPets(2);
+    await withStore((store) => store.revokeApiKey(revoked.id, now));
+    copyFileSync(target, file);
+    await withStore((store) => store.revokeApiKey(ended.id, now));
+    const { pastUnknown, keys } = await restore({ now: new Date(now.getTime() + 1_000) });
+    assert.match(pastUnknown ?? '', /the former file is not newer than the backup/);
+    assert.equal(await nextId(), 11_000_006n);
+    assert.deepEqual(keys, [revoked, { ...ended, revokedAt: now }]);
   });
 
   test('a former file that breaks a rule is not the past, even if it can be read', async () => {

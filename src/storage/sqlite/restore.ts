@@ -5,7 +5,13 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import { StoreFault } from '../../domain/store.ts';
 import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
 import type { OnProgress } from '../copy.ts';
-import { lastIdAfterRestore, uniteKeys, whyPastUnknown, type Past } from '../restore.ts';
+import {
+  isSameStore,
+  lastIdAfterRestore,
+  uniteKeys,
+  whyPastUnknown,
+  type Past,
+} from '../restore.ts';
 import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
 import type { Verification } from '../verify.ts';
 import { copyStore } from './backup.ts';
@@ -77,7 +83,8 @@ function carryOver(copy: DatabaseSync, former: Past | undefined, options: Restor
   const backup = { ...readPast(copy), madeAt };
   setLastId(copy, lastIdAfterRestore(backup, former, options));
   const pastUnknown = whyPastUnknown(backup, former);
-  const keys = uniteKeys(backup.keys, pastUnknown === undefined ? (former?.keys ?? []) : []);
+  const isSame = former !== undefined && isSameStore(backup, former);
+  const keys = uniteKeys(backup.keys, isSame ? former.keys : []);
   const write = copy.prepare(
     `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${API_KEY_COLUMNS.replaceAll(/\w+/g, '?')})
      ON CONFLICT (hash) DO UPDATE
