@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -218,14 +218,18 @@ test('with an access log the first key is only that of PETSTORE_BOOTSTRAP_KEY, a
   assert.equal((await send(`${withKey.baseUrl}/pets`, { headers })).status, 200);
 });
 
-test('a store whose id beside it is another one is served, and the log has a warning', async (t) => {
+test('a store whose id beside it is another one is refused, and the id stays', async (t) => {
   const data = temporaryFolder(t);
   const first = await startWithAdmin(t, { data });
   await first.close();
-  writeFileSync(join(data, 'production', 'petstore.store-id'), `${'a'.repeat(16)}\n`);
-  const logLines: string[] = [];
-  await startWithAdmin(t, { data }, logLines);
-  assert.match(logLines.join(''), /"level":"warn".*had the id a{16}: it now has /);
+  const idFile = join(data, 'production', 'petstore.store-id');
+  writeFileSync(idFile, `${'a'.repeat(16)}\n`);
+  await assert.rejects(startWithAdmin(t, { data }), {
+    name: 'StoreFault',
+    message:
+      /petstore\.sqlite is store \w{16}, and store a{16} was here: put the right file in place, restore a backup, or remove \S+\/petstore\.store-id to use this one\.$/,
+  });
+  assert.equal(readFileSync(idFile, 'utf8'), `${'a'.repeat(16)}\n`);
 });
 
 test('a service that is being closed accepts no connection and is not ready, also while a request is in flight', async (t) => {

@@ -21,7 +21,7 @@ import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
 import { migrate } from './migrate.ts';
 import { noStore } from '../migrations.ts';
-import { hasStore, refuseLost } from './store-identity.ts';
+import { hasStore, refuseLost, requireStoreOf } from './store-identity.ts';
 import { syncName } from './sync.ts';
 
 /** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */
@@ -83,7 +83,7 @@ export function openStoreFile(
     restrictToOwner(file);
     const before = findIdentity(file);
     database = openConnection(file);
-    migrate(database, file, access);
+    migrate(database, file, withKnownId(file, database, access));
     const identity = findIdentity(file);
     if (identity === undefined || !isSame(before?.database, identity.database)) {
       throw new FileReplaced('it was replaced while it was being opened');
@@ -105,6 +105,15 @@ export function openStoreFile(
       { cause: error },
     );
   }
+}
+
+/** A store that has no identity yet gets the id beside it, if there is one. A command checks nothing of this. */
+function withKnownId(file: string, database: DatabaseSync, access: Access): Access {
+  const { mayCreate = true, identity } = access;
+  const id = mayCreate ? requireStoreOf(file, database) : undefined;
+  return id === undefined || identity === undefined
+    ? access
+    : { ...access, identity: { ...identity, id } };
 }
 
 /** Creates an empty file that only its owner can read, and the folders above it. With `ax` it must not exist. */

@@ -8,7 +8,7 @@ import { hasTable, pragma, rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
 import { findStoreIdentity } from './store-identity.ts';
 
-/** Brings the schema up to date, and returns the identity. Of several processes that start at once, one migrates. */
+/** Brings the schema up to date, gives a store without identity the given one, and returns it. Of several processes that start at once, one migrates. */
 export function migrate(
   database: DatabaseSync,
   file: string,
@@ -21,7 +21,8 @@ export function migrate(
     return pendingMigrations(migrations, Number(pragma(database, 'user_version')), file, access);
   };
   // A file that is up to date is opened without a lock, even while another process writes to it.
-  if (findPending().length === 0) return requireRightStore(database, file, access);
+  const isComplete = access.identity === undefined || findStoreIdentity(database) !== undefined;
+  if (findPending().length === 0 && isComplete) return requireRightStore(database, file, access);
   using transaction = beginTransaction(database);
   for (const migration of findPending()) {
     database.exec(migration.sql);

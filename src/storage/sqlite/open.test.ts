@@ -15,8 +15,10 @@ import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { insertIdentity } from '../rows.ts';
 import { openSqliteReader } from './copy.ts';
+import { restoreStore } from './restore.ts';
 import { openSqliteStore, type SqliteOptions } from './store.ts';
 import { findStoreIdentity, keepStoreId } from './store-identity.ts';
+import { backUpStore } from './backup.ts';
 import { openAsIs } from './connection.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -393,7 +395,7 @@ test('a start never makes an empty store where one was: the id beside it is refu
   await openSqliteStore(file, SERVE).close();
 });
 
-test('an id that is missing beside the store is written again, and another one is replaced with a warning', async () => {
+test('an id that is missing or empty beside the store is written again, and another one is refused', async () => {
   const own = await mkdtemp(join(folder, 'id-'));
   const file = join(own, 'petstore.sqlite');
   const idFile = join(own, 'petstore.store-id');
@@ -403,14 +405,73 @@ test('an id that is missing beside the store is written again, and another one i
   await rm(idFile);
   await openSqliteStore(file, COMMAND).close();
   assert.deepEqual(await readdir(own), ['petstore.sqlite'], 'a command does not write it');
+  // A loss of power may leave the name of the file without its content.
+  await writeFile(idFile, '');
   await openSqliteStore(file, options).close();
   assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
   assert.deepEqual(warnings, []);
   keepStoreId(file, STAGING);
-  await openSqliteStore(file, options).close();
-  assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
-  assert.deepEqual(warnings, [`${idFile} had the id ${STAGING.id}: it now has ${PRODUCTION.id}`]);
+  assert.throws(() => openSqliteStore(file, options), {
+    name: 'StoreFault',
+    message: `${file} is store ${PRODUCTION.id}, and store ${STAGING.id} was here: put the right file in place, restore a backup, or remove ${idFile} to use this one.`,
+  });
+  assert.equal(await readFile(idFile, 'utf8'), `${STAGING.id}\n`);
 });
+
+test('a store of this version that has no identity gets one from the service', async () => {
+  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
+  await openSqliteStore(file).close();
+  assert.equal(identityIn(file), undefined);
+  await openSqliteStore(file, SERVE).close();
+  assert.deepEqual(identityIn(file), PRODUCTION);
+});
+
+test('a store of an earlier version beside an id, as after a downgrade, gets that id', async () => {
+  const own = await mkdtemp(join(folder, 'id-'));
+  const file = join(own, 'petstore.sqlite');
+  writeOldStore(file);
+  keepStoreId(file, STAGING);
+  await openSqliteStore(file, SERVE).close();
+  assert.deepEqual(identityIn(file), { ...PRODUCTION, id: STAGING.id });
+});
+
+for (const [what, empty] of [
+  ['whose log is lost', (file: string) => rm(`${file}-wal`)],
+  ['that was replaced by an empty one', replaceByEmpty],
+] as const) {
+  test(`a start never begins an empty catalogue in a file ${what}: it names what is missing, and restore replaces it`, async () => {
+    const own = await mkdtemp(join(folder, 'empty-'));
+    const file = join(own, 'petstore.sqlite');
+    const backup = join(own, 'backup.sqlite');
+    const idFile = join(own, 'petstore.store-id');
+    const killed = openSqliteStore(file, SERVE);
+    await killed.createPet(REX);
+    await backUpStore(file, backup, { now: new Date() });
+    // As after kill -9: everything is still in the log.
+    const [database, log] = await Promise.all([readFile(file), readFile(`${file}-wal`)]);
+    await killed.close();
+    await Promise.all([writeFile(file, database), writeFile(`${file}-wal`, log)]);
+    await empty(file);
+    for (const options of [SERVE, { ...SERVE, mayMigrate: false }]) {
+      assert.throws(() => openSqliteStore(file, options), {
+        name: 'StoreFault',
+        message: `store ${PRODUCTION.id} was here, and ${file} has no catalogue: put the right file in place with its log ${file}-wal, restore a backup, or remove ${idFile} to begin a new one.`,
+      });
+    }
+    assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
+    await restoreStore(file, backup, { now: new Date() });
+    const restored = openSqliteStore(file, SERVE);
+    assert.deepEqual(await restored.findPet(1n), { ...REX, id: 1n });
+    await restored.close();
+  });
+}
+
+async function replaceByEmpty(file: string): Promise<void> {
+  await rm(file);
+  await rm(`${file}-wal`);
+  using database = new DatabaseSync(file);
+  database.exec('PRAGMA journal_mode = WAL');
+}
 
 test('an id that cannot be written beside the store is one warning, and the store opens', async () => {
   const own = await mkdtemp(join(folder, 'id-'));

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreFault } from '../../domain/store.ts';
 import type { StoreIdentity } from '../../domain/store-identity.ts';
 import { identityOfRow, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
+import { hasCatalogue } from './file-kind.ts';
 import { hasTable, rowsOf } from './query.ts';
 import { syncFile, syncName } from './sync.ts';
 
@@ -21,8 +22,11 @@ export function hasStore(file: string): boolean {
 /** The file beside a store that has its id, and stays when the store is lost. */
 const idFileOf = (file: string) => `${file.replace(/\.sqlite$/, '')}.store-id`;
 
+/** Undefined also for an empty file: a loss of power may leave a name without its content. */
 function findId(idFile: string): string | undefined {
-  return existsSync(idFile) ? readFileSync(idFile, 'utf8').trim() : undefined;
+  const isFile = statSync(idFile, { throwIfNoEntry: false })?.isFile() ?? false;
+  const id = isFile ? readFileSync(idFile, 'utf8').trim() : '';
+  return id === '' ? undefined : id;
 }
 
 /** Refuses to begin an empty store where a store was. */
@@ -36,7 +40,31 @@ export function refuseLost(file: string): void {
 }
 
 /**
- * Writes the id beside a store. To be called when the store is durable, with the path that the settings name:
+ * Refuses an open file that has another store than the id beside it, or none: a service that began an empty
+ * catalogue there would look as if it worked. Returns this id. A store of an earlier version has none yet.
+ */
+export function requireStoreOf(file: string, database: DatabaseSync): string | undefined {
+  const idFile = idFileOf(file);
+  // Before the catalogue is read: another process may be creating the store, first the catalogue and then the id.
+  const id = findId(idFile);
+  if (id === undefined) return undefined;
+  const remedy = `restore a backup, or remove ${idFile}`;
+  if (!hasCatalogue(database)) {
+    throw new StoreFault(
+      `store ${id} was here, and ${file} has no catalogue: put the right file in place with its log ${file}-wal, ${remedy} to begin a new one.`,
+    );
+  }
+  const found = findStoreIdentity(database)?.id ?? id;
+  if (found !== id) {
+    throw new StoreFault(
+      `${file} is store ${found}, and store ${id} was here: put the right file in place, ${remedy} to use this one.`,
+    );
+  }
+  return id;
+}
+
+/**
+ * Writes the id beside a store, in place of a former one. To be called when the store is durable, with the path that the settings name:
  * it may be a symbolic link to a disk that is missing later.
  */
 export function keepStoreId(
@@ -46,12 +74,8 @@ export function keepStoreId(
 ): void {
   const idFile = idFileOf(file);
   try {
-    const former = findId(idFile);
-    if (identity === undefined || former === identity.id) return;
-    if (former !== undefined) {
-      onWarning(`${idFile} had the id ${former}: it now has ${identity.id}`);
-      rmSync(idFile);
-    }
+    if (identity === undefined || findId(idFile) === identity.id) return;
+    rmSync(idFile, { force: true });
     writeFileSync(idFile, `${identity.id}\n`, { mode: 0o644, flag: 'ax' });
     syncFile(idFile);
     syncName(idFile);
