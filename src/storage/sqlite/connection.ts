@@ -76,35 +76,56 @@ export function openStoreFile(
   refuseLost(file);
   if (access.mayCreate === false && !hasStore(file)) throw noStore(file);
   const isNew = !existsSync(file);
+  let before: FileIdentity | undefined;
   let database: DatabaseSync | undefined;
   try {
     if (isNew) createFile(file);
+    before = findIdentity(file);
     refuseForeign(file);
     restrictToOwner(file);
-    const before = findIdentity(file);
     database = openConnection(file);
     migrate(database, file, withKnownId(file, database, access));
     const identity = findIdentity(file);
     if (identity === undefined || !isSame(before?.database, identity.database)) {
-      throw new FileReplaced('it was replaced while it was being opened');
+      throw new FileReplaced('it was replaced meanwhile');
     }
     return { database, identity };
   } catch (error) {
     database?.close();
-    if (error instanceof StoreUnusable) throw error;
-    const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
-    if (isTemporary(error)) {
-      throw new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
-    }
-    const reason = error instanceof Error ? error.message : String(error);
-    if (isCorrupt(error) || error instanceof FileReplaced) {
-      throw new StoreFault(`${failed} (${reason}): restore a backup, or name another --data.`);
-    }
-    throw new StoreUnusable(
-      `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
-      { cause: error },
-    );
+    throw openingError(error, { file, isNew, isReplaced: !isStillAt(file, before) });
   }
+}
+
+/** Whether the path leads to this file. Without one nothing was replaced. */
+function isStillAt(file: string, before: FileIdentity | undefined): boolean {
+  try {
+    return before === undefined || isSame(before.database, findIdentity(file)?.database);
+  } catch {
+    return true;
+  }
+}
+
+/** SQLite calls a file that `restore` has replaced meanwhile read-only, which is no fault of the settings. */
+function openingError(
+  error: unknown,
+  { file, isNew, isReplaced }: { file: string; isNew: boolean; isReplaced: boolean },
+): unknown {
+  if (error instanceof StoreUnusable) return error;
+  const failed = `the store ${file} cannot be ${isNew ? 'created' : 'opened'}`;
+  if (isReplaced || error instanceof FileReplaced) {
+    return new StoreFault(`${failed} (it was replaced meanwhile): start the service again.`);
+  }
+  if (isTemporary(error)) {
+    return new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  if (isCorrupt(error)) {
+    return new StoreFault(`${failed} (${reason}): restore a backup, or name another --data.`);
+  }
+  return new StoreUnusable(
+    `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
+    { cause: error },
+  );
 }
 
 /** A store that has no identity yet gets the id beside it, if there is one. A command checks nothing of this. */

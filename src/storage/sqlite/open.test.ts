@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -465,6 +466,25 @@ for (const [what, empty] of [
     await restored.close();
   });
 }
+
+test('a file that restore replaces while a service opens it is a fault of the store, not of the settings', async (t) => {
+  const own = await mkdtemp(join(folder, 'race-'));
+  const [file, backup] = [join(own, 'petstore.sqlite'), join(own, 'backup.sqlite')];
+  await openSqliteStore(file, SERVE).close();
+  await backUpStore(file, backup, { now: new Date() });
+  // A restored file has no log yet, so opening it writes to it.
+  await restoreStore(file, backup, { now: new Date() });
+  const { exec } = DatabaseSync.prototype;
+  t.after(() => (DatabaseSync.prototype.exec = exec));
+  DatabaseSync.prototype.exec = function execAfterRename(sql: string): void {
+    if (sql.includes('journal_mode = WAL')) renameSync(backup, file);
+    exec.call(this, sql);
+  };
+  assert.throws(() => openSqliteStore(file, SERVE), {
+    name: 'StoreFault',
+    message: `the store ${file} cannot be opened (it was replaced meanwhile): start the service again.`,
+  });
+});
 
 async function replaceByEmpty(file: string): Promise<void> {
   await rm(file);
