@@ -365,6 +365,32 @@ test('--dry-run checks a file, says how it is read, and makes no store', async (
   assert.equal(existsSync(shop.data), false);
 });
 
+test('a last line of over 64 KiB without a line break is invalid, and nothing is imported', async (t) => {
+  const shop = newShop(t);
+  const long = JSON.stringify({ name: 'Rex', categoryId: 1, note: 'x'.repeat(300_000) });
+  const file = shop.file('long.ndjson', `{"name":"Tom","categoryId":1}\n${long}`);
+  const { code, words } = await shop.import(file);
+  assert.equal(code, 1, words);
+  assert.match(
+    words,
+    /^line 2: The line is over 65536 bytes long\.\nNothing was imported: 1 line is invalid/,
+  );
+  assert.deepEqual(await shop.names(), []);
+});
+
+test('--dry-run of a file that was imported says so', async (t) => {
+  const shop = newShop(t);
+  const file = shop.file('pets.csv', 'name,categoryId\nRex,7\n');
+  assert.equal((await shop.import(file)).code, 0);
+  assert.deepEqual(await shop.import(file, '--dry-run'), {
+    code: 0,
+    out: '',
+    words:
+      'This file was imported before: 1 animal added, 0 lines skipped. Nothing was added now.\n',
+  });
+  assert.deepEqual(await shop.names(), ['Rex']);
+});
+
 test('the result names the store, and never the password of a database', async (t) => {
   const shop = newShop(t);
   const { words } = await shop.import(shop.file('pets.csv', 'name,categoryId\nRex,7\n'));

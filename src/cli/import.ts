@@ -66,9 +66,10 @@ the content is recognized, and no animal is added twice.`,
     }
     await requireReadable(name);
     await using opened = new AsyncDisposableStack();
-    const found = switches['dry-run']
-      ? undefined
-      : await openStoreByFlags(flags, io.env, { create: switches.create });
+    const isDryRun = switches['dry-run'];
+    const opening = openStoreByFlags(flags, io.env, { create: switches.create && !isDryRun });
+    // A dry run only asks the store whether it knows the file, and needs none.
+    const found = await (isDryRun ? opening.catch(() => undefined) : opening);
     const suspension = opened.use(new Suspension());
     // Closing the store empties its log, under the write lock.
     opened.defer(async () => found && suspension.guard(found.store.close()));
@@ -82,9 +83,13 @@ the content is recognized, and no animal is added twice.`,
       const { faults: onFaults, checking: onProgress } = report;
       const file = await checkFile(handle, { format, onFaults, onProgress, signal });
       report.checked(file);
-      if (found !== undefined) {
+      const before = (await found?.store.findImport(sourceOf(file))) ?? newProgress(file);
+      if (before.position === file.sizeBytes && file.sizeBytes > 0) {
+        return report.importedBefore(before);
+      }
+      if (found !== undefined && !isDryRun) {
         const work = { store: found.store, report, isSkipping, signal, suspension };
-        return await importFile(file, work);
+        return await importFile(file, before, work);
       }
       return file.invalid > 0 && !isSkipping ? report.refused(file) : report.couldImport(file);
     } catch (error) {
@@ -117,13 +122,12 @@ class StopSignal {
 }
 
 /** Imports a checked file from the position at which an earlier import of the same content stopped. */
-async function importFile(file: CheckedFile, work: Import): Promise<number> {
-  const { store, report, isSkipping } = work;
-  const source = `${file.layout.format}:${file.digest}`;
-  const before = (await store.findImport(source)) ?? newProgress(source);
-  if (before.position === file.sizeBytes && file.sizeBytes > 0) {
-    return report.importedBefore(before);
-  }
+async function importFile(
+  file: CheckedFile,
+  before: ImportProgress,
+  work: Import,
+): Promise<number> {
+  const { report, isSkipping } = work;
   if (file.invalid > 0 && !isSkipping) {
     return before.position > 0 ? report.mustSkip(before) : report.refused(file);
   }
@@ -131,8 +135,10 @@ async function importFile(file: CheckedFile, work: Import): Promise<number> {
   return importPieces(file, before, work);
 }
 
-function newProgress(source: string): ImportProgress {
-  return { source, position: 0, lines: 0, imported: 0, skipped: 0 };
+const sourceOf = ({ layout, digest }: CheckedFile) => `${layout.format}:${digest}`;
+
+function newProgress(file: CheckedFile): ImportProgress {
+  return { source: sourceOf(file), position: 0, lines: 0, imported: 0, skipped: 0 };
 }
 
 /** Stores each piece in one transaction, and reads the next piece meanwhile. */

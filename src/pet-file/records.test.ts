@@ -65,6 +65,20 @@ test('an overlong record is one fault, whether it arrives at once or in parts', 
   }
 });
 
+test('an overlong last record without a line break is one fault too', () => {
+  const bytes = Buffer.from(`a\n${'x'.repeat(3 * RECORD_BYTES_MAX)}`);
+  for (const options of [{}, { separator: ',' }] as const) {
+    for (const chunkBytes of [1_000, RECORD_BYTES_MAX, bytes.length]) {
+      const { records, byteCount } = split(bytes, { ...options, chunkBytes });
+      assert.deepEqual(records, [
+        { line: 1, text: 'a' },
+        { line: 2, fault: 'is over 65536 bytes long.' },
+      ]);
+      assert.equal(byteCount, bytes.length);
+    }
+  }
+});
+
 const UNCLOSED = 'opens a quoted field that is not closed properly';
 
 const rows = (count: number) => Array.from({ length: count }, () => 'Tom,1');

@@ -68,7 +68,9 @@ export class RecordSplitter {
     const piece: Piece = { records: [], byteCount: 0, lines: 0 };
     this.#quoteAt = -1;
     let start = 0;
-    while (start < bytes.length) {
+    // At the end there may be no bytes left of an overlong line.
+    const hasMore = () => start < bytes.length || (isLast && this.#droppedBytes > 0);
+    while (hasMore()) {
       const { end, fault } = this.#endOfRecord(bytes, start, isLast);
       const record = bytes.subarray(start, end ?? bytes.length);
       const isOverlong = this.#droppedBytes + record.length > RECORD_BYTES_MAX;

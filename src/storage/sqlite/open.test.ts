@@ -474,6 +474,7 @@ test('a file that restore replaces while a service opens it is a fault of the st
   await backUpStore(file, backup, { now: new Date() });
   // A restored file has no log yet, so opening it writes to it.
   await restoreStore(file, backup, { now: new Date() });
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with its object below
   const { exec } = DatabaseSync.prototype;
   t.after(() => (DatabaseSync.prototype.exec = exec));
   DatabaseSync.prototype.exec = function execAfterRename(sql: string): void {
