@@ -1,5 +1,5 @@
 // Makes the service as a single file: Node.js itself, with the program and the files that it reads inside.
-// Such a file loads two scripts, so the program and the writer thread are each bundled into one.
+// Such a file loads three scripts, so the program and the two threads are each bundled into one.
 
 import { execFileSync } from 'node:child_process';
 import { globSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { BUILD } from './build.ts';
 const ROOT = dirname(import.meta.dirname);
 /** As in `npm start`. */
 const NODE_FLAGS = ['--max-semi-space-size=8'];
-const WRITER = 'src/storage/sqlite/writer';
+const THREADS = ['writer', 'damage-check'];
 
 /** The modules of a bundle share one URL. With this one each, relative URLs still name the assets. */
 const ownUrls: Plugin = {
@@ -47,10 +47,15 @@ function assets(): Record<string, string> {
 export async function makeSingleFile(output: string): Promise<void> {
   // The file contains the path of its script, so it must not depend on where the repository is.
   const main = 'build/single-file/main.mjs';
-  const writer = 'build/single-file/writer.cjs';
+  const threads: Record<string, string> = {};
   const config = 'build/single-file/config.json';
   await bundle('src/main.ts', main, 'esm');
-  await bundle(`${WRITER}.ts`, writer, 'cjs');
+  for (const name of THREADS) {
+    const script = `src/storage/sqlite/${name}`;
+    const bundled = `build/single-file/${name}.cjs`;
+    await bundle(`${script}.ts`, bundled, 'cjs');
+    threads[`/${script}.js`] = bundled;
+  }
   const settings = {
     main,
     mainFormat: 'module',
@@ -60,7 +65,7 @@ export async function makeSingleFile(output: string): Promise<void> {
     useCodeCache: false,
     execArgv: NODE_FLAGS,
     execArgvExtension: 'none',
-    assets: { ...assets(), [`/${WRITER}.js`]: writer },
+    assets: { ...assets(), ...threads },
   };
   writeFileSync(join(ROOT, config), JSON.stringify(settings));
   execFileSync(process.execPath, ['--build-sea', config], {

@@ -25,8 +25,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listPets } from '../../../test/support/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable, type Store } from '../../domain/store.ts';
+import { findIdentity } from './file-identity.ts';
 import { openSqliteStore } from './store.ts';
 import { verifySqlite } from './verify.ts';
+import { WriterClient } from './writer-client.ts';
 
 const DEADLINE_MS = 30_000;
 
@@ -207,6 +209,27 @@ test('of several stores on one file all fail, and a log that is started meanwhil
   await third.close();
   assert.equal(setAsideIn(folder).length, 1);
   assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare', 'three', 'four'] });
+});
+
+test('while a suspected file is checked, creates are acknowledged and reads continue', async (t) => {
+  const { file, store } = await open(t);
+  const animal = { name: 'old', categoryId: 1n, status: 'available' } as const;
+  await store.importPets(Array.from({ length: 100_000 }, () => animal));
+  const warnings: string[] = [];
+  const client = new WriterClient(findIdentity(file) ?? assert.fail('the file is there'), {
+    onError: () => undefined,
+    onTruncated: () => undefined,
+    onFatal: () => undefined,
+    onWarning: (message) => warnings.push(message),
+  });
+  t.after(() => client.close());
+  await client.createPet(animal);
+  client.check('malformed');
+  assert.equal((await client.createPet(animal)).kind, 'created');
+  assert.equal((await store.findPet(1n))?.name, 'old');
+  assert.equal(client.fault, 'malformed', 'it is still being checked');
+  await until('checked', () => client.fault === undefined);
+  assert.match(warnings.join(), /a read or write failed \(malformed\): the file is intact/);
 });
 
 for (const [what, damage] of [

@@ -1,16 +1,16 @@
-import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
 import type { Figure } from '../../ops/metrics.ts';
-import { startThread } from '../../installation.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
 import { rowsAsJson } from '../rows.ts';
+import { DamageCheckClient, type CheckEvents } from './damage-check-client.ts';
 import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
-import type { Batch, CheckResult, Reply, Write, WriterData } from './writer.ts';
+import { startSqliteThread } from './thread.ts';
+import type { Batch, Reply, Write } from './writer.ts';
 
 /** A batch is one commit: large enough to share an fsync among many, small enough to respond soon. */
 const BATCH_WRITES_MAX = 1_000;
@@ -18,16 +18,12 @@ const BATCH_WRITES_MAX = 1_000;
 const START_TIMEOUT_MS = 15_000;
 /** How long the thread may take to close the file once everything is settled. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** How long the end of the process waits for a thread that is inside SQLite. */
-const EXIT_TIMEOUT_MS = 1_000;
 
 /** What the store must know beyond the refusals of single writes. */
-export interface WriterEvents {
+export interface WriterEvents extends CheckEvents {
   /** A batch has failed. */
   onError: () => void;
-  onWarning: (message: string) => void;
   onTruncated: (reason: string) => void;
-  onFatal: (reason: string) => void;
 }
 
 /** A create without a claim, or another write. */
@@ -50,24 +46,22 @@ export class WriterClient {
   #isThreadOpen = false;
   /** The thread has missed the deadline of its batch: writes are refused until it replies. */
   #isStuck = false;
-  /** Why the file may be damaged, until a check has found it intact. */
-  #suspicion: string | undefined;
+  readonly #damageCheck: DamageCheckClient;
 
   constructor(opened: FileIdentity, events: WriterEvents) {
     this.#events = events;
-    this.#thread = this.#startThread(opened);
+    this.#damageCheck = new DamageCheckClient(opened, events);
+    this.#thread = this.#start(opened);
   }
 
   /** Why the store is not ready, or undefined. */
   get fault(): string | undefined {
-    return this.#isStuck ? 'the disk hangs' : this.#suspicion;
+    return this.#isStuck ? 'the disk hangs' : this.#damageCheck.suspicion;
   }
 
-  /** Has the thread check the file, because SQLite has called it malformed. */
+  /** Has the file checked, because SQLite has called it malformed. */
   check(reason: string): void {
-    if (this.#suspicion !== undefined) return;
-    this.#suspicion = reason;
-    this.#thread.postMessage('check');
+    this.#damageCheck.begin(reason);
   }
 
   createPet(pet: NewPet): Promise<Creation> {
@@ -94,6 +88,7 @@ export class WriterClient {
 
   /** Commits what was accepted, then ends the thread; does not wait for a disk that hangs. */
   async close(): Promise<void> {
+    this.#damageCheck.close();
     await this.#batcher.close();
     this.#thread.postMessage('close');
     await Promise.race([this.#ended.promise, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
@@ -121,31 +116,14 @@ export class WriterClient {
     }
   }
 
-  #startThread(opened: FileIdentity): Worker {
-    const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const thread = startThread(new URL('./writer.ts', import.meta.url), {
-      workerData: { opened, isBusy } satisfies WriterData,
-      // The compile cache works in a thread too, but only if the thread is told its folder.
-      env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
-    });
-    thread.on('message', (message: Reply | CheckResult | 'open') => {
+  #start(opened: FileIdentity): Worker {
+    const thread = startSqliteThread('./writer.ts', opened);
+    thread.on('message', (message: Reply | 'open') => {
       if (message === 'open') this.#isThreadOpen = true;
-      else if ('isDamaged' in message) this.#receiveCheck(message);
       else this.#receive(message);
     });
-    // Node.js ends a process only after its threads, even in process.exit(), and no call ends a thread that
-    // waits in fsync for a disk that hangs. The process then kills itself; to the file that is a crash.
-    const killIfBusy = () => {
-      if (Atomics.wait(isBusy, 0, 1, EXIT_TIMEOUT_MS) === 'timed-out') {
-        process.kill(process.pid, 'SIGKILL');
-      }
-    };
-    process.on('exit', killIfBusy);
     thread.once('error', (error: unknown) => this.#threadEnded(error));
-    thread.once('exit', () => {
-      process.off('exit', killIfBusy);
-      this.#threadEnded(new Error('it ended by itself'));
-    });
+    thread.once('exit', () => this.#threadEnded(new Error('it ended by itself')));
     return thread;
   }
 
@@ -162,16 +140,6 @@ export class WriterClient {
       if (reply.isCorrupt) this.check(reply.error);
       this.#events.onError();
     }
-  }
-
-  #receiveCheck({ fault, isDamaged }: CheckResult): void {
-    const { onWarning, onFatal } = this.#events;
-    const before = this.#suspicion;
-    this.#suspicion = fault;
-    if (isDamaged) onFatal(`the file is damaged (${fault}): restore a backup.`);
-    else if (fault === undefined)
-      onWarning(`a read or write failed (${before}): the file is intact`);
-    else if (fault !== before) onWarning(`the file may be damaged (${fault}): it is checked again`);
   }
 
   /** The batch may still be stored after it was refused. Nothing more is sent until the thread replies. */

@@ -3,11 +3,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
-import { findFault, markDamaged } from './damage.ts';
 import { FileTruncated, isCorrupt, isLocked, namedCause } from './errors.ts';
-import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
+import { isBesideLog, requireInPlace } from './file-identity.ts';
 import { LogCheck, writeLogAgain } from './log.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
+import { whileBusy, type ThreadData } from './thread.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
@@ -30,64 +30,37 @@ interface Failure {
   isTruncated: boolean;
 }
 
-/** What a check has found. A file with a fault is checked again, unless it is proven to be damaged. */
-export interface CheckResult {
-  fault: string | undefined;
-  isDamaged: boolean;
-}
-
-export interface WriterData {
-  /** The files that the store has open; the writer opens no others. */
-  opened: FileIdentity;
-  /** 1 while the thread is inside SQLite, where it cannot be interrupted. */
-  isBusy: Int32Array;
-}
-
 /** After this time without a write, the log is emptied into the database. */
 const IDLE_MS = 1_000;
 /** From so many frames on, the log is written to the database: 4 MB, as SQLite itself does. */
 const CHECKPOINT_FRAMES = 1_000;
-/** How often a file that is suspected to be damaged is checked. */
-const CHECK_INTERVAL_MS = 2_000;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
-const { opened, isBusy } = workerData as WriterData;
-const { database, writes, log } = whileBusy(open);
+const { opened, isBusy } = workerData as ThreadData;
+const { database, writes, log } = whileBusy(isBusy, open);
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 const truncate = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
-const idleTimer = setTimeout(() => whileBusy(emptyLog), IDLE_MS);
-let checkTimer: NodeJS.Timeout | undefined;
+const idleTimer = setTimeout(() => whileBusy(isBusy, emptyLog), IDLE_MS);
 let isLogKept = false;
 /** The frames of the log after a batch that was committed and checked, otherwise 0. */
 let frames = 0;
 
 try {
-  whileBusy(keepLog);
+  whileBusy(isBusy, keepLog);
 } catch (error) {
   // Another program has locked the file: the first batch tries again. Any other error ends the process.
   if (!isLocked(error)) throw error;
 }
 port.postMessage('open');
-port.on('message', (message: Batch | 'check' | 'close') => {
+port.on('message', (message: Batch | 'close') => {
   if (message === 'close') close();
-  else if (message === 'check') checkFile({ wasDamaged: false });
   else {
-    port.postMessage(whileBusy(() => applyBatch(message)));
-    whileBusy(shortenLog);
+    port.postMessage(whileBusy(isBusy, () => applyBatch(message)));
+    whileBusy(isBusy, shortenLog);
     idleTimer.refresh();
   }
 });
-
-function whileBusy<Result>(work: () => Result): Result {
-  Atomics.store(isBusy, 0, 1);
-  try {
-    return work();
-  } finally {
-    Atomics.store(isBusy, 0, 0);
-    Atomics.notify(isBusy, 0);
-  }
-}
 
 function open() {
   requireInPlace(opened);
@@ -109,27 +82,14 @@ function keepLog(): void {
 }
 
 function close(): void {
-  whileBusy(() => {
+  whileBusy(isBusy, () => {
     // SQLite itself does this only for a database that is still in its place.
     emptyLog();
     log?.close();
     database.close();
   });
   clearTimeout(idleTimer);
-  clearTimeout(checkTimer);
   port.close();
-}
-
-/** Damage is proven only if two checks find it: a disk that fails for a moment may look the same. */
-function checkFile({ wasDamaged }: { wasDamaged: boolean }): void {
-  const fault = whileBusy(() => findFault(opened.realFile));
-  const isDamaged = wasDamaged && fault?.isReadable === true;
-  if (isDamaged) markDamaged(opened, fault.reason);
-  else if (fault !== undefined) {
-    const again = () => checkFile({ wasDamaged: fault.isReadable });
-    checkTimer = setTimeout(again, CHECK_INTERVAL_MS);
-  }
-  port.postMessage({ fault: fault?.reason, isDamaged } satisfies CheckResult);
 }
 
 /** An empty log takes no space and holds nothing that a later start could apply to another file. */
