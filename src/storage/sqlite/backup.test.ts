@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chownSync,
   copyFileSync,
@@ -8,10 +10,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statfsSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -178,6 +183,36 @@ describe('backup', () => {
     rmSync(target);
     await assert.rejects(backUp(), /partial-3-journal exists/);
     for (const each of mine) assert.equal(readFileSync(each, 'utf8'), 'mine');
+  });
+
+  test('what a killed backup or restore has left is removed by the next run in the folder, and the file of one that runs stays', async () => {
+    await createPets(1);
+    const script = new URL('new-file.ts', import.meta.url).href;
+    const bases = [join(folder, 'monday.sqlite.partial'), `${file}.restoring`];
+    const children = bases.map((base) =>
+      spawn(process.execPath, [
+        '--input-type=module',
+        '--eval',
+        `import { temporaryFile } from ${JSON.stringify(script)};
+         globalThis.made = temporaryFile(${JSON.stringify(base)});
+         console.log('made');
+         setInterval(() => undefined, 1_000);`,
+      ]),
+    );
+    await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+    writeFileSync(join(folder, 'mine.partial-1'), 'mine');
+    await backUp();
+    const made = ['monday.sqlite.partial-1', 'petstore.sqlite.restoring-1'];
+    const locks = made.map((name) => `${name}-lock`);
+    const others = ['backup.sqlite', 'mine.partial-1', 'petstore.sqlite'];
+    assert.deepEqual(filesOf(folder), [...others, ...made, ...locks].toSorted());
+    for (const child of children) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    rmSync(target);
+    await backUp();
+    assert.deepEqual(filesOf(folder), others);
   });
 
   test('a name that SQLite would take for a log, and a folder that does not exist, are refused', async () => {
@@ -471,6 +506,24 @@ describe('restore', () => {
     });
     await restore();
     assert.ok(isThere.length > 0 && !isThere.includes(false));
+  });
+
+  test('through a symbolic link it replaces the file, and a link that leads nowhere is refused and stays', async () => {
+    await createPets(5);
+    await backUp();
+    const there = join(folder, 'disk', 'petstore.sqlite');
+    mkdirSync(join(folder, 'disk'));
+    renameSync(file, there);
+    symlinkSync(there, file);
+    await restore();
+    assert.equal(readlinkSync(file), there);
+    assert.equal(verifySqlite(there).animals, 5);
+    renameSync(join(folder, 'disk'), join(folder, 'away'));
+    await assert.rejects(restore(), {
+      name: 'StoreFault',
+      message: `${file} is a symbolic link to a file that is missing: mount its disk, or remove the link.`,
+    });
+    assert.equal(readlinkSync(file), there);
   });
 
   test('while a service has the store open, nothing is changed', async () => {

@@ -1,6 +1,16 @@
 // A new database file gets its name only when it is complete.
 
-import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
 import { createFile, OWNER_ONLY } from './connection.ts';
 import { freeName } from './file-identity.ts';
@@ -8,6 +18,9 @@ import { syncFile, syncName } from './sync.ts';
 
 /** What SQLite adds to the name of a database for the files beside it. */
 export const LOG_SUFFIXES = ['-journal', '-wal', '-shm'] as const;
+
+/** The locks of the files that `backup`, `copy` and `restore` write. */
+const LEFT = /\.(partial|restoring)-\d+-lock$/;
 
 /** The errors of file systems that have no links, such as FAT and some network file systems. */
 const CANNOT_LINK = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
@@ -25,12 +38,14 @@ export function requireUnusedName(file: string): void {
 
 /**
  * A new file that only its owner can read. It is removed at the end, unless it was renamed. Its name is the
- * given one with a number, and no file has it yet.
+ * given one with a number, and no file has it yet. A lock beside it tells others that it is in use.
  */
 export function temporaryFile(base: string) {
+  removeLeftovers(dirname(base));
   const name = freeName(base);
   requireUnusedName(name);
   createFile(name, 'ax');
+  const lock = lockFile(lockOf(name));
   return {
     name,
     /** Gives the complete file its name. */
@@ -47,8 +62,44 @@ export function temporaryFile(base: string) {
       }
       syncName(file);
     },
-    [Symbol.dispose]: () => withLogs(name).forEach((each) => rmSync(each, { force: true })),
+    [Symbol.dispose]() {
+      removeWithLogs(name);
+      lock.close();
+    },
   };
+}
+
+const lockOf = (name: string) => `${name}-lock`;
+
+/** Throws if another process has the lock. SQLite's lock is released when its process ends, even by a crash. */
+function lockFile(name: string): DatabaseSync {
+  const lock = new DatabaseSync(name, { timeout: 0 });
+  try {
+    // In memory: otherwise SQLite creates one more file.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** Removes what a killed process has left. A file without a lock beside it is not of this program. */
+function removeLeftovers(folder: string): void {
+  const locks = existsSync(folder) ? readdirSync(folder).filter((name) => LEFT.test(name)) : [];
+  for (const name of locks) {
+    try {
+      using _ = lockFile(join(folder, name));
+      removeWithLogs(join(folder, name.slice(0, -lockOf('').length)));
+    } catch {
+      // The process is still running, or the file belongs to another user.
+    }
+  }
+}
+
+/** The lock last: until then, nobody else takes the file for one without a lock. */
+function removeWithLogs(name: string): void {
+  for (const each of [...withLogs(name), lockOf(name)]) rmSync(each, { force: true });
 }
 
 /** Gives a file a second name. Calls `instead` on a file system without links. */

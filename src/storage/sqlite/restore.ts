@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
@@ -57,7 +57,7 @@ export async function restoreStore(
   const { environment, onProgress = () => undefined } = options;
   // Opened before anything is changed: it may be missing or belong to another program.
   using source = openToRead(backupFile, environment, 'name another backup');
-  const realFile = existsSync(file) ? realpathSync(file) : file;
+  const realFile = realFileOf(file);
   using former = lockFormer(realFile);
   const other = 'name another store with --data';
   requireEnvironment(former.past?.identity, environment, { store: file, other });
@@ -73,6 +73,17 @@ export async function restoreStore(
   const setAside = replace(realFile, partial.name);
   keepStoreId(file, changed.identity);
   return { verification, setAside, ...changed };
+}
+
+/** Follows symbolic links, and refuses one that leads nowhere: the disk behind it may be missing. */
+function realFileOf(file: string): string {
+  if (existsSync(file)) return realpathSync(file);
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    throw new StoreFault(
+      `${file} is a symbolic link to a file that is missing: mount its disk, or remove the link.`,
+    );
+  }
+  return file;
 }
 
 /** Writes the last id and the keys of both files into the copy of the backup. */
