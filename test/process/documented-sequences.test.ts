@@ -1,0 +1,69 @@
+// The command sequences of the pages that put a file in the place of a store, run literally after an unclean end.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { runHere, serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { send } from '../support/test-service.ts';
+
+const PAGES = new URL('../../docs/operations/', import.meta.url);
+/** What a test cannot run: the service is killed and started by the test itself, and there is one version. */
+const LEFT_OUT = /^(systemctl|install) /;
+
+/** The first block of commands below a heading, or below a sentence. */
+function commandsBelow(page: string, text: string): string {
+  const content = readFileSync(new URL(page, PAGES), 'utf8');
+  const at = content.indexOf(text);
+  assert.notEqual(at, -1, `${page} has "${text}"`);
+  const [, block = ''] = /```sh\n([^]*?)```/.exec(content.slice(at)) ?? [];
+  assert.notEqual(block, '', `${page} has commands below "${text}"`);
+  return block;
+}
+
+async function create({ baseUrl, key }: Running, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const response = await send(`${baseUrl}/pets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: '{"name":"Rex","categoryId":1}',
+    });
+    assert.equal(response.status, 201);
+  }
+}
+
+/** A backup with 3 animals, and a store with 40 whose service was killed, so that its log has the last ones. */
+async function killedStore(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const [data, backups] = [join(folder, 'petstore'), join(folder, 'petstore-backup')];
+  mkdirSync(join(backups, 'production'), { recursive: true });
+  const backup = join(backups, 'production', 'FILE');
+  const service = await serve(t, ['--data', data]);
+  await create(service, 3);
+  assert.equal((await runHere(['backup', backup, '--data', data])).code, 0);
+  await create(service, 37);
+  service.kill('SIGKILL');
+  await service.ended;
+  assert.ok(existsSync(join(data, 'production', 'petstore.sqlite-wal')));
+  return { folder, data };
+}
+
+for (const [what, page, text] of [
+  ['the downgrade', 'upgrade.md', '## Downgrade'],
+  ['a file that is put in place by hand', 'backup.md', '## Put a file in place by hand'],
+] as const) {
+  test(`${what}: the documented commands leave exactly the backup, also after kill -9`, async (t) => {
+    const { folder, data } = await killedStore(t);
+    const lines = commandsBelow(page, text)
+      .split('\n')
+      .filter((line) => !LEFT_OUT.test(line));
+    const script = lines.join('\n').replaceAll('/var/lib/', `${folder}/`);
+    execFileSync('sh', ['-e', '-u', '-c', script], { cwd: folder });
+    const verified = await runHere(['verify', '--data', data, '--json']);
+    assert.equal(verified.stdout, '{"animals":3,"lastId":3,"problems":[]}\n', verified.stderr);
+    const next = await serve(t, ['--data', data]);
+    next.kill('SIGTERM');
+    assert.equal(await next.ended, 0);
+  });
+}
