@@ -1,6 +1,8 @@
 // The disk does not confirm a commit, or fails to: the service reports it, and can still be stopped.
 
 import assert from 'node:assert/strict';
+import { copyFileSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DiskFault, FAILING_SYNC, HANGING_SYNC, type FaultyDisk } from '../support/faulty-disk.ts';
@@ -79,6 +81,31 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
       assert.notEqual(await last, 201);
     });
   }
+
+  test('a create is refused if its file is replaced while the commit waits for the disk', async (t) => {
+    const folder = temporaryFolder(t);
+    const disk = hanging.newDisk(folder);
+    t.after(() => disk.release());
+    const service = await serve(t, ['--data', folder], { env: disk.env });
+    const headers = { authorization: `Bearer ${service.key}` };
+    const create = (name: string) =>
+      send(`${service.baseUrl}/pets`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ name, categoryId: 1 }),
+      });
+    assert.equal((await create('before')).status, 201);
+    const file = join(folder, 'production', 'petstore.sqlite');
+    copyFileSync(file, `${file}.other`);
+    disk.hold();
+    const log = () => statSync(`${file}-wal`).size;
+    const before = log();
+    const waiting = create('lost');
+    while (log() === before) await sleep(5);
+    renameSync(`${file}.other`, file);
+    disk.release();
+    assert.equal((await waiting).status, 503);
+  });
 
   test('a create that is repeated after kill -9 is confirmed once the log is on the disk', async (t) => {
     const folder = temporaryFolder(t);

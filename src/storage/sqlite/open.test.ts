@@ -20,7 +20,8 @@ import { restoreStore } from './restore.ts';
 import { openSqliteStore, type SqliteOptions } from './store.ts';
 import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 import { backUpStore } from './backup.ts';
-import { openAsIs } from './connection.ts';
+import { openAsIs, openConnection } from './connection.ts';
+import { pragma } from './query.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
@@ -504,6 +505,14 @@ test('an id that cannot be written beside the store is one warning, and the stor
   await openSqliteStore(file, { ...SERVE, onWarning }).close();
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? '', /^the id of the store cannot be written beside it \(.*EISDIR/);
+});
+
+test('a connection syncs every commit, and not only the checkpoints', async () => {
+  const file = join(await mkdtemp(join(folder, 'sync-')), 'petstore.sqlite');
+  await writeFile(file, '');
+  using database = openConnection(file);
+  // 2 is FULL. That a power cut loses nothing is the drill power-cut.
+  assert.equal(pragma(database, 'synchronous'), 2n);
 });
 
 test('a newer schema version is refused and not changed', async () => {
