@@ -7,10 +7,10 @@ import { findMissingTool } from '../../drills/power-cut/recording.ts';
 
 const options = { cuts: 150, seed: 7, creates: 120, hasCommands: false };
 
-// The first start creates its folders, and the process is killed during a sync and started again. Each of these
-// has lost acknowledged animals once.
+// The first start creates its folders, the process is killed during a sync and started again, and a sync fails.
+// Each of these has lost acknowledged animals once.
 test(
-  'a power cut at any moment loses no acknowledged animal, also after the first start and after a crash',
+  'a power cut at any moment loses no acknowledged animal, also after the first start, after a crash and after a sync that failed',
   { skip: findMissingTool() ?? false },
   async () => {
     const report = await drillPowerCut(options);
