@@ -1,7 +1,7 @@
 // Breaks the embedded store: a create is acknowledged, and committed directly afterwards. Only a process that is
 // killed in between shows the difference.
 
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
 
 const exec = Reflect.get(DatabaseSync.prototype, 'exec');
@@ -18,5 +18,16 @@ function execEarly(this: DatabaseSync, sql: string): void {
   exec.call(this, sql);
 }
 
+/** Leaves out the check of the log after the commit: it would find that there was none yet. */
+const prepare = Reflect.get(DatabaseSync.prototype, 'prepare');
+function prepareUnchecked(this: DatabaseSync, sql: string): StatementSync {
+  const statement = prepare.call(this, sql);
+  if (sql.includes('NOOP')) Object.assign(statement, { get: () => [0n, 0n, 0n] });
+  return statement;
+}
+
 // Writes run in the writer thread. The main thread migrates the schema, which must work.
-if (!isMainThread) DatabaseSync.prototype.exec = execEarly;
+if (!isMainThread) {
+  DatabaseSync.prototype.exec = execEarly;
+  DatabaseSync.prototype.prepare = prepareUnchecked;
+}
