@@ -185,7 +185,7 @@ describe('backup', () => {
     for (const each of mine) assert.equal(readFileSync(each, 'utf8'), 'mine');
   });
 
-  test('what a killed backup or restore has left is removed by the next run in the folder, and the file of one that runs stays', async () => {
+  test('what a killed backup or restore has left is removed by the next run in the folder, and the file of one that runs stays', async (t) => {
     await createPets(1);
     const script = new URL('new-file.ts', import.meta.url).href;
     const bases = [join(folder, 'monday.sqlite.partial'), `${file}.restoring`];
@@ -199,6 +199,7 @@ describe('backup', () => {
          setInterval(() => undefined, 1_000);`,
       ]),
     );
+    t.after(() => children.forEach((child) => child.kill('SIGKILL')));
     await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
     writeFileSync(join(folder, 'mine.partial-1'), 'mine');
     await backUp();
