@@ -102,7 +102,11 @@ export function newHttpRequest(
   };
 }
 
-export function headerOf({ headers }: HttpResponse, name: string): string | undefined {
-  const at = headers.findIndex((each, index) => index % 2 === 0 && each === name);
-  return at === -1 ? undefined : headers[at + 1];
+export function headerOf(
+  { headers, moreHeaders = [] }: HttpResponse,
+  name: string,
+): string | undefined {
+  const all = [...headers, ...moreHeaders];
+  const at = all.findIndex((each, index) => index % 2 === 0 && each === name);
+  return at === -1 ? undefined : all[at + 1];
 }

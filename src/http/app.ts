@@ -159,7 +159,7 @@ export class App implements Handler {
       this.#requestLog.add(context, { response, durationMs, error });
     }
     if (cors !== undefined) context.headers.push(...cors.headers(request));
-    return { status, headers: [...headers, ...context.headers], body };
+    return { status, headers, moreHeaders: context.headers, body };
   }
 }
 

@@ -21,6 +21,8 @@ export interface HttpResponse {
   code?: ErrorCode;
   /** Name, value, name, value, …, without those of the connection: Content-Length, Date and Connection. */
   headers: readonly string[];
+  /** More of them, which only this request has. */
+  moreHeaders?: readonly string[];
   body: string;
 }
 

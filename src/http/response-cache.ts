@@ -88,6 +88,9 @@ export class ResponseCache implements Measured {
     if (isRequestedAgain && version === this.#version) {
       if (this.#length > CACHED_LENGTH_MAX) this.#clear(version);
       this.#responses.set(key, made);
+      // A frozen list is checked and encoded once, however often it is sent.
+      Object.freeze(made.response.headers);
+      Object.freeze(made.notModified.headers);
       this.#length += made.response.body.length + HEAD_LENGTH;
     }
     return made;

@@ -25,6 +25,12 @@ interface Sent {
 
 const NAMES = ['Rex', 'Mieze äöü', '猫', '\u{1F431}\u{1F431}', '"\\\n', 'ÿ'];
 
+const whole = (head: string) => Buffer.from(`${head}\r\n`);
+
+function of(method: string, status: number, bytes: Buffer, contains = ''): Sent {
+  return { bytes, method, status, contains, mayContinue: false };
+}
+
 describe('Pipelines', () => {
   let service: TestService;
   let port: number;
@@ -40,14 +46,6 @@ describe('Pipelines', () => {
   function newRequest(random: Random, id: string): Sent {
     const fields = `Host: a\r\nAuthorization: Bearer ${service.key}\r\nX-Request-Id: ${id}\r\n`;
     const head = (line: string, more = '') => `${line} HTTP/1.1\r\n${fields}${more}`;
-    const whole = (text: string) => Buffer.from(`${text}\r\n`);
-    const of = (method: string, status: number, bytes: Buffer, contains = ''): Sent => ({
-      bytes,
-      method,
-      status,
-      contains,
-      mayContinue: false,
-    });
     const post = (text: string, more = '') => {
       const body = Buffer.from(text);
       const length = `Content-Length: ${body.length}\r\n${more}\r\n`;

@@ -94,9 +94,9 @@ export class Connections implements Shared, Measured {
     const place = this.#places.get(socket);
     if (place === undefined) return;
     place.sinceMs = this.#limits.nowMs();
-    this.#byAge.strangers.delete(place);
-    this.#byAge.served.delete(place);
-    this.#byAge.served.add(place);
+    const { strangers, served } = this.#byAge;
+    if (!served.delete(place)) strangers.delete(place);
+    served.add(place);
   }
 
   /**
@@ -153,11 +153,11 @@ export class Connections implements Shared, Measured {
    */
   #freeMemory(): void {
     const all = [...this.#places.values()].filter(({ occupiedBytes }) => occupiedBytes > 0);
-    const isLarge = ({ occupiedBytes }: Place) => occupiedBytes > LARGE_BYTES_MIN;
-    const largest = all.filter(isLarge).sort((one, two) => two.occupiedBytes - one.occupiedBytes);
-    const oldest = all
-      .filter((place) => !isLarge(place))
-      .sort((one, two) => one.sinceMs - two.sinceMs);
+    const { largest = [], oldest = [] } = Object.groupBy(all, ({ occupiedBytes }) =>
+      occupiedBytes > LARGE_BYTES_MIN ? 'largest' : 'oldest',
+    );
+    largest.sort((one, two) => two.occupiedBytes - one.occupiedBytes);
+    oldest.sort((one, two) => one.sinceMs - two.sinceMs);
     for (const place of [...largest, ...oldest]) {
       if (this.#occupiedBytes <= OCCUPIED_BYTES_KEPT) break;
       place.connection.destroy();

@@ -64,11 +64,13 @@ async function allTurns(): Promise<void> {
   for (let turns = 0; turns < 20; turns += 1) await turn();
 }
 
+/** Whether the WebSocket client is there after this statement. */
+function isLoaded(statement: string): string {
+  const script = `${statement}; console.log(process.moduleLoadList.some((each) => each.includes('undici')))`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', script]).stdout.toString();
+}
+
 test('node:http is loaded without its WebSocket client, unlike by an import statement', () => {
-  const isLoaded = (load: string) => {
-    const script = `${load}; console.log(process.moduleLoadList.some((each) => each.includes('undici')))`;
-    return spawnSync(process.execPath, ['--input-type=module', '-e', script]).stdout.toString();
-  };
   assert.equal(isLoaded("process.getBuiltinModule('node:http')"), 'false\n');
   assert.equal(isLoaded("import 'node:http'"), 'true\n');
 });
@@ -241,10 +243,11 @@ test('the rest of a read is dropped after a head for which the caller says so', 
   assert.deepEqual(targets, ['/1', '/2']);
 });
 
+const withHeaders = (count: number) =>
+  GET.replace('\r\n\r\n', `\r\n${'X: y\r\n'.repeat(count - 1)}\r\n`);
+
 test('a head with more headers than the limit is refused, not shortened', async (t) => {
   const counts: number[] = [];
-  const withHeaders = (count: number) =>
-    GET.replace('\r\n\r\n', `\r\n${'X: y\r\n'.repeat(count - 1)}\r\n`);
   const { server } = await open(t, withHeaders(HEADERS_MAX), ({ rawHeaders }) =>
     counts.push(rawHeaders.length / 2),
   );

@@ -108,6 +108,7 @@ export class Exchange {
   }
 }
 
+type OnIncoming = (request: unknown, isKeptAlive: unknown) => number;
 /** What a parser is told about a head: it has no body, and what follows is not HTTP. */
 const SKIP_BODY_AND_REST = 2;
 
@@ -177,11 +178,11 @@ export function onResumed(socket: Socket, listener: () => void): void {
  * before a tunnel (lib/_http_client.js, parserOnIncomingClient; lib/_http_common.js, parserOnHeadersComplete).
  */
 export function dropRestOfReadWhen(socket: Socket, isOver: () => boolean): void {
-  const { parser } = socket as Socket & { parser?: { onIncoming: (...args: unknown[]) => number } };
+  const { parser } = socket as Socket & { parser?: { onIncoming: OnIncoming } };
   if (parser === undefined) return;
   const { onIncoming } = parser;
-  parser.onIncoming = (...args) => {
-    const value = onIncoming(...args);
+  parser.onIncoming = (request, isKeptAlive) => {
+    const value = onIncoming(request, isKeptAlive);
     return isOver() ? SKIP_BODY_AND_REST : value;
   };
 }

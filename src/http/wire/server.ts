@@ -98,11 +98,13 @@ export class HttpServer implements Measured {
 
   constructor(server: NodeServer, parts: ServerParts) {
     const { port, timeouts = CLIENT_TIMEOUTS, quietMsMax = QUIET_MS_MAX, onDrop } = parts;
-    const nowMs = () => performance.now();
-    const limits = { connectionsMax: server.maxConnections, quietMsMax, nowMs };
     this.port = port;
     this.#server = server;
-    this.#connections = new Connections(newResponder(parts), limits);
+    this.#connections = new Connections(newResponder(parts), {
+      connectionsMax: server.maxConnections,
+      quietMsMax,
+      nowMs: () => performance.now(),
+    });
     this.#sweeping = setInterval(() => this.#connections.sweep(), timeouts.sweepMs).unref();
     server.on('drop', () => (this.#dropped += 1));
     if (onDrop !== undefined) this.#reportDrops(onDrop);
@@ -185,8 +187,9 @@ function newResponder(parts: ServerParts): Responder {
       onRefusal?.(code, requestId, address);
       return errorResponse(code, message, ['X-Request-Id', requestId]);
     },
-    respondToInvalid({ headers }, error) {
-      const given = headers.find((_, index) => headers[index - 1] === 'X-Request-Id');
+    respondToInvalid({ headers, moreHeaders = [] }, error) {
+      const all = [...headers, ...moreHeaders];
+      const given = all.find((_, index) => all[index - 1] === 'X-Request-Id');
       const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
       onInvalidResponse?.(error, requestId);
       return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
