@@ -8,7 +8,7 @@ import { movedBytes } from './node-http.ts';
 const OCCUPIED_BYTES_MAX = 64 * 1024 * 1024;
 /** What may be left when memory was freed. Several MiB less, so that connections are not compared for every byte. */
 const OCCUPIED_BYTES_KEPT = 56 * 1024 * 1024;
-/** More than a client occupies that sends one request at a time and reads its responses. */
+/** A client that sends one request at a time and reads its responses occupies less, except with a very long page. */
 const LARGE_BYTES_MIN = 128 * 1024;
 /** When this part of the places is taken, connections that have been idle for this long make room for new ones. */
 const CROWDED = 0.9;
