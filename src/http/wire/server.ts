@@ -197,10 +197,10 @@ function newResponder(parts: ServerParts): Responder {
   };
 }
 
-async function readBodyOf(exchange: Exchange): Promise<Buffer> {
+function readBodyOf(exchange: Exchange): Promise<Buffer> {
   const { body } = exchange;
   if (body?.wantsMore === true && expectsContinue(exchange)) exchange.sendContinue();
-  return body?.read() ?? NO_BODY;
+  return body?.read() ?? Promise.resolve(NO_BODY);
 }
 
 /**
