@@ -139,7 +139,7 @@ export interface NodeListeners {
   onFault: (fault: ClientFault, socket: Duplex) => void;
 }
 
-/** Listens for requests, whatever they expect, and for what is none. */
+/** Reports connections, requests with any Expect, CONNECT, and bytes that are not a request. */
 export function listenTo(server: NodeServer, listeners: NodeListeners): void {
   const take = (request: ReceivedRequest, response: ServerResponse) =>
     listeners.onExchange(new Exchange(request, response), request.socket);

@@ -319,6 +319,18 @@ for (const [what, header] of [
   });
 }
 
+const encodeHeaders = (headers: readonly string[]) =>
+  encodeResponse({ status: 204, headers, body: '' }, { isLast: true })[0];
+
+test('the headers of a cached response are checked too, and are sent the same each time', () => {
+  const invalid = Object.freeze(['Link', 'a\r\nb']);
+  const valid = Object.freeze(['Link', 'a', 'ETag', '"b"']);
+  for (const time of ['first', 'second']) {
+    assert.throws(() => encodeHeaders(invalid), TypeError, time);
+    assert.match(encodeHeaders(valid), /^HTTP\/1\.1 204 .*\r\nLink: a\r\nETag: "b"\r\n/, time);
+  }
+});
+
 test('an invalid response without a request id gets a new one', async (context) => {
   const server = await openServer({
     createHandler: () => ({

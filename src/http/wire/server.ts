@@ -55,12 +55,11 @@ export interface ServerParts {
   onDrop?: (connectionsMax: number) => void;
   timeouts?: typeof CLIENT_TIMEOUTS | undefined;
   quietMsMax?: number;
-  connectionsMax?: number;
 }
 
 /** Listens for requests. Everything about sockets is in this folder, and nothing about animals. */
 export function openServer(parts: ServerParts): Promise<HttpServer> {
-  const { host, port, connectionsMax = findConnectionsMax() } = parts;
+  const { host, port } = parts;
   const { headersMs, requestMs, sweepMs } = parts.timeouts ?? CLIENT_TIMEOUTS;
   const server = createNodeServer(HEADERS_MAX, {
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -76,7 +75,7 @@ export function openServer(parts: ServerParts): Promise<HttpServer> {
     // A request without a body then skips the events of a stream.
     optimizeEmptyRequests: true,
   });
-  server.maxConnections = connectionsMax;
+  server.maxConnections = findConnectionsMax();
   return new Promise((resolve, reject) => {
     // A later error is a connection that could not be accepted, and the server continues.
     server.on('error', reject);
