@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { freePort } from '../harness/free-port.ts';
 import { pinned } from './cores.ts';
 import type { Load } from './generator.ts';
 import { memoryMib, processorMs } from './processes.ts';
@@ -118,19 +117,4 @@ async function isReady(url: string, request: RequestInit): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-export function scriptPath(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
 }

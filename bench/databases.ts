@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PostgresServer } from '../test/support/postgres-server.ts';
+import { PostgresServer } from '../harness/postgres-server.ts';
 
 const animalsSql = (count: number) => `
   SELECT n AS id, 'Animal ' || n AS name, n % 50 AS category_id,

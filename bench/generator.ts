@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { scriptPath } from './contender.ts';
 import { pinned } from './cores.ts';
 
 /** The requests to send: the paths in order, again from the first after the last. */
@@ -58,8 +57,8 @@ export class Generator {
           `-d${seconds}s`,
           `--timeout=${TIMEOUT_SECONDS}s`,
           '-s',
-        ].concat(scriptPath('load.lua'), baseUrl, '--', content)
-      : [process.execPath, scriptPath('autocannon-load.ts'), baseUrl].concat(
+        ].concat(join(import.meta.dirname, 'load.lua'), baseUrl, '--', content)
+      : [process.execPath, join(import.meta.dirname, 'autocannon-load.ts'), baseUrl].concat(
           String(seconds),
           String(connections),
           content,

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { scriptPath } from './contender.ts';
 
 const POCKETBASE = 'github.com/pocketbase/pocketbase/examples/base@v0.40.4';
 const BUILD_TIMEOUT_MS = 600_000;
@@ -18,7 +17,7 @@ export class GoPrograms {
   /** Returns the path of the program in contenders/go. */
   contender(): Promise<string> {
     return this.#once('go-contender', async (file) => {
-      await go(['build', '-o', file, '.'], { cwd: scriptPath('contenders/go') });
+      await go(['build', '-o', file, '.'], { cwd: join(import.meta.dirname, 'contenders/go') });
     });
   }
 

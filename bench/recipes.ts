@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { newCursor } from '../src/domain/page.ts';
-import { scriptPath, type Operation, type Recipe } from './contender.ts';
+import type { Operation, Recipe } from './contender.ts';
 import type { Load } from './generator.ts';
 
 /** The heap settings of the service. Every contender on Node.js gets them, and every command. */
@@ -54,7 +54,7 @@ export function petstore(
     name: 'petstore',
     command: (port) => [
       ...node,
-      scriptPath('../bin/petstore.js'),
+      join(import.meta.dirname, '../bin/petstore.js'),
       'serve',
       '--port',
       String(port),
@@ -79,7 +79,7 @@ export function ownContender(
     name,
     command: (port) => [
       ...node,
-      scriptPath(`contenders/${script}`),
+      join(import.meta.dirname, 'contenders', script),
       String(port),
       argument,
       ...more,
@@ -102,7 +102,7 @@ export function jsonServer(databaseFile: string): Recipe {
     name: 'json-server',
     command: (port) => [
       ...node,
-      scriptPath('../node_modules/json-server/lib/cli/bin.js'),
+      join(import.meta.dirname, '../node_modules/json-server/lib/cli/bin.js'),
       '--quiet',
       '--port',
       String(port),

@@ -1,4 +1,4 @@
-import { PostgresServer } from '../test/support/postgres-server.ts';
+import { PostgresServer } from '../harness/postgres-server.ts';
 import type { DrillReport } from './drill.ts';
 
 export interface StoreChoice {

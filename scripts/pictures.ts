@@ -9,7 +9,7 @@ import { PetStore, type NewPet } from '../sdk/src/index.ts';
 import { loadConfig } from '../src/config.ts';
 import { openLog } from '../src/ops/log.ts';
 import { startService } from '../src/service.ts';
-import { findChromium } from '../test/support/chromium.ts';
+import { findChromium } from '../harness/chromium.ts';
 
 const FOLDER = new URL('../docs/images/', import.meta.url).pathname;
 /** All pictures together, so that a clone stays small. */

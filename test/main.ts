@@ -1,31 +1,32 @@
 // Runs test files, on all cores, and lists at the end what was skipped and why. The word is one of SUITES; without
 // one, it is what `npm test` runs.
 
-import './support/memory-folder.ts';
+import '../harness/memory-folder.ts';
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { unitFiles } from './support/unit-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_MS_MAX = 240_000;
 /** Tests that install tools take longer. */
 const LONG_TEST_MS_MAX = 600_000;
-const { shared, alone } = unitFiles();
 
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: [
     'test/web/pages.ts',
+    'drills/catalogue/*.test.ts',
     'test/{faults,process,interface,project}/**/*.test.ts',
-    ...['check', 'sdk', 'src/storage', 'src', 'bench'].map((folder) => `${folder}/**/*.test.ts`),
+    ...['check', 'sdk', 'src/storage', 'src', 'bench', 'harness'].map(
+      (folder) => `${folder}/**/*.test.ts`,
+    ),
     'test/units.ts',
   ],
-  fast: [...alone, 'test/units.ts'],
-  long: ['test/{accessibility,drills,packaging,samples}/**/*.test.ts'],
+  fast: ['test/units.ts'],
+  long: ['{drills,test/packaging,test/web/accessibility,test/web/samples}/**/*.test.ts'],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
 };
@@ -35,7 +36,7 @@ function filesOf(suite: string): string[] {
   const files = (SUITES[suite] ?? []).flatMap((pattern) =>
     globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted(),
   );
-  return [...new Set(files).difference(new Set(shared))];
+  return [...new Set(files)].filter((file) => !file.endsWith('.unit.test.ts'));
 }
 
 function linesOf(...git: string[]): string[] {

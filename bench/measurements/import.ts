@@ -4,7 +4,6 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { animalJson } from '../animals.ts';
 import type { Bench, Outcome } from '../bench.ts';
-import { scriptPath } from '../contender.ts';
 import { memoryMib } from '../processes.ts';
 import { NODE_FLAGS } from '../recipes.ts';
 import { newRow, quantity, unmeasuredRow, type Row } from '../row.ts';
@@ -86,7 +85,7 @@ async function writeAnimals(file: string, count: number): Promise<void> {
 
 async function runCommand(args: string[]): Promise<CommandRun> {
   const startedMs = performance.now();
-  const command = [...NODE_FLAGS, scriptPath('../bin/petstore.js'), ...args];
+  const command = [...NODE_FLAGS, join(import.meta.dirname, '../../bin/petstore.js'), ...args];
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] });
   let peakMib: number | undefined;
   const poll = setInterval(() => {

@@ -5,11 +5,11 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { Client, type WirePet } from '../client.ts';
+import { Client, type WirePet } from '../../harness/client.ts';
 import type { DrillReport } from '../drill.ts';
-import { newRandom, type Random } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { command, storeFile } from './backup.ts';
 
 const CREATES = 20;

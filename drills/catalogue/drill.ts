@@ -1,11 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { onBothStores } from '../stores.ts';
-import {
-  drillChanges,
-  NO_SUCH_ID,
-  type ChangesOptions,
-} from '../../test/support/catalogue-changes.ts';
+import { drillChanges, NO_SUCH_ID, type ChangesOptions } from './changes.ts';
 
 const COMMAND_MS = 500;
 const LOAD = { processes: 2, readers: 32, creators: 8 };

@@ -5,15 +5,15 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
 import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
-import { PostgresServer } from '../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillReport } from '../drill.ts';
-import { Load } from '../load.ts';
-import { newRandom, type Random } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
-import { median, StolenTime, type Timed } from '../stolen-time.ts';
+import { Load } from '../../harness/load.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
+import { median, StolenTime, type Timed } from '../../harness/stolen-time.ts';
 import { mergeReports } from '../stores.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const WRITERS = 32;
 /** The load runs for up to this long before the kill, and for this long after it if the service survives. */

@@ -1,13 +1,13 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { canMount, mountSmallDisk } from '../../test/support/small-disk.ts';
-import { run as runCommand } from '../../test/support/test-process.ts';
+import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
+import { run as runCommand } from '../../harness/test-process.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Load } from '../load.ts';
-import { newRandom } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Load } from '../../harness/load.ts';
+import { newRandom } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 
 const DISK_KIBIBYTES = 64 * 1024;
 const CLIENTS = 8;

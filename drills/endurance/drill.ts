@@ -5,10 +5,10 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Load, type OtherRequest } from '../load.ts';
-import { newRandom, type Random } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
-import { median } from '../stolen-time.ts';
+import { Load, type OtherRequest } from '../../harness/load.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
+import { median } from '../../harness/stolen-time.ts';
 import { onBothStores } from '../stores.ts';
 
 const CLIENTS = 16;

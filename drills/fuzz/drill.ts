@@ -4,12 +4,12 @@ import { readdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { run } from '../../test/support/test-process.ts';
+import { run } from '../../harness/test-process.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { onBothStores, type StoreChoice } from '../stores.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { FuzzReport } from './report.ts';
 
 const SCHEMATHESIS = 'schemathesis==4.32.5';

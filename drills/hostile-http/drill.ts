@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { ERRORS } from '../../src/domain/errors.ts';
-import { splitResponses, type RawResponse } from '../../test/support/raw-socket.ts';
+import { splitResponses, type RawResponse } from '../../harness/raw-socket.ts';
 import { brokenBy } from '../broken/broken.ts';
-import { Client, followList } from '../client.ts';
+import { Client, followList } from '../../harness/client.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom, type Random } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { mergeReports } from '../stores.ts';
 import { newRequest, SMUGGLED_NAME, type HostileRequest } from './requests.ts';
 

@@ -1,7 +1,7 @@
 // Requests that no client library sends: malformed by rule, and good ones with random changes.
 
-import { malformedRequests } from '../../test/support/malformed-requests.ts';
-import type { Random } from '../random.ts';
+import { malformedRequests } from '../../harness/malformed-requests.ts';
+import type { Random } from '../../harness/random.ts';
 
 const MUTATIONS_MAX = 4;
 const MUTATED_BYTES_MAX = 20;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { newSecret } from '../../src/domain/api-key.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../random.ts';
+import { newRandom } from '../../harness/random.ts';
 import { mergeReports } from '../stores.ts';
 import { findViolations, type CreateRecord } from './checker.ts';
 import { Follower } from './follower.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type WirePet } from '../client.ts';
+import { Client, type WirePet } from '../../harness/client.ts';
 
 /** How long it waits at the end of the list before it reads the last page again. */
 const POLL_MS = 20;

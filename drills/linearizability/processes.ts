@@ -1,7 +1,7 @@
-import { PostgresServer } from '../../test/support/postgres-server.ts';
-import { ServiceProcess, type ServiceOptions } from '../service-process.ts';
-import type { Random } from '../random.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../test/support/temporary-folder.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { ServiceProcess, type ServiceOptions } from '../../harness/service-process.ts';
+import type { Random } from '../../harness/random.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../harness/temporary-folder.ts';
 
 export type StoreName = 'SQLite' | 'PostgreSQL';
 export type Fault =

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { Client, type ClientRequest, type ClientResponse } from '../client.ts';
-import type { Random } from '../random.ts';
+import { Client, type ClientRequest, type ClientResponse } from '../../harness/client.ts';
+import type { Random } from '../../harness/random.ts';
 import type { CreateRecord, Observation, ReadRecord, SeenPet } from './checker.ts';
 import type { Fault, Processes } from './processes.ts';
 

@@ -14,7 +14,7 @@ const TEXT_LENGTH_MAX = 100;
 /** More than processors: many tests wait. */
 const SANDBOXES = 3 * availableParallelism();
 /** Its result does not depend on any mutated file. */
-const UNRELATED_TEST = 'src/cli/terminal.test.ts';
+const UNRELATED_TEST = 'src/cli/terminal.unit.test.ts';
 
 /** The tests of each part of the source: the first prefix that fits counts. */
 const AREAS = Object.entries(

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { installTools, toolsFolder } from '../../test/support/tools.ts';
-import { newRandom } from '../random.ts';
+import { installTools, toolsFolder } from '../../harness/tools.ts';
+import { newRandom } from '../../harness/random.ts';
 
 /** One change of one place in the source. */
 export interface Mutant {

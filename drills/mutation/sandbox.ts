@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import '../../test/support/memory-folder.ts';
-import { canMount } from '../../test/support/small-disk.ts';
+import '../../harness/memory-folder.ts';
+import { canMount } from '../../harness/small-disk.ts';
 import type { Mutant } from './mutants.ts';
 
 /** A mutant whose tests take longer counts as found: it may have removed the end of a loop. */
@@ -25,7 +25,7 @@ const OPEN_MODE = 0o1777;
 /** As in `npm run lint`. */
 const PROJECTS = ['.', 'src/web/console/page'];
 const RUNNER = [
-  '--import=./test/support/memory-folder.ts',
+  '--import=./harness/memory-folder.ts',
   '--test',
   '--test-reporter=tap',
   `--test-timeout=${TEST_MS_MAX}`,

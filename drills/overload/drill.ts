@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { ServiceProcess } from '../service-process.ts';
-import { StolenTime, untilUndisturbed } from '../stolen-time.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
+import { StolenTime, untilUndisturbed } from '../../harness/stolen-time.ts';
 import { onBothStores } from '../stores.ts';
 import { startBareServer } from './bare-server.ts';
 import { isDisturbed, judge, type Phase } from './judgement.ts';
 import { LoadThread } from './open-loop.ts';
 
 // The store is as slow as the drill makes it, and not as this disk is.
-await import('../../test/support/memory-folder.ts');
+await import('../../harness/memory-folder.ts');
 
 const ROUNDS = 30;
 /** What the slowed store takes, what is sent to it without congestion, and with. */

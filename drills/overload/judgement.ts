@@ -1,5 +1,5 @@
 import type { DrillReport } from '../drill.ts';
-import { p99, UNDISTURBED_SHARE_MIN, type StolenTime } from '../stolen-time.ts';
+import { p99, UNDISTURBED_SHARE_MIN, type StolenTime } from '../../harness/stolen-time.ts';
 import type { LoadResult } from './open-loop.ts';
 
 const CREATE_FACTOR_MAX = 3;

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import type { Timed } from '../stolen-time.ts';
+import type { Timed } from '../../harness/stolen-time.ts';
 
 const TICK_MS = 1;
 const LATE_MS_MAX = 3;

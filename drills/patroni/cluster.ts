@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { findProgram } from '../../test/support/needs.ts';
-import { TEST_PASSWORD, unprivilegedUser } from '../../test/support/postgres-server.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { findProgram } from '../../harness/needs.ts';
+import { TEST_PASSWORD, unprivilegedUser } from '../../harness/postgres-server.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { addressOf, canOpenNetwork, Network, type Machine } from './network.ts';
 
 const NODES = 3;

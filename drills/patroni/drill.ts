@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import type { Load } from '../load.ts';
+import type { Load } from '../../harness/load.ts';
 import { runUnderLoad } from '../postgres/under-load.ts';
-import { newRandom } from '../random.ts';
-import type { ServiceProcess } from '../service-process.ts';
+import { newRandom } from '../../harness/random.ts';
+import type { ServiceProcess } from '../../harness/service-process.ts';
 import { findMissing, findPatroni, PatroniCluster } from './cluster.ts';
 
 const CALM_MS = 1_000;

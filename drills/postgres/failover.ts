@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer, TEST_PASSWORD } from '../../test/support/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { mergeReports } from '../stores.ts';

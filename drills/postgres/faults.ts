@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { runUnderLoad } from './under-load.ts';

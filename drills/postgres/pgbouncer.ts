@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PGBOUNCER_MISSING, startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts';
-import { PostgresServer } from '../../test/support/postgres-server.ts';
+import { PGBOUNCER_MISSING, startPgBouncer, type PgBouncer } from '../../harness/pgbouncer.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom } from '../random.ts';
+import { newRandom } from '../../harness/random.ts';
 import { runUnderLoad } from './under-load.ts';
 
 const CALM_MS = 500;

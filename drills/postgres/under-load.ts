@@ -1,6 +1,6 @@
 import type { DrillReport } from '../drill.ts';
-import { Load } from '../load.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Load } from '../../harness/load.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 
 const CLIENTS = 20;
 const CREATE_EVERY = 2;

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { newRandom, type Random } from '../random.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
 import { mergeReports } from '../stores.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { checkAfterCut } from './check.ts';
 import { findAcknowledgements, type Acknowledgements } from './expectation.ts';
 import { FileSystem } from './file-system.ts';
@@ -13,7 +13,7 @@ import { findMissingTool, Recorder, type RecordedEvent } from './recording.ts';
 import { runWorkload, type Workload } from './workload.ts';
 
 // Files in memory: a disk would only make the drill slower.
-await import('../../test/support/memory-folder.ts');
+await import('../../harness/memory-folder.ts');
 
 /** Each recording of the service is cut this often. */
 const CUTS_PER_RECORDING = 500;

@@ -1,5 +1,5 @@
-import { splitResponses } from '../../test/support/raw-socket.ts';
-import { READY } from '../service-process.ts';
+import { splitResponses } from '../../harness/raw-socket.ts';
+import { READY } from '../../harness/service-process.ts';
 import type { RecordedEvent } from './recording.ts';
 import type { SentChange, Workload } from './workload.ts';
 

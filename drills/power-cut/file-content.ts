@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { Random } from '../../harness/random.ts';
 
 /** A disk writes a sector completely or not at all. */
 const SECTOR_BYTES = 512;

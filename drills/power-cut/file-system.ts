@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Random } from '../random.ts';
+import type { Random } from '../../harness/random.ts';
 import { applied, contentAfterCut, surviving, type Change } from './file-content.ts';
 import type { RecordedEvent } from './recording.ts';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { MAIN } from '../../test/support/test-process.ts';
-import type { ServiceProcess } from '../service-process.ts';
+import { MAIN } from '../../harness/test-process.ts';
+import type { ServiceProcess } from '../../harness/service-process.ts';
 
 const SOURCE = fileURLToPath(new URL('recorder.c', import.meta.url));
 /** The time that a sync takes. It decides how many creates share a commit. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type WirePet } from '../client.ts';
-import { Load } from '../load.ts';
-import type { Random } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Client, type WirePet } from '../../harness/client.ts';
+import { Load } from '../../harness/load.ts';
+import type { Random } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import type { Recorder } from './recording.ts';
 
 const WRITERS = 16;

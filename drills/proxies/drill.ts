@@ -1,16 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../test/support/postgres-server.ts';
-import {
-  isInstalled,
-  Proxy,
-  PROXY_PROGRAMS,
-  type ProxyProgram,
-} from '../../test/support/proxies.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { isInstalled, Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../../harness/proxies.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Creates } from '../creates.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Creates } from '../../harness/creates.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { mergeReports } from '../stores.ts';
-import { Http2Client, newHttp1Client, type ProxyClient } from '../../test/support/proxy-clients.ts';
+import { Http2Client, newHttp1Client, type ProxyClient } from '../../harness/proxy-clients.ts';
 
 const HTTP1_CLIENTS = 8;
 const HTTP2_CLIENTS = 2;

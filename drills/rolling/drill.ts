@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Load } from '../load.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Load } from '../../harness/load.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { onBothStores } from '../stores.ts';
 
 const WORKERS = 4;

@@ -7,7 +7,7 @@ import { mergeReports } from '../stores.ts';
 import type { Job, JobReport } from './simulation.ts';
 
 // Files in memory: a disk would only make the drill slower.
-await import('../../test/support/memory-folder.ts');
+await import('../../harness/memory-folder.ts');
 
 const STEPS = 200;
 const PROCESSES = 2;

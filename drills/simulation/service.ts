@@ -10,7 +10,7 @@ import { ResponseCache } from '../../src/http/response-cache.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../harness/random.ts';
 
 export const BASE_URL = 'http://pets.example/v1';
 

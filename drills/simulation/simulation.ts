@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newRandom, type Random } from '../random.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
 import { installDatabase, simulated } from './database.ts';
 import { newStory, shrink, tell, type Step } from './story.ts';
 import { VirtualTime } from './virtual-time.ts';

@@ -1,5 +1,5 @@
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../harness/random.ts';
 import { FAULTS, type Fault } from './database.ts';
 
 export const KEYS = 3;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { newRandom, type Random } from '../random.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
 import { simulated } from './database.ts';
 import { Model, newIntent, type UnclearChange } from './model.ts';
 import { PATIENCE_MS, Processes } from './processes.ts';

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Load } from '../load.ts';
-import { ServiceProcess } from '../service-process.ts';
-import { p99, StolenTime, untilUndisturbed, type Timed } from '../stolen-time.ts';
+import { Load } from '../../harness/load.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
+import { p99, StolenTime, untilUndisturbed, type Timed } from '../../harness/stolen-time.ts';
 import { mergeReports } from '../stores.ts';
 
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
-const MIXERS = fileURLToPath(new URL('../../test/support/memory-attackers.ts', import.meta.url));
+const MIXERS = fileURLToPath(new URL('../../harness/memory-attackers.ts', import.meta.url));
 const SLOWHTTPTEST = 'slowhttptest';
 const SLOWHTTPTEST_PER_SECOND = 200;
 /** How long slowhttptest waits before it sends the next few bytes. */

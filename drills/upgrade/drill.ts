@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../test/support/postgres-server.ts';
-import { run as runCommand } from '../../test/support/test-process.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { run as runCommand } from '../../harness/test-process.ts';
 import { runChanges } from '../catalogue/drill.ts';
-import { checkOut, isInHistory, type OlderVersion } from '../../test/support/older-version.ts';
+import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Load } from '../load.ts';
-import { newRandom } from '../random.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { Load } from '../../harness/load.ts';
+import { newRandom } from '../../harness/random.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { mergeReports } from '../stores.ts';
 
 const VERSIONS: readonly OlderVersion[] = ['1.0.0', '1.1.0'];

@@ -10,7 +10,7 @@ import {
 import type { Report } from '../../check/report.ts';
 import { checkAddresses } from '../../check/run.ts';
 import { UsageError } from '../setting.ts';
-import { sqliteStorage, startTestService } from '../../test/support/test-service.ts';
+import { sqliteStorage, startTestService } from '../../harness/test-service.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { needsProgram } from '../../test/support/needs.ts';
+import { needsProgram } from '../../harness/needs.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 

@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PostgresServer } from '../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';

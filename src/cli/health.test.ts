@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
-import { runHere, serve, temporaryFolder } from '../../test/support/test-process.ts';
+import { runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
 
 /** A server whose `/readyz` has the given status. */
 async function listening(t: TestContext, status: number): Promise<string> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { runHere, temporaryFolder } from '../../test/support/test-process.ts';
+import { runHere, temporaryFolder } from '../../harness/test-process.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 

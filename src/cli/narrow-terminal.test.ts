@@ -7,11 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { pathsOf } from '../../scripts/commands.ts';
-import {
-  sqliteStorage,
-  startTestService,
-  type TestService,
-} from '../../test/support/test-service.ts';
+import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';
 import { execute, loadAll } from './execute.ts';

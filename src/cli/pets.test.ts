@@ -3,11 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import {
-  sqliteStorage,
-  startTestService,
-  type TestService,
-} from '../../test/support/test-service.ts';
+import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';

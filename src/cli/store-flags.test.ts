@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { flagsOf } from '../../test/support/test-service.ts';
+import { flagsOf } from '../../harness/test-service.ts';
 import { loadConfig } from '../config.ts';
 import type { Environment } from '../domain/api-key.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';

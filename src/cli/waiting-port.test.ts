@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freePort } from '../../test/support/postgres-server.ts';
-import { send } from '../../test/support/test-service.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { send } from '../../harness/test-service.ts';
 import { loadConfig } from '../config.ts';
 import { openLog } from '../ops/log.ts';
 import { WaitingPort } from './waiting-port.ts';

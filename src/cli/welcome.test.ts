@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { flagsOf } from '../../test/support/test-service.ts';
+import { flagsOf } from '../../harness/test-service.ts';
 import { loadConfig } from '../config.ts';
 import { newSecret } from '../domain/api-key.ts';
 import type { Variables } from '../setting.ts';

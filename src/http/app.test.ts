@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { listPets } from '../../test/support/list-pets.ts';
+import { listPets } from '../../harness/list-pets.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { KeyStore, KeyUse, Store } from '../domain/store.ts';

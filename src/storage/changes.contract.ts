@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { listPets } from '../../test/support/list-pets.ts';
+import { listPets } from '../../harness/list-pets.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { newIdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';

@@ -1,7 +1,7 @@
 // What every store promises about imports; a part of store.contract.ts.
 
 import assert from 'node:assert/strict';
-import { listPets } from '../../test/support/list-pets.ts';
+import { listPets } from '../../harness/list-pets.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';

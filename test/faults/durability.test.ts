@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
 
 const CREATES = 1_000;
 const CONNECTIONS = 64;

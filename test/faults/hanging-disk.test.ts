@@ -5,9 +5,9 @@ import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DiskFault, FAILING_SYNC, HANGING_SYNC, type FaultyDisk } from '../support/faulty-disk.ts';
-import { run, serve, temporaryFolder, type Running } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { DiskFault, FAILING_SYNC, HANGING_SYNC, type FaultyDisk } from './faulty-disk.ts';
+import { run, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { send } from '../../harness/test-service.ts';
 
 /** The deadline of a write is 4 seconds. The rest is for a busy machine. */
 const REFUSED_MS_MAX = 10_000;

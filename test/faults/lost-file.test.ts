@@ -20,7 +20,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureOf } from '../../src/cli/failure.ts';
-import { DiskFault, FAILING_READS } from '../support/faulty-disk.ts';
+import { DiskFault, FAILING_READS } from './faulty-disk.ts';
 import {
   refusalIn,
   run,
@@ -28,8 +28,8 @@ import {
   type Running,
   serve,
   temporaryFolder,
-} from '../support/test-process.ts';
-import { send, startTestService, storageOf } from '../support/test-service.ts';
+} from '../../harness/test-process.ts';
+import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 /** The service checks its path every second. The rest is for a busy machine. */
 const ENDED_MS_MAX = 30_000;

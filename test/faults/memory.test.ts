@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { judgeMemory } from '../support/memory.ts';
-import { NEEDS_LINUX } from '../support/needs.ts';
+import { judgeMemory } from './memory.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
 
 const cases = [
   ['chunks with a key', 20],

@@ -12,7 +12,7 @@ import {
   type Statement,
 } from '../../src/storage/postgres/connection.ts';
 import { Pool } from '../../src/storage/postgres/pool.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
 
 const QUERIES = 3_000;
 const CONNECTIONS = 4;

@@ -4,17 +4,22 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { needsProgram } from '../support/needs.ts';
-import { Proxy, PROXY_PROGRAMS, type ProxyProgram, type ThroughProxy } from '../support/proxies.ts';
-import { Relay } from '../support/relay.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import {
+  Proxy,
+  PROXY_PROGRAMS,
+  type ProxyProgram,
+  type ThroughProxy,
+} from '../../harness/proxies.ts';
+import { Relay } from './relay.ts';
 import {
   sqliteStorage,
   startTestService,
   type Received,
   type TestService,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 import { assertError } from '../interface/errors.ts';
-import { Http2Client } from '../support/proxy-clients.ts';
+import { Http2Client } from '../../harness/proxy-clients.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';
 const CLOSE_MS_MAX = 30_000;

@@ -11,15 +11,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectWithTls } from 'node:tls';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import { assertError } from '../interface/errors.ts';
-import { freePort } from '../support/postgres-server.ts';
-import { needsProgram } from '../support/needs.ts';
-import { Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../support/proxies.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import { Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../../harness/proxies.ts';
 import {
   sqliteStorage,
   startTestService,
   type Received,
   type TestService,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 
 const CLOSE_MS_MAX = 20_000;
 const LOG_MS_MAX = 10_000;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { needsProgram } from '../support/needs.ts';
+import { needsProgram } from '../../harness/needs.ts';
 import {
   MAIN,
   run,
@@ -16,8 +16,8 @@ import {
   temporaryFolder,
   type Running,
   refusalIn,
-} from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+} from '../../harness/test-process.ts';
+import { send } from '../../harness/test-service.ts';
 
 const RECOVERED_MS_MAX = 30_000;
 const POLL_MS = 50;

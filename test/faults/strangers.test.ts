@@ -7,12 +7,12 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NEEDS_LINUX } from '../support/needs.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { exchange, parseResponses } from '../support/raw-socket.ts';
-import { MAIN, serve, temporaryFolder, type Running } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
-import { until } from '../support/until.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { exchange, parseResponses } from '../../harness/raw-socket.ts';
+import { MAIN, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { send } from '../../harness/test-service.ts';
+import { until } from '../../harness/until.ts';
 
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';

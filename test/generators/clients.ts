@@ -8,8 +8,8 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { send, type TestService } from '../support/test-service.ts';
-import { installTools, toolsFolder } from '../support/tools.ts';
+import { send, type TestService } from '../../harness/test-service.ts';
+import { installTools, toolsFolder } from '../../harness/tools.ts';
 import { blocksOf, DOCUMENTED_ORIGIN, IS_NEWEST, OUTPUT, ROOT, startService } from './programs.ts';
 
 const TOOLS = toolsFolder(import.meta.dirname);

@@ -7,8 +7,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { TestService } from '../support/test-service.ts';
-import { unreachable } from '../support/tools.ts';
+import type { TestService } from '../../harness/test-service.ts';
+import { unreachable } from '../../harness/tools.ts';
 import { blocksOf, DOCUMENTED_ORIGIN, IS_NEWEST, OUTPUT, ROOT, startService } from './programs.ts';
 
 const FOLDER = join(ROOT, 'artifacts', 'languages');

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { sqliteStorage, startTestService, type TestService } from '../support/test-service.ts';
+import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The first address of the page, which every program and command has. */

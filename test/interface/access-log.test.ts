@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { exchange } from '../support/raw-socket.ts';
-import { send } from '../support/test-service.ts';
-import { MAIN, runHere, type Running, serve, temporaryFolder } from '../support/test-process.ts';
-import { until } from '../support/until.ts';
+import { exchange } from '../../harness/raw-socket.ts';
+import { send } from '../../harness/test-service.ts';
+import { MAIN, runHere, type Running, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { until } from '../../harness/until.ts';
 
 const PET = '{"name":"Rex","categoryId":1}';
 

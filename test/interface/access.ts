@@ -6,7 +6,7 @@ import {
   send,
   type TestService,
   type TestStorage,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 import { assertError } from './errors.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
-import { startTestService, type TestStorage } from '../support/test-service.ts';
+import { startTestService, type TestStorage } from '../../harness/test-service.ts';
 
 export function conformanceTests(storage: TestStorage): void {
   test(`petstore check passes every clause of the specification on ${storage.name}`, async (t) => {

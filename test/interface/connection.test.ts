@@ -9,17 +9,17 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { NEEDS_LINUX } from '../support/needs.ts';
-import { exchange, parseResponses } from '../support/raw-socket.ts';
-import { readAfterCreates } from '../support/stale-reads.ts';
-import { MAIN, runHere, serve, temporaryFolder } from '../support/test-process.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { exchange, parseResponses } from '../../harness/raw-socket.ts';
+import { readAfterCreates } from './stale-reads.ts';
+import { MAIN, runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
 import {
   send,
   SHORT_TIMEOUTS,
   sqliteStorage,
   startTestService,
   type TestService,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 
 const MIB = 1024 * 1024;
 

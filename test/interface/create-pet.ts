@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { anyCharacter } from '../support/any-character.ts';
+import { anyCharacter } from '../../harness/any-character.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import {
   startTestService,
@@ -10,7 +10,7 @@ import {
   type Sent,
   type TestService,
   type TestStorage,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 import { assertError } from './errors.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
-import type { Received } from '../support/test-service.ts';
+import type { Received } from '../../harness/test-service.ts';
 
 /** Asserts that a response has the Error body with this code, exactly three fields, and the right status. */
 export function assertError(received: Received, code: ErrorCode, message?: RegExp): void {

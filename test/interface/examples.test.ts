@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { operationsOf, type OpenApiDocument } from '../support/openapi-document.ts';
+import { operationsOf, type OpenApiDocument } from './openapi-document.ts';
 import { DOCS } from '../../src/web/docs/contents.ts';
 import {
   send,
   sqliteStorage,
   startTestService,
   type TestService,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 
 interface Example {
   name: string;

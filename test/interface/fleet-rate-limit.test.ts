@@ -6,15 +6,15 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { serve } from '../support/test-process.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { serve } from '../../harness/test-process.ts';
 import {
   send,
   startTestService,
   storageOf,
   type Received,
   type TestService,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 
 const LIMIT = 200;
 const CONCURRENCY = 8;

@@ -6,7 +6,7 @@ import {
   type Received,
   type TestService,
   type TestStorage,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 import { assertError } from './errors.ts';
 
 export function getPetTests(storage: TestStorage): void {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService, type TestStorage } from '../support/test-service.ts';
+import {
+  startTestService,
+  type TestService,
+  type TestStorage,
+} from '../../harness/test-service.ts';
 import { assertError } from './errors.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';

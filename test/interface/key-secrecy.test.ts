@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { runHere, type Running, serve, temporaryFolder } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { runHere, type Running, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { send } from '../../harness/test-service.ts';
 
 const NAME = 'Animal of the key test';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newCursor } from '../../src/domain/page.ts';
-import { exchange, parseResponses } from '../support/raw-socket.ts';
+import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import {
   linksOf,
   startTestService,
   type Received,
   type TestService,
   type TestStorage,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 import { assertError } from './errors.ts';
 
 interface PetJson {

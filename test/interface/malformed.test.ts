@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import { CLIENT_TIMEOUTS } from '../../src/http/wire/server.ts';
-import { malformedRequests } from '../support/malformed-requests.ts';
-import { exchange, parseResponses, type RawResponse } from '../support/raw-socket.ts';
+import { malformedRequests } from '../../harness/malformed-requests.ts';
+import { exchange, parseResponses, type RawResponse } from '../../harness/raw-socket.ts';
 import {
   SHORT_TIMEOUTS,
   sqliteStorage,
   startTestService,
   type TestService,
-} from '../support/test-service.ts';
+} from '../../harness/test-service.ts';
 
 describe('Bytes on a raw socket', () => {
   let service: TestService;

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { newRandom, type Random } from '../../drills/random.ts';
-import { sqliteStorage, startTestService, type TestService } from '../support/test-service.ts';
+import { newRandom, type Random } from '../../harness/random.ts';
+import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 
 const PIPELINES = 900;
 const SEED = 20_261_118;

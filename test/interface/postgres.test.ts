@@ -7,8 +7,8 @@ import { conformanceTests } from './conformance.ts';
 import { createPetTests } from './create-pet.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { listPetsTests } from './list-pets.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import type { TestStorage } from '../support/test-service.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import type { TestStorage } from '../../harness/test-service.ts';
 
 let server: PostgresServer;
 /** A database with an empty store. Copying it is faster than running all migrations for every service. */

@@ -6,10 +6,15 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NEEDS_LINUX } from '../support/needs.ts';
-import { runHere, serve, temporaryFolder, type Running } from '../support/test-process.ts';
-import { until } from '../support/until.ts';
-import { send, sqliteStorage, startTestService, type Received } from '../support/test-service.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { runHere, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { until } from '../../harness/until.ts';
+import {
+  send,
+  sqliteStorage,
+  startTestService,
+  type Received,
+} from '../../harness/test-service.ts';
 
 const ABORTS = 200;
 const LIMIT = 20;

@@ -6,7 +6,7 @@ import { createPetTests } from './create-pet.ts';
 import { getPetTests } from './get-pet.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { listPetsTests } from './list-pets.ts';
-import { sqliteStorage } from '../support/test-service.ts';
+import { sqliteStorage } from '../../harness/test-service.ts';
 
 listPetsTests(sqliteStorage);
 createPetTests(sqliteStorage);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { needsProgram } from '../support/needs.ts';
-import { REPOSITORY } from '../support/packages.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import { REPOSITORY } from './packages.ts';
 
 const skip = needsProgram('promtool');
 

@@ -20,15 +20,15 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { makeSingleFile } from '../../scripts/single-file.ts';
-import { useInstalled } from '../support/installed-program.ts';
-import { installPackage, olderNode, packService } from '../support/packages.ts';
+import { useInstalled } from './installed-program.ts';
+import { installPackage, olderNode, packService } from './packages.ts';
 import {
   refusalIn,
   run,
   serve,
   temporaryFolder,
   type RunOptions,
-} from '../support/test-process.ts';
+} from '../../harness/test-process.ts';
 
 const STARTS = 8;
 const MIB = 1024 * 1024;

@@ -6,9 +6,9 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } 
 import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { after, before, describe, test } from 'node:test';
-import { useInstalled } from '../support/installed-program.ts';
-import { installPackage, olderNode, packService, REPOSITORY } from '../support/packages.ts';
-import { run } from '../support/test-process.ts';
+import { useInstalled } from './installed-program.ts';
+import { installPackage, olderNode, packService, REPOSITORY } from './packages.ts';
+import { run } from '../../harness/test-process.ts';
 
 interface Manifest {
   name?: string;

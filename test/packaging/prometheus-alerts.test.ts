@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Load } from '../../drills/load.ts';
-import { ServiceProcess } from '../../drills/service-process.ts';
-import { freePort } from '../support/postgres-server.ts';
-import { temporaryFolder } from '../support/test-process.ts';
+import { Load } from '../../harness/load.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { temporaryFolder } from '../../harness/test-process.ts';
 
 const RULES = new URL('../../contrib/prometheus/rules.yml', import.meta.url);
 const FOR_SECONDS = 3;

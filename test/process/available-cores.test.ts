@@ -6,8 +6,8 @@ import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync 
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { availableCores } from '../../src/cli/available-cores.ts';
-import { needsProgram } from '../support/needs.ts';
-import { refusalIn, run, serve, temporaryFolder } from '../support/test-process.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import { refusalIn, run, serve, temporaryFolder } from '../../harness/test-process.ts';
 
 const CGROUP_V1 = '/sys/fs/cgroup/cpu';
 const MODULE = new URL('../../src/cli/available-cores.ts', import.meta.url).href;

@@ -13,9 +13,9 @@ import { executeOrExplain } from '../../src/cli/run.ts';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { runHere, serve, temporaryFolder } from '../support/test-process.ts';
-import { send, startTestService, storageOf } from '../support/test-service.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 function assertLines(text: string, lines: readonly RegExp[]): void {
   const found = text.replace(/\n$/, '').split('\n');

@@ -16,8 +16,8 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { NEEDS_LINUX } from '../support/needs.ts';
-import { canMount, mountSmallDisk } from '../support/small-disk.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
 import {
   type Finished,
   MAIN,
@@ -25,7 +25,7 @@ import {
   run,
   runHere,
   temporaryFolder,
-} from '../support/test-process.ts';
+} from '../../harness/test-process.ts';
 
 function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
   assert.match(stderr, /^[^\n]+\n$/);

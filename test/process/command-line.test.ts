@@ -15,8 +15,8 @@ import { executeOrExplain } from '../../src/cli/run.ts';
 import { loadConfig } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { listen, localUrl } from '../../src/listen.ts';
-import { MAIN, refusalIn, runHere, serve, temporaryFolder } from '../support/test-process.ts';
-import { send, startTestService, storageOf, type TestService } from '../support/test-service.ts';
+import { MAIN, refusalIn, runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -24,9 +24,9 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
 import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { runHere, temporaryFolder, type Finished } from '../support/test-process.ts';
-import { sqliteStorage, startTestService, type TestService } from '../support/test-service.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { runHere, temporaryFolder, type Finished } from '../../harness/test-process.ts';
+import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 
 const EXAMPLE_MS_MAX = 60_000;
 const root = await loadAll(COMMANDS);

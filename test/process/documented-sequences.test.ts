@@ -5,8 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { runHere, serve, temporaryFolder, type Running } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
+import { runHere, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { send } from '../../harness/test-service.ts';
 
 const PAGES = new URL('../../docs/operations/', import.meta.url);
 /** What a test cannot run: the service is killed and started by the test itself, and there is one version. */

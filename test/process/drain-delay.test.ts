@@ -5,8 +5,8 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SAME_SIGNAL_MS } from '../../src/cli/serve.ts';
 import { assertError } from '../interface/errors.ts';
-import { send } from '../support/test-service.ts';
-import { serve, temporaryFolder } from '../support/test-process.ts';
+import { send } from '../../harness/test-service.ts';
+import { serve, temporaryFolder } from '../../harness/test-process.ts';
 
 const WAIT_MS_MAX = 30_000;
 

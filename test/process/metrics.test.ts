@@ -11,11 +11,11 @@ import { loadConfig } from '../../src/config.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { startService } from '../../src/service.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { needsProgram } from '../support/needs.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { exchange } from '../support/raw-socket.ts';
-import { flagsOf, send, sqliteStorage } from '../support/test-service.ts';
-import { temporaryFolder } from '../support/test-process.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { exchange } from '../../harness/raw-socket.ts';
+import { flagsOf, send, sqliteStorage } from '../../harness/test-service.ts';
+import { temporaryFolder } from '../../harness/test-process.ts';
 
 const REPOSITORY = dirname(dirname(import.meta.dirname));
 const read = (name: string) => readFileSync(join(REPOSITORY, name), 'utf8');

@@ -7,12 +7,12 @@ import { delimiter, join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { needsProgram } from '../support/needs.ts';
-import { PGBOUNCER_MISSING, startPgBouncer } from '../support/pgbouncer.ts';
-import { PostgresServer, TEST_PASSWORD } from '../support/postgres-server.ts';
-import { MAIN, serve, temporaryFolder } from '../support/test-process.ts';
-import { send, startTestService, storageOf, type TestService } from '../support/test-service.ts';
-import { until } from '../support/until.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import { PGBOUNCER_MISSING, startPgBouncer } from '../../harness/pgbouncer.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
+import { MAIN, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
+import { until } from '../../harness/until.ts';
 
 /** The PostgreSQL of the system, whose server is not newer than its pg_dump. */
 const [installation] = globSync('/usr/lib/postgresql/*').toSorted().toReversed();

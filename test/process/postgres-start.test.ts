@@ -13,9 +13,10 @@ import { newApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
-import { freePort, PostgresServer, TEST_PASSWORD } from '../support/postgres-server.ts';
-import { MAIN, runHere, serve } from '../support/test-process.ts';
-import { send, startTestService, storageOf } from '../support/test-service.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
+import { MAIN, runHere, serve } from '../../harness/test-process.ts';
+import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 const POLL_MS = 20;
 

@@ -8,10 +8,10 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { interruptStarts } from '../support/interrupted-start.ts';
-import { killWorkers } from '../support/killed-worker.ts';
-import { NEEDS_LINUX } from '../support/needs.ts';
-import { temporaryFolder } from '../support/test-process.ts';
+import { interruptStarts } from './interrupted-start.ts';
+import { killWorkers } from './killed-worker.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { temporaryFolder } from '../../harness/test-process.ts';
 
 const WORKERS = 2;
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));

@@ -16,16 +16,16 @@ import { openLog } from '../../src/ops/log.ts';
 import { startService, type Service } from '../../src/service.ts';
 import type { Variables } from '../../src/setting.ts';
 import { assertError } from '../interface/errors.ts';
-import { freePort } from '../support/postgres-server.ts';
-import { exchange, parseResponses } from '../support/raw-socket.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import {
   linksOf,
   send,
   sqliteStorage,
   startTestService,
   type TestService,
-} from '../support/test-service.ts';
-import { temporaryFolder } from '../support/test-process.ts';
+} from '../../harness/test-service.ts';
+import { temporaryFolder } from '../../harness/test-process.ts';
 
 async function startWith(t: TestContext, ...flags: string[]): Promise<TestService> {
   const service = await startTestService(sqliteStorage, { flags });

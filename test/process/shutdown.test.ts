@@ -10,8 +10,8 @@ import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SAME_SIGNAL_MS } from '../../src/cli/serve.ts';
-import { exchange, parseResponses } from '../support/raw-socket.ts';
-import { serve, temporaryFolder, type Running } from '../support/test-process.ts';
+import { exchange, parseResponses } from '../../harness/raw-socket.ts';
+import { serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
 
 const EXIT_MS_MAX = 10_000;
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));

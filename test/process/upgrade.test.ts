@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test, type TestContext } from 'node:test';
-import { checkOut, isInHistory, type OlderVersion } from '../support/older-version.ts';
+import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
 import {
   FIXTURE_KEY,
   postgresDump,
   READ_ONLY_NAME,
   REVOKED_NAME,
   unpackStore,
-} from '../support/fixtures/older-stores.ts';
+} from '../../harness/older-stores/older-stores.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { failureOf } from '../../src/cli/failure.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { run, runHere, temporaryFolder } from '../support/test-process.ts';
-import { send, startTestService, storageOf } from '../support/test-service.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { run, runHere, temporaryFolder } from '../../harness/test-process.ts';
+import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 let server: PostgresServer;
 before(async () => {

@@ -7,9 +7,9 @@ import { Agent, request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NEEDS_LINUX } from '../support/needs.ts';
-import { exchange } from '../support/raw-socket.ts';
-import { send } from '../support/test-service.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { exchange } from '../../harness/raw-socket.ts';
+import { send } from '../../harness/test-service.ts';
 import {
   refusalIn,
   run,
@@ -17,8 +17,8 @@ import {
   type Running,
   serve,
   temporaryFolder,
-} from '../support/test-process.ts';
-import { until } from '../support/until.ts';
+} from '../../harness/test-process.ts';
+import { until } from '../../harness/until.ts';
 
 const WORKERS = 2;
 const CONNECTIONS = 16;

@@ -7,8 +7,8 @@ import { relative } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, type ClientResponse } from '../../drills/client.ts';
-import { sqliteStorage, startTestService } from '../support/test-service.ts';
+import { Client, type ClientResponse } from '../../harness/client.ts';
+import { sqliteStorage, startTestService } from '../../harness/test-service.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const WARM_UPS = 20;

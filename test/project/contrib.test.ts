@@ -9,8 +9,8 @@ import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
 import { SETTINGS } from '../../src/config.ts';
-import { needsProgram } from '../support/needs.ts';
-import { temporaryFolder } from '../support/test-process.ts';
+import { needsProgram } from '../../harness/needs.ts';
+import { temporaryFolder } from '../../harness/test-process.ts';
 
 const CONTRIB = join(dirname(dirname(import.meta.dirname)), 'contrib');
 const REPOSITORY = dirname(CONTRIB);

@@ -7,14 +7,13 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
-import { DRILLS } from '../../drills/drills.ts';
 import { SETTINGS } from '../../src/config.ts';
 import { ERRORS } from '../../src/domain/errors.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md'], { cwd: root });
-const tests = globSync(['src/**/*.ts', 'test/**/*.ts', 'sdk/**/*.ts', 'check/**/*.ts'], {
+const tests = globSync(['{src,test,sdk,check,drills,harness}/**/*.ts'], {
   cwd: root,
   exclude: ['**/node_modules/**'],
 }).filter((file) => /test|contract/.test(file));
@@ -61,7 +60,12 @@ const titlesIn = (files: string[]) =>
 const titles = titlesIn(tests);
 /** Without those of `npm run unit:all`. */
 const titlesOfNpmTest = titlesIn(
-  tests.filter((file) => !/^test\/(?:accessibility|drills|packaging|samples)\//.test(file)),
+  tests.filter(
+    (file) =>
+      !/^(?:drills\/(?!catalogue)|test\/packaging\/|test\/web\/(?:accessibility|samples)\/)/.test(
+        file,
+      ),
+  ),
 );
 
 /** Expects titles in quotes, with a comma between two. */
@@ -93,19 +97,6 @@ test('SECURITY.md has a row for each of the ten OWASP API risks, and the tests t
   for (const [, number, named = ''] of rows) requireTests(named, `API${number}`);
 });
 
-test('every drill that a document names exists', () => {
-  for (const document of documents) {
-    for (const [, names = ''] of read(document).matchAll(/npm run drill ([a-z][a-z0-9 -]*)`/g)) {
-      for (const name of names
-        .replace(/ -- .*/, '')
-        .trim()
-        .split(' ')) {
-        assert.ok(Object.hasOwn(DRILLS, name), `${document} names the drill ${name}`);
-      }
-    }
-  }
-});
-
 test('the README shows the console and the reference, light and dark, in at most 300 KiB; npm run pictures takes them', () => {
   const shown = [...read('README.md').matchAll(/(?:src|srcset)="(docs\/images\/[^"]+)"/g)];
   const files = shown.map(([, file = '']) => file);
@@ -134,7 +125,7 @@ test('every npm script and source file that a document names exists', () => {
       assert.ok(isScript, `${document}: ${script}`);
     }
     for (const [, file = ''] of read(document).matchAll(
-      /`((?:src|test|docs|scripts|bench|drills|contrib)\/[\w./-]+\.\w+)`/g,
+      /`((?:src|test|docs|scripts|bench|drills|harness|contrib)\/[\w./-]+\.\w+)`/g,
     )) {
       assert.ok(existsSync(join(root, file)), `${document}: ${file}`);
     }

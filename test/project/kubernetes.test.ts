@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config.ts';
 import { healthPages } from '../../src/http/health.ts';
-import { needsProgram } from '../support/needs.ts';
+import { needsProgram } from '../../harness/needs.ts';
 
 const REPOSITORY = dirname(dirname(import.meta.dirname));
 const FOLDER = join(REPOSITORY, 'contrib', 'kubernetes');

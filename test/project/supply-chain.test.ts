@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { runtimePackages, runtimeSbom } from '../../scripts/sbom.ts';
-import { REPOSITORY } from '../support/packages.ts';
+import { REPOSITORY } from '../packaging/packages.ts';
 
 /** Licences that allow use, change and sale, and ask only for their text. */
 const ALLOWED_LICENCES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause'];

@@ -7,11 +7,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { parseEnv } from 'node:util';
-import { installPackage, olderNode, packService, REPOSITORY } from '../support/packages.ts';
-import { PostgresServer } from '../support/postgres-server.ts';
-import { MAIN, serve, temporaryFolder, type RunOptions } from '../support/test-process.ts';
-import { send } from '../support/test-service.ts';
-import { installTools, toolsFolder } from '../support/tools.ts';
+import { installPackage, olderNode, packService, REPOSITORY } from '../packaging/packages.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import { MAIN, serve, temporaryFolder, type RunOptions } from '../../harness/test-process.ts';
+import { send } from '../../harness/test-service.ts';
+import { installTools, toolsFolder } from '../../harness/tools.ts';
 import { startCollector, type Collector, type Span } from './collector.ts';
 
 /** The file that docs/operations/monitoring.md tells to write beside the packages. */

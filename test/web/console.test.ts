@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { NewPet } from '../../sdk/src/index.ts';
-import { signIn, Stage, test, until, visit } from '../support/stage.ts';
+import { signIn, Stage, test, until, visit } from './stage.ts';
 
 const FIRST_VIEW_BYTES_MAX = 40 * 1024;
 const CONSOLE_BYTES_MAX = 140 * 1024;

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { processVariables } from '../../src/config.ts';
 import { DOCS } from '../../src/web/docs/contents.ts';
-import { assertHeight, assertLooks, nameOf, resize, WIDTHS } from '../support/looks.ts';
-import { assertAccessible, signIn, Stage, test, visit } from '../support/stage.ts';
+import { assertHeight, assertLooks, nameOf, resize, WIDTHS } from './looks.ts';
+import { assertAccessible, signIn, Stage, test, visit } from './stage.ts';
 
 const execute = promisify(execFile);
 const RUN_TIMEOUT_MS = 60_000;

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import type { Pet } from '../../sdk/src/index.ts';
-import { CuttableLink } from '../support/cuttable-link.ts';
-import { signIn, Stage, test, visit } from '../support/stage.ts';
+import { CuttableLink } from './cuttable-link.ts';
+import { signIn, Stage, test, visit } from './stage.ts';
 
 const ROWS = 120;
 const STATUSES = ['available', 'pending', 'sold', ''];

@@ -6,9 +6,9 @@ import type { Page } from 'playwright-core';
 import { openServer } from '../../src/http/wire/server.ts';
 import { respondWithPage } from '../../src/http/pages.ts';
 import { openMonitor, type Monitor } from '../../src/web/monitor/monitor.ts';
-import { send } from '../support/test-service.ts';
-import { Stage, test, until, visit } from '../support/stage.ts';
-import { checkView, VIEWS } from '../support/states.ts';
+import { send } from '../../harness/test-service.ts';
+import { Stage, test, until, visit } from './stage.ts';
+import { checkView, VIEWS } from './states.ts';
 
 const numberBeside = (page: Page, chart: string, line: string) =>
   page

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { signIn, Stage, test, until, visit } from '../support/stage.ts';
+import { signIn, Stage, test, until, visit } from './stage.ts';
 
 const PETS = Array.from({ length: 45 }, (_, index) => ({
   name: `Animal ${index + 1}`,

@@ -6,8 +6,8 @@ import {
   restrictedStates,
   troubleStates,
   VIEWS,
-} from '../support/states.ts';
-import { test } from '../support/stage.ts';
+} from './states.ts';
+import { test } from './stage.ts';
 
 let turn = 0;
 

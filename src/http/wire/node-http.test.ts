@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../../../test/support/until.ts';
+import { until } from '../../../harness/until.ts';
 import {
   closeListener,
   createNodeServer,

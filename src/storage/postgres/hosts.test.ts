@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { PostgresServer, TEST_PASSWORD } from '../../../test/support/postgres-server.ts';
-import { send, startTestService } from '../../../test/support/test-service.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
+import { send, startTestService } from '../../../harness/test-service.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { openPostgresStore } from './store.ts';
 

@@ -3,13 +3,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
-import { PostgresServer, TEST_PASSWORD } from '../../../test/support/postgres-server.ts';
-import {
-  startTestService,
-  storageOf,
-  type TestService,
-} from '../../../test/support/test-service.ts';
-import { until } from '../../../test/support/until.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
+import { startTestService, storageOf, type TestService } from '../../../harness/test-service.ts';
+import { until } from '../../../harness/until.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';

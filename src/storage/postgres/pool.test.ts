@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
 import { openConnection, type Connection } from './connection.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PostgresServer } from '../../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../../harness/postgres-server.ts';
 import type { Portion } from '../../domain/rate-limit.ts';
 import { openPostgresStore } from './store.ts';
 

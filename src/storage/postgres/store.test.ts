@@ -1,5 +1,5 @@
 import { after, before } from 'node:test';
-import { PostgresServer } from '../../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { storeContract } from '../store.contract.ts';
 import { openPostgresStore } from './store.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PostgresServer } from '../../../test/support/postgres-server.ts';
+import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { openPostgresStore } from './store.ts';
 import { verifyPostgres } from './verify.ts';
 

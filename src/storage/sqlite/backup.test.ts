@@ -25,7 +25,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
-import { intercept, systemError } from '../../../test/support/file-functions.ts';
+import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { intercept, systemError } from '../../../test/support/file-functions.ts';
+import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';

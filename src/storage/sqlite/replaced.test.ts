@@ -22,7 +22,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listPets } from '../../../test/support/list-pets.ts';
+import { listPets } from '../../../harness/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable, type Store } from '../../domain/store.ts';
 import { findIdentity } from './file-identity.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, test, type TestContext } from 'node:test';
-import { intercept, systemError } from '../../../test/support/file-functions.ts';
+import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from './backup.ts';
 import { markDamaged, refuseDamaged } from './damage.ts';

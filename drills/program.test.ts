@@ -1,0 +1,188 @@
+// The program `npm run drill`: its command line, and what it makes of the reports of drills.
+
+import assert from 'node:assert/strict';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Drill, DrillReport } from './drill.ts';
+import { DRILLS } from './drills.ts';
+import { runProgram, type DrillList } from './program.ts';
+
+const GREEN: DrillReport = { passed: 3, violations: [], figures: { creates: 3 } };
+const RED: DrillReport = { passed: 2, violations: ['Rex is lost'], figures: { creates: 3 } };
+
+function newDrill(change: Partial<Drill> = {}): Drill {
+  return {
+    promise: 'Loses no animal.',
+    method: 'Kills it.',
+    unit: 'rounds',
+    rounds: 20,
+    quickRounds: 2,
+    run: async () => GREEN,
+    control: { brokenBy: 'nothing is stored', finds: ['is lost'], run: async () => RED },
+    ...change,
+  };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'petstore-drills-'));
+after(() => rmSync(folder, { recursive: true }));
+const places = { logs: join(folder, 'logs'), document: join(folder, 'reliability.md') };
+
+async function run(args: string[], drills: Record<string, Drill>) {
+  const list: DrillList = Object.fromEntries(
+    Object.entries(drills).map(([name, drill]) => [name, async () => ({ drill })]),
+  );
+  let [stdout, stderr] = ['', ''];
+  const output = {
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  };
+  const code = await runProgram(args, list, output, places);
+  return { code, stdout, stderr };
+}
+
+test('a drill that holds prints its figures, its control and one final line, and the exit code is 0', async () => {
+  const { code, stdout } = await run(['all', '--seed', '7'], { crash: newDrill() });
+  assert.equal(code, 0);
+  assert.match(stdout, /^crash: Loses no animal\.$/m);
+  assert.match(stdout, /^rounds {3}20\nseed {5}7\nseconds {2}0\ncreates {2}3$/m);
+  assert.match(stdout, /^control \(nothing is stored\): 1 violations, such as: Rex is lost$/m);
+  assert.match(stdout, /^crash: 3 passed, 0 failed\n\nall: 3 passed, 0 failed\n$/m);
+});
+
+test('a drill that fails prints its violations and the command that repeats it, its log is kept, and the exit code is 1', async () => {
+  const { code, stdout } = await run(['crash', '--seed', '7', '--rounds', '5'], {
+    crash: newDrill({ run: async () => RED }),
+  });
+  assert.equal(code, 1);
+  assert.match(stdout, /^VIOLATION Rex is lost$/m);
+  assert.match(stdout, /^Repeat: npm run drill -- crash --rounds 5 --seed 7$/m);
+  assert.match(
+    stdout,
+    /^crash: 2 passed, 1 failed\n\ncrash failed: Rex is lost \(\S+crash-7\.log\)\nall: 2 passed, 1 failed\n$/m,
+  );
+  assert.match(readFileSync(join(places.logs, 'crash-7.log'), 'utf8'), /^VIOLATION Rex is lost$/m);
+});
+
+test('a drill that throws has failed, and the next drill still runs', async () => {
+  const { code, stdout } = await run(['all', '--seed', '7'], {
+    first: newDrill({ run: () => Promise.reject(new Error('no port is free')) }),
+    second: newDrill(),
+  });
+  assert.equal(code, 1);
+  assert.match(stdout, /^VIOLATION the drill ended early: Error: no port is free$/m);
+  assert.match(stdout, /^Repeat: npm run drill -- first --rounds 20 --seed 7$/m);
+  assert.match(stdout, /^second: 3 passed, 0 failed$/m);
+});
+
+for (const [what, found, control] of [
+  ['finds nothing', 'nothing', async () => GREEN],
+  ['finds something else', 'a port', async () => ({ ...RED, violations: ['a port'] })],
+  ['throws', 'the drill ended', () => Promise.reject(new Error('is lost'))],
+] as const) {
+  test(`a drill whose control ${what} has failed`, async () => {
+    const drill = newDrill({ control: { brokenBy: 'nothing', finds: ['is lost'], run: control } });
+    const { code, stdout } = await run(['all'], { crash: drill });
+    assert.equal(code, 1);
+    const line = `^VIOLATION the control must find "is lost", and found ${found}`;
+    assert.match(stdout, new RegExp(line, 'm'));
+    assert.match(stdout, /^crash: 3 passed, 1 failed\n\ncrash failed: its control \(.*\)$/m);
+  });
+}
+
+test('--write replaces the row and the section of each drill that was run, and of no other', async () => {
+  const marks =
+    '<!-- Written by `npm run drill -- NAME… --write`: do not edit. -->\nold\n<!-- The end of what the program writes. -->\nAfter.\n';
+  writeFileSync(places.document, `Before.\n\n${marks}`);
+  const drills = { crash: newDrill(), other: newDrill() };
+  await run(['all', '--seed', '1', '--write'], drills);
+  await run(['crash', '--seed', '2', '--write'], {
+    ...drills,
+    crash: newDrill({ run: async () => RED }),
+  });
+  const written = readFileSync(places.document, 'utf8');
+  assert.match(written, /^Before\.\n\n<!-- Written/);
+  assert.match(written, /writes\. -->\nAfter\.\n$/);
+  assert.match(
+    written,
+    /^\| \[crash\]\(#crash\) \| 2 \| 1 \| 20 rounds, 0 s \| \w+.* \| \d{4}-\d\d-\d\d \|$/m,
+  );
+  assert.match(written, /^\| \[other\]\(#other\) \| 3 \| 0 \| /m);
+  const [, crash = '', other = ''] = written.split('### ');
+  assert.match(
+    crash,
+    /^crash\n\nLoses no animal\.\n\nKills it\.\n\nControl: nothing is stored\. It must report "is lost", and did\.\n\n\*\*Violation: Rex is lost\*\*\n\n- creates: 3\n/,
+  );
+  assert.match(crash, /`npm run drill crash`, 20 rounds, seed 2, /);
+  assert.match(other, /seed 1, /);
+});
+
+test('--quick runs few rounds, and the control gets the same seed', async () => {
+  const runs: [rounds: number, seed: number][] = [];
+  const record = (report: DrillReport) => async (options: { rounds: number; seed: number }) => {
+    runs.push([options.rounds, options.seed]);
+    return report;
+  };
+  const control = { brokenBy: 'nothing', finds: ['lost'], run: record(RED) };
+  await run(['all', '--quick', '--seed', '7'], {
+    crash: newDrill({ run: record(GREEN), control }),
+  });
+  assert.deepEqual(runs, [
+    [2, 7],
+    [2, 7],
+  ]);
+});
+
+test('a drill that must be named runs only if it is named, and a missing part skips a drill', async () => {
+  const drills = {
+    long: newDrill({ isNamedOnly: true }),
+    other: newDrill({ findMissing: () => 'nginx is not installed' }),
+  };
+  const all = await run(['all'], drills);
+  assert.doesNotMatch(all.stdout, /^long:/m);
+  assert.match(all.stdout, /^other: skipped, because nginx is not installed$/m);
+  assert.match(
+    all.stdout,
+    /^other was skipped, because nginx is not installed\nall: 0 passed, 0 failed$/m,
+  );
+  assert.match((await run(['long'], drills)).stdout, /^long: 3 passed, 0 failed$/m);
+});
+
+for (const [args, message] of [
+  [['crsh'], '"crsh" is not a drill: it must be all, or one of crash.'],
+  [['toString'], '"toString" is not a drill: it must be all, or one of crash.'],
+  [['all', '--rounds', '0'], '--rounds is "0": it must be an integer from 1 to 999999999.'],
+  [['all', '--seed', '1e3'], '--seed is "1e3": it must be an integer from 1 to 999999999.'],
+  [['--round', '1'], "Unknown option '--round'. See --help."],
+] as const) {
+  test(`\`npm run drill -- ${args.join(' ')}\` is refused with one line and exit code 2`, async () => {
+    const { code, stdout, stderr } = await run([...args], { crash: newDrill() });
+    assert.deepEqual({ code, stdout, stderr }, { code: 2, stdout: '', stderr: `${message}\n` });
+  });
+}
+
+test('without a name the program lists every drill with what it does, and runs none', async () => {
+  let stdout = '';
+  const write = (text: string) => (stdout += text);
+  const code = await runProgram([], DRILLS, { stdout: { write }, stderr: { write } });
+  assert.equal(code, 0);
+  for (const name of Object.keys(DRILLS)) {
+    assert.match(stdout, new RegExp(`^${name} +\\d+ .+[.]$`, 'm'));
+  }
+});
+
+test('every drill that a document names exists', () => {
+  const root = join(import.meta.dirname, '..');
+  for (const document of globSync('**/*.md', { cwd: root, exclude: ['**/node_modules/**'] })) {
+    const text = readFileSync(join(root, document), 'utf8');
+    for (const [, names = ''] of text.matchAll(/npm run drill ([a-z][a-z0-9 -]*)`/g)) {
+      for (const name of names
+        .replace(/ -- .*/, '')
+        .trim()
+        .split(' ')) {
+        assert.ok(Object.hasOwn(DRILLS, name), `${document} names the drill ${name}`);
+      }
+    }
+  }
+});

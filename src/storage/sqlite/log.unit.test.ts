@@ -1,0 +1,180 @@
+// The log of SQLite as a file: what a start finds in it is written again, and what is committed can be read from it.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { openAsIs } from './connection.ts';
+import { LogCheck, writeLogAgain } from './log.ts';
+import { pragma, rowsOf } from './query.ts';
+
+/** A log of a little more than two portions. */
+const ROWS = 600;
+
+function newLog(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-log-'));
+  const file = join(folder, 'store');
+  writeFileSync(file, '');
+  const database = openAsIs(file);
+  t.after(() => {
+    database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE rows (x)');
+  const add = (rows: number) =>
+    database.exec(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
+       INSERT INTO rows SELECT randomblob(4000) FROM n`,
+    );
+  add(ROWS);
+  return { file, log: `${file}-wal`, database, add };
+}
+
+/** The written ranges and the syncs of this thread, in their order. */
+function record(t: TestContext, onSync: () => void = () => undefined): (string | number)[] {
+  const events: (string | number)[] = [];
+  intercept(t, 'writeSync', (original, descriptor, ...rest) => {
+    events.push((rest[0] as unknown as Buffer).length);
+    return (original as (...values: unknown[]) => number)(descriptor, ...rest);
+  });
+  intercept(t, 'fsyncSync', (original, descriptor) => {
+    events.push('sync');
+    original(descriptor);
+    onSync();
+  });
+  return events;
+}
+
+test('every byte of the log that a start finds is written and synced again, while others read and append', (t) => {
+  const { file, log, database, add } = newLog(t);
+  using reader = new DatabaseSync(file);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM rows').get();
+  const found = readFileSync(log);
+  let commits = 0;
+  // The lock is released between two portions.
+  const events = record(t, () => add((commits += 1)));
+  using other = new DatabaseSync(file);
+  writeLogAgain(other, log);
+  const portion = 1024 * 1024;
+  const rest = found.length - 2 * portion;
+  assert.ok(rest > 0 && rest < portion);
+  assert.deepEqual(events, [portion, 'sync', portion, 'sync', rest, 'sync']);
+  assert.ok(readFileSync(log).subarray(0, found.length).equals(found));
+  assert.deepEqual(rowsOf(database, 'SELECT count(*) FROM rows'), [[BigInt(ROWS + 1 + 2 + 3)]]);
+  assert.equal(pragma(database, 'integrity_check'), 'ok');
+});
+
+test('a log that another process begins again meanwhile is left to it', (t) => {
+  const { file, log, database, add } = newLog(t);
+  const events = record(t, () => {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    add(1);
+  });
+  using other = new DatabaseSync(file);
+  writeLogAgain(other, log);
+  assert.deepEqual(events, [1024 * 1024, 'sync']);
+  assert.equal(pragma(database, 'integrity_check'), 'ok');
+});
+
+test('an empty log needs neither a write nor a sync', (t) => {
+  const { log, database } = newLog(t);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  assert.equal(statSync(log).size, 0);
+  const events = record(t);
+  writeLogAgain(database, log);
+  assert.deepEqual(events, []);
+});
+
+test('a log that cannot be synced again is an error, and the next attempt writes all of it again', (t) => {
+  const { log, database } = newLog(t);
+  let isFailing = true;
+  intercept(t, 'fsyncSync', (original, descriptor) => {
+    if (isFailing) throw systemError('EIO');
+    original(descriptor);
+  });
+  assert.throws(() => writeLogAgain(database, log), { code: 'EIO' });
+  isFailing = false;
+  const events = record(t);
+  writeLogAgain(database, log);
+  assert.equal(
+    events.reduce<number>((sum, event) => sum + (typeof event === 'number' ? event : 0), 0),
+    statSync(log).size,
+  );
+});
+
+const TRUNCATED = { name: 'FileTruncated' };
+
+function newCheck(t: TestContext) {
+  const parts = newLog(t);
+  const check = new LogCheck(parts.database, parts.log);
+  t.after(() => check.close());
+  const frames = check.requireComplete();
+  assert.equal(frames, (statSync(parts.log).size - 32) / (4096 + 24));
+  return { ...parts, check, frames };
+}
+
+for (const size of [0, 10, 32, 4_096, 1_000_000]) {
+  test(`a log that was truncated to ${size} bytes before a commit has lost it, whatever size it has again`, (t) => {
+    const { log, check, add } = newCheck(t);
+    const before = statSync(log).size;
+    truncateSync(log, size);
+    add(1);
+    assert.ok(statSync(log).size > before);
+    assert.throws(() => check.requireComplete(), TRUNCATED);
+  });
+}
+
+test('a log whose newest frame was cut has lost it, also where the cut is in the last commit', (t) => {
+  const { log, check, add } = newCheck(t);
+  const end = statSync(log).size;
+  truncateSync(log, end - 1);
+  assert.throws(() => check.requireComplete(), TRUNCATED);
+  add(3);
+  assert.throws(() => check.requireComplete(), TRUNCATED);
+});
+
+test('a truncated log that another process has written to the database is found before it is begun again', (t) => {
+  const { file, log, check, add } = newCheck(t);
+  check.requireUnharmed();
+  truncateSync(log, 4_096);
+  add(1);
+  using other = new DatabaseSync(file);
+  other.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  assert.throws(() => check.requireUnharmed(), TRUNCATED);
+});
+
+test('a log that SQLite itself empties, begins again or appends to is complete', (t) => {
+  const { file, check, add, frames } = newCheck(t);
+  using other = new DatabaseSync(file);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  check.requireUnharmed();
+  assert.equal(check.requireComplete(), 0);
+  add(1);
+  check.requireUnharmed();
+  assert.ok(check.requireComplete() > 0);
+  // Begun again from the start of the same file, with old frames behind the new ones.
+  other.exec('PRAGMA wal_checkpoint(PASSIVE); INSERT INTO rows VALUES (1)');
+  check.requireUnharmed();
+  assert.ok(check.requireComplete() < frames);
+  other.exec('INSERT INTO rows VALUES (1); INSERT INTO rows VALUES (1)');
+  check.requireUnharmed();
+  assert.ok(check.requireComplete() > 0);
+});
+
+test('a log whose writer was killed after its new header, and before its first frame, is complete', (t) => {
+  const { file, log, check, add } = newCheck(t);
+  using other = new DatabaseSync(file);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  add(1);
+  const header = readFileSync(log).subarray(0, 32);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  writeFileSync(log, header);
+  check.requireUnharmed();
+  assert.equal(check.requireComplete(), 0);
+  add(1);
+  assert.ok(check.requireComplete() > 0);
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { anyCharacter } from '../../../harness/any-character.ts';
+import { PET_RULES } from '../../cli/pet-format.ts';
+import { Refusal } from '../../domain/errors.ts';
+import type { PetRules } from '../../pet-file/read-pet.ts';
+import { PAGE_RULES } from './page/pet-rules.ts';
+
+const NUMBER_OF_LINES = 2_000;
+
+/** The animal, or undefined if the line is refused. Every other error fails the test. */
+function read(line: string, rules: PetRules) {
+  try {
+    const { name, categoryId, status } = rules.newPet(rules.parseJson(line));
+    return { name, categoryId, status };
+  } catch (error) {
+    assert.ok(error instanceof Refusal && error.message.endsWith('.'), String(error));
+    return undefined;
+  }
+}
+
+const edges = [
+  '1.0',
+  '1e2',
+  '1.5',
+  '-0',
+  '1e400',
+  '12345678901234567890',
+  '9223372036854775807',
+  '9223372036854775808',
+  '-9223372036854775808',
+  '-9223372036854775809',
+  '9007199254740993',
+  'null',
+  'true',
+  '"7"',
+];
+const name = fc.oneof(
+  fc.string({ unit: anyCharacter }),
+  fc.constantFrom('', '\0', '\ud800', 'x'.repeat(255), 'x'.repeat(256), '🦊'.repeat(255)),
+);
+const field = (values: fc.Arbitrary<string>) => fc.option(values, { nil: undefined, freq: 9 });
+const object = fc
+  .record({
+    name: field(
+      fc.oneof(
+        name.map((each) => JSON.stringify(each)),
+        fc.constantFrom(...edges),
+      ),
+    ),
+    categoryId: field(
+      fc.oneof(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+        fc.constantFrom(...edges),
+      ),
+    ),
+    status: field(fc.constantFrom('"available"', '"sold"', '"lost"', '""', 'null')),
+    id: field(fc.constantFrom('1', '{}')),
+  })
+  .map((fields) => {
+    const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+    return `{${given.map(([key, value]) => `"${key}":${value}`).join(',')}}`;
+  });
+const line = fc.oneof(
+  { weight: 8, arbitrary: object },
+  { weight: 1, arbitrary: fc.json() },
+  { weight: 1, arbitrary: fc.string() },
+);
+
+test('the page accepts exactly the animals that the command line accepts', () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(line, (text) => {
+      const expected = read(text, PET_RULES);
+      if (expected !== undefined) accepted += 1;
+      assert.deepEqual(read(text, PAGE_RULES), expected);
+    }),
+    { numRuns: NUMBER_OF_LINES },
+  );
+  assert.ok(accepted > NUMBER_OF_LINES / 100, `only ${accepted} animals`);
+});
+
+test('a line that is not one object is refused as such', () => {
+  for (const text of ['7', '"x"', 'null', '[]']) {
+    assert.throws(() => PAGE_RULES.newPet(PAGE_RULES.parseJson(text)), {
+      message: 'The line is not one JSON object.',
+    });
+  }
+});
