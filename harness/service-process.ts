@@ -1,24 +1,25 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import type { TestContext } from 'node:test';
 import { newSecret } from '../src/domain/api-key.ts';
+import { MAIN, start, type RunOptions } from './command.ts';
 
-const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 const STOP_MS_MAX = 20_000;
 /** The line of a start. That of version 1.1.0 is text. */
 export const READY = /"baseUrl":"([^"]+)".*"msg":"started"| is ready at (\S+)/;
 /** What the service logs when a rolling restart is complete. */
 const REPLACED = 'all workers were replaced';
+const PRINTED_KEY = /^pet_(?:live|test)_\w{36}$/m;
 /** As in `npm start`. */
 const NODE_FLAGS = ['--max-semi-space-size=8'];
 
 export interface ServiceOptions {
-  /** By default a new folder, which is removed when the process is stopped. */
+  /** By default a new folder, which is removed when the process has ended. */
   data?: string | undefined;
   /** The URL of a PostgreSQL database; undefined for the embedded store. */
   database?: string | undefined;
@@ -33,57 +34,84 @@ export interface ServiceOptions {
   nodeFlags?: readonly string[] | undefined;
 }
 
-/** `petstore serve` in its own process, on a free port, without a log. */
+/** What was decided before the start. */
+interface Known {
+  key?: string;
+  file?: string;
+}
+
+/** `petstore serve` in its own process, on a free port, without an admin port unless the flags name one. */
 export class ServiceProcess {
   readonly baseUrl: string;
+  /** The address of the admin port, or '' if it is off. */
+  readonly adminUrl: string;
+  /** The key that it was given or has printed, or ''. */
   readonly key: string;
-  /** The file of the embedded store. */
+  /** The file of the embedded store, or '' if `serve` was given the folder. */
   readonly file: string;
+  /** The fields of the line of the start. */
+  readonly started: Readonly<Record<string, unknown>>;
+  /** The exit code, or the signal that ended it, when all that it wrote was read. */
+  readonly ended: Promise<number | NodeJS.Signals>;
   readonly #child: ChildProcess;
-  readonly #stderrLines: string[];
+  readonly #written: Written;
 
-  private constructor(
-    parts: Pick<ServiceProcess, 'baseUrl' | 'key' | 'file'>,
-    child: ChildProcess,
-    stderrLines: string[],
-  ) {
-    ({ baseUrl: this.baseUrl, key: this.key, file: this.file } = parts);
+  private constructor(child: ChildProcess, written: Written, readyLine: string, known: Known) {
     this.#child = child;
-    this.#stderrLines = stderrLines;
+    this.#written = written;
+    this.baseUrl = READY.exec(readyLine)?.slice(1).find(Boolean) ?? '';
+    this.started = readyLine.startsWith('{')
+      ? (JSON.parse(readyLine) as Record<string, unknown>)
+      : {};
+    this.adminUrl = /^(http\S+)\/metrics$/.exec(String(this.started['metrics']))?.[1] ?? '';
+    this.file = known.file ?? '';
+    this.key = known.key ?? PRINTED_KEY.exec(written.stdout)?.[0] ?? '';
+    this.ended = written.ended;
   }
 
-  /** Resolves when the service accepts requests. */
-  static async start(options: ServiceOptions = {}): Promise<ServiceProcess> {
+  /** Resolves when the service accepts requests. It has a key, and its log is silent. */
+  static start(options: ServiceOptions = {}): Promise<ServiceProcess> {
     const { key = newSecret('production', randomBytes), database, main = MAIN } = options;
-    const data = options.data ?? mkdtempSync(join(tmpdir(), 'petstore-drill-'));
-    const fixed = ['--port', '0', '--admin-port', 'off', '--log', 'silent', '--data', data];
+    const data = options.data ?? mkdtempSync(join(tmpdir(), 'petstore-'));
+    const fixed = ['--log', 'silent', '--data', data];
     if (database !== undefined) fixed.push('--database', database);
     const nodeFlags = [...NODE_FLAGS, ...(options.nodeFlags ?? [])];
-    const child = spawn(
-      process.execPath,
-      [...nodeFlags, main, 'serve', ...fixed, ...(options.flags ?? [])],
-      { env: { PETSTORE_BOOTSTRAP_KEY: key, ...options.env }, stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    // The service must not keep running after a drill that fails.
+    const env = { PETSTORE_BOOTSTRAP_KEY: key, ...options.env };
+    return ServiceProcess.run([...fixed, ...(options.flags ?? [])], {
+      command: [process.execPath, ...nodeFlags, main],
+      env,
+      key,
+      file: join(data, 'production', 'petstore.sqlite'),
+      onEnd: () => {
+        if (options.data === undefined) rmSync(data, { recursive: true, force: true });
+      },
+    });
+  }
+
+  /** Runs `petstore serve` with these flags, and resolves when it accepts requests. */
+  static async run(
+    flags: readonly string[],
+    { onEnd, ...options }: RunOptions & Known & { onEnd?: () => void },
+  ): Promise<ServiceProcess> {
+    const child = start(['serve', '--port', '0', '--admin-port', 'off', ...flags], options);
+    // The service must not keep running after a test or a drill that fails.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
     child.once('exit', () => {
       process.removeListener('exit', kill);
-      if (options.data === undefined) rmSync(data, { recursive: true, force: true });
+      onEnd?.();
     });
-    const stderrLines: string[] = [];
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    createInterface({ input: child.stderr })
-      .on('line', (line) => {
-        stderrLines.push(line);
-        const baseUrl = READY.exec(line)?.slice(1).find(Boolean);
-        if (baseUrl !== undefined) resolve(baseUrl);
-      })
-      .once('close', () =>
-        reject(new Error(`the service did not start: ${stderrLines.join('\n')}`)),
-      );
-    const file = join(data, 'production', 'petstore.sqlite');
-    return new ServiceProcess({ baseUrl: await promise, key, file }, child, stderrLines);
+    const written = new Written(child);
+    const readyLine = await written.readyLine;
+    // The line names the command for a key where none is printed. The key is on another stream, which may be later.
+    while (
+      options.key === undefined &&
+      !readyLine.includes('"createKey"') &&
+      written.stdout === ''
+    ) {
+      await once(child.stdout ?? child, 'data');
+    }
+    return new ServiceProcess(child, written, readyLine, options);
   }
 
   get pid(): number {
@@ -123,14 +151,33 @@ export class ServiceProcess {
     return readdirSync(`/proc/${this.pid}/fd`).length;
   }
 
+  stdout(): string {
+    return this.#written.stdout;
+  }
+
+  stderr(): string {
+    return this.#written.stderrLines.map((line) => `${line}\n`).join('');
+  }
+
   /** How many lines of its log contain this text. */
   countLogLines(text: string): number {
-    return this.#stderrLines.filter((line) => line.includes(text)).length;
+    return this.#written.stderrLines.filter((line) => line.includes(text)).length;
   }
 
   /** The first line of its log that contains this text. */
   findLogLine(text: string): string | undefined {
-    return this.#stderrLines.find((line) => line.includes(text));
+    return this.#written.stderrLines.find((line) => line.includes(text));
+  }
+
+  /** Stops reading standard error and standard output, so that the pipes fill up. */
+  stopReading(): void {
+    this.#child.stderr?.pause();
+    this.#child.stdout?.pause();
+  }
+
+  resumeReading(): void {
+    this.#child.stderr?.resume();
+    this.#child.stdout?.resume();
   }
 
   /** How many rolling restarts are complete. The log must have the level info. */
@@ -175,4 +222,41 @@ export class ServiceProcess {
   get #hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
+}
+
+/** What a process has written so far. */
+class Written {
+  stdout = '';
+  readonly stderrLines: string[] = [];
+  readonly ended: Promise<number | NodeJS.Signals>;
+  /** Rejects if the process ends before. */
+  readonly readyLine: Promise<string>;
+
+  constructor(child: ChildProcess) {
+    this.ended = once(child, 'close').then(
+      ([code, signal]: (number | NodeJS.Signals | null)[]) => code ?? signal ?? -1,
+    );
+    child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    this.readyLine = promise;
+    void this.ended.then(() =>
+      reject(new Error(`the service did not start: ${this.stderrLines.join('\n')}`)),
+    );
+    if (child.stderr === null) return;
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      this.stderrLines.push(line);
+      if (READY.test(line)) resolve(line);
+    });
+  }
+}
+
+/** Runs `petstore serve` with these flags until the end of the test. */
+export async function serve(
+  t: TestContext,
+  flags: readonly string[],
+  options: RunOptions = {},
+): Promise<ServiceProcess> {
+  const service = await ServiceProcess.run(flags, options);
+  t.after(() => service.kill());
+  return service;
 }

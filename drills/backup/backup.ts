@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { MAIN } from '../../harness/test-process.ts';
+import { MAIN } from '../../harness/command.ts';
 import type { WirePet } from '../../harness/client.ts';
 import type { DrillReport } from '../drill.ts';
 import { Load } from '../../harness/load.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { median } from '../../harness/stolen-time.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 
 const CLIENTS = 32;
 const CREATES_PER_SECOND = 1_000;
@@ -43,7 +43,7 @@ export async function backUpByCopy(data: string, file: string): Promise<void> {
 
 /** Backs up a store under a steady load and restores it elsewhere, again and again. */
 export async function drillBackup(options: BackupOptions): Promise<DrillReport> {
-  await using folder = await temporaryFolder();
+  await using folder = await disposableFolder();
   const data = join(folder.path, 'store');
   options.onProgress(`importing ${options.animals} animals`);
   await importAnimals(folder.path, data, options.animals);

@@ -9,7 +9,7 @@ import { Client, type WirePet } from '../../harness/client.ts';
 import type { DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { command, storeFile } from './backup.ts';
 
 const CREATES = 20;
@@ -69,7 +69,7 @@ export async function drillDisasters(options: DisasterOptions): Promise<DrillRep
     );
     const title = `disaster ${round} of ${rounds}: ${disasters.join(', then ')}`;
     onProgress(title);
-    await using folder = await temporaryFolder();
+    await using folder = await disposableFolder();
     const key = newSecret('production', randomBytes);
     const data = join(folder.path, 'store');
     const context: Round = { data, random, key, ids: new Set(), violations: [] };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drillChanges, type ChangesOptions } from './changes.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { runHere } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
 
 /**
  * The fourth command removes animals, and the fifth is refused. They run in this process, which is another one than

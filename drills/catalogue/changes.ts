@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { MAIN } from '../../harness/test-process.ts';
+import { MAIN } from '../../harness/command.ts';
 import { Client, followList } from '../../harness/client.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { Animals, isListed, isStillTrue } from './animals.ts';
 
 /** Created before the first command. */
@@ -51,7 +51,7 @@ export interface ChangesOptions {
  */
 export async function drillChanges(options: ChangesOptions): Promise<ChangesReport> {
   const key = newSecret('production', randomBytes);
-  await using data = await temporaryFolder();
+  await using data = await disposableFolder();
   const drill = new ChangesDrill(options, key, data.path);
   try {
     await drill.run();

@@ -13,7 +13,7 @@ import { newRandom, type Random } from '../../harness/random.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { median, StolenTime, type Timed } from '../../harness/stolen-time.ts';
 import { mergeReports } from '../stores.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 
 const WRITERS = 32;
 /** The load runs for up to this long before the kill, and for this long after it if the service survives. */
@@ -97,7 +97,7 @@ export interface CrashOptions {
  */
 export async function drillCrash(options: CrashOptions): Promise<DrillReport> {
   using stolenTime = new StolenTime();
-  await using folder = await temporaryFolder();
+  await using folder = await disposableFolder();
   const crash = new CrashDrill(options, folder.path);
   try {
     for (let round = 1; round <= options.rounds; round += 1) await crash.runRound(round);

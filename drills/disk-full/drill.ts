@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
-import { run as runCommand } from '../../harness/test-process.ts';
+import { run as runCommand } from '../../harness/command.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { Load } from '../../harness/load.ts';

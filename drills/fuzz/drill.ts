@@ -4,12 +4,12 @@ import { readdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { run } from '../../harness/test-process.ts';
+import { run } from '../../harness/command.ts';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { onBothStores, type StoreChoice } from '../stores.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { FuzzReport } from './report.ts';
 
 const SCHEMATHESIS = 'schemathesis==4.32.5';
@@ -64,7 +64,7 @@ function findMissing(): string | undefined {
 
 /** Schemathesis with all its checks and phases, on each store. */
 async function drillFuzz(options: FuzzOptions): Promise<DrillReport> {
-  await using folder = await temporaryFolder();
+  await using folder = await disposableFolder();
   options.onProgress(`installing ${SCHEMATHESIS}`);
   await execute('python3', ['-m', 'venv', join(folder.path, 'venv')]);
   const bin = join(folder.path, 'venv', 'bin');

@@ -1,7 +1,7 @@
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { ServiceProcess, type ServiceOptions } from '../../harness/service-process.ts';
 import type { Random } from '../../harness/random.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder, type DisposableFolder } from '../../harness/temporary-folder.ts';
 
 export type StoreName = 'SQLite' | 'PostgreSQL';
 export type Fault =
@@ -32,14 +32,14 @@ const FAULTS: Record<StoreName, readonly Fault[]> = {
 /** Several processes of the service on one store. */
 export class Processes {
   readonly #store: StoreName;
-  readonly #folder: TemporaryFolder;
+  readonly #folder: DisposableFolder;
   readonly #database: PostgresServer | undefined;
   readonly #options: ServiceOptions;
   #services: ServiceProcess[] = [];
 
   private constructor(
     store: StoreName,
-    folder: TemporaryFolder,
+    folder: DisposableFolder,
     database: PostgresServer | undefined,
     options: ServiceOptions,
   ) {
@@ -52,7 +52,7 @@ export class Processes {
   /** `main` is the program to run instead of the service. */
   static async open(store: StoreName, key: string, main?: string): Promise<Processes> {
     const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
-    const processes = new Processes(store, await temporaryFolder(), database, { key, main });
+    const processes = new Processes(store, await disposableFolder(), database, { key, main });
     const starts = Array.from({ length: PROCESSES[store] }, () => processes.#start());
     processes.#services = await Promise.all(starts);
     return processes;

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { findProgram } from '../../harness/needs.ts';
 import { TEST_PASSWORD, unprivilegedUser } from '../../harness/postgres-server.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { addressOf, canOpenNetwork, Network, type Machine } from './network.ts';
 
 const NODES = 3;
@@ -226,7 +226,7 @@ export class PatroniCluster {
 
 /** By default the newest version, from PyPI, which is removed when the result is disposed of. */
 export async function findPatroni() {
-  const folder = await temporaryFolder();
+  const folder = await disposableFolder();
   const program = OTHER_PATRONI ?? join(folder.path, 'bin', 'patroni');
   if (OTHER_PATRONI === undefined) {
     await execute(PYTHON, ['-m', 'venv', folder.path]);

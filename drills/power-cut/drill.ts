@@ -5,7 +5,7 @@ import { newSecret } from '../../src/domain/api-key.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { mergeReports } from '../stores.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { checkAfterCut } from './check.ts';
 import { findAcknowledgements, type Acknowledgements } from './expectation.ts';
 import { FileSystem } from './file-system.ts';
@@ -121,7 +121,7 @@ export interface PowerCutReport {
 
 /** Records one run of the service, and opens what a power cut at each of many moments may leave. */
 export async function drillPowerCut(options: PowerCutOptions): Promise<PowerCutReport> {
-  await using folder = await temporaryFolder();
+  await using folder = await disposableFolder();
   const random = newRandom(options.seed);
   const root = join(folder.path, 'recorded');
   mkdirSync(root);

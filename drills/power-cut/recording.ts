@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { MAIN } from '../../harness/test-process.ts';
+import { MAIN } from '../../harness/command.ts';
 import type { ServiceProcess } from '../../harness/service-process.ts';
 
 const SOURCE = fileURLToPath(new URL('recorder.c', import.meta.url));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { run as runCommand } from '../../harness/test-process.ts';
+import { run as runCommand } from '../../harness/command.ts';
 import { runChanges } from '../catalogue/drill.ts';
 import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { checkOut, type OlderVersion } from '../older-version.ts';
 import { ServiceProcess } from '../service-process.ts';
-import { run } from '../test-process.ts';
+import { run } from '../command.ts';
 import { send } from '../test-service.ts';
 import { FIXTURE_KEY, READ_ONLY_NAME, REVOKED_NAME } from './older-stores.ts';
 

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
-import { runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 /** A server whose `/readyz` has the given status. */
 async function listening(t: TestContext, status: number): Promise<string> {
@@ -23,7 +25,7 @@ describe('petstore health', () => {
       stdout: 'ready\n',
       stderr: '',
     });
-    service.kill('SIGTERM');
+    service.signal('SIGTERM');
     assert.equal(await service.ended, 0);
     const { code, stdout, stderr } = await runHere(['health', '--port', port]);
     assert.deepEqual([code, stdout], [1, '']);

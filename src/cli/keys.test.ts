@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { runHere, temporaryFolder } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 

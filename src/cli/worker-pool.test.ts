@@ -5,7 +5,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
 import { openLog } from '../ops/log.ts';
 import { WorkerPool } from './worker-pool.ts';

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DiskFault, FAILING_SYNC, HANGING_SYNC, type FaultyDisk } from './faulty-disk.ts';
-import { run, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { run } from '../../harness/command.ts';
+import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
 /** The deadline of a write is 4 seconds. The rest is for a busy machine. */
@@ -19,7 +21,11 @@ const failing = new DiskFault(FAILING_SYNC);
 /** Long enough for a response that does not wait for the disk. */
 const NOT_YET_MS = 1_000;
 
-type Serving = Running & { disk: FaultyDisk; create: () => Promise<number> };
+interface Serving {
+  service: ServiceProcess;
+  disk: FaultyDisk;
+  create: () => Promise<number>;
+}
 
 async function serveOnHangingDisk(t: TestContext): Promise<Serving> {
   const folder = temporaryFolder(t);
@@ -30,10 +36,10 @@ async function serveOnHangingDisk(t: TestContext): Promise<Serving> {
   const body = '{"name":"Rex","categoryId":1}';
   const create = async () =>
     (await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body })).status;
-  return { ...service, disk, create };
+  return { service, disk, create };
 }
 
-async function statusOf({ baseUrl, key }: Running, path: string): Promise<number> {
+async function statusOf({ baseUrl, key }: ServiceProcess, path: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
   return (await send(new URL(path, baseUrl).href, { headers })).status;
 }
@@ -41,39 +47,39 @@ async function statusOf({ baseUrl, key }: Running, path: string): Promise<number
 // They run at the same time, because each of them mostly waits for a deadline.
 describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () => {
   test('creates are refused in time, reads continue and the service is not ready; it recovers without a restart', async (t) => {
-    const service = await serveOnHangingDisk(t);
-    assert.equal(await service.create(), 201);
-    service.disk.hold();
+    const { service, disk, create } = await serveOnHangingDisk(t);
+    assert.equal(await create(), 201);
+    disk.hold();
     const began = performance.now();
-    const statuses = await Promise.all([service.create(), service.create()]);
+    const statuses = await Promise.all([create(), create()]);
     assert.deepEqual(statuses, [503, 503]);
     assert.ok(performance.now() - began < REFUSED_MS_MAX);
     assert.equal(await statusOf(service, '/readyz'), 503);
     assert.equal(await statusOf(service, '/v1/pets'), 200);
-    assert.equal(await service.create(), 503);
+    assert.equal(await create(), 503);
     assert.match(service.stderr(), /the disk does not confirm commits/);
 
-    service.disk.release();
+    disk.release();
     const overdueMs = performance.now() + READY_MS_MAX;
     while ((await statusOf(service, '/readyz')) !== 200) {
       assert.ok(performance.now() < overdueMs, 'the service must be ready again');
       await sleep(50);
     }
-    assert.equal(await service.create(), 201);
+    assert.equal(await create(), 201);
   });
 
   for (const signals of [1, 2]) {
     test(`${signals === 1 ? 'SIGTERM' : 'a second SIGTERM'} stops the service`, async (t) => {
-      const service = await serveOnHangingDisk(t);
-      assert.equal(await service.create(), 201);
-      service.disk.hold();
-      const last = service.create().catch(() => 0);
+      const { service, disk, create } = await serveOnHangingDisk(t);
+      assert.equal(await create(), 201);
+      disk.hold();
+      const last = create().catch(() => 0);
       await sleep(300);
       const began = performance.now();
-      service.kill('SIGTERM');
+      service.signal('SIGTERM');
       if (signals === 2) {
         while (!service.stderr().includes('"stopping"')) await sleep(10);
-        service.kill('SIGTERM');
+        service.signal('SIGTERM');
       }
       const stillRuns = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
       assert.notEqual(await Promise.race([service.ended, stillRuns]), 'it still runs');
@@ -110,14 +116,14 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
   test('a create that is repeated after kill -9 is confirmed once the log is on the disk', async (t) => {
     const folder = temporaryFolder(t);
     const killed = await serve(t, ['--data', folder]);
-    const create = ({ baseUrl }: Running) =>
+    const create = ({ baseUrl }: ServiceProcess) =>
       send(`${baseUrl}/pets`, {
         method: 'POST',
         headers: { authorization: `Bearer ${killed.key}`, 'idempotency-key': 'one' },
         body: '{"name":"Rex","categoryId":1}',
       });
     assert.equal((await create(killed)).status, 201);
-    killed.kill('SIGKILL');
+    killed.signal('SIGKILL');
     await killed.ended;
 
     const disk = hanging.newDisk(folder);
@@ -139,7 +145,7 @@ test(
     const folder = temporaryFolder(t);
     const disk = failing.newDisk(folder);
     const first = await serve(t, ['--data', folder], { env: disk.env });
-    const create = ({ baseUrl }: Running) =>
+    const create = ({ baseUrl }: ServiceProcess) =>
       send(`${baseUrl}/pets`, {
         method: 'POST',
         headers: { authorization: `Bearer ${first.key}`, 'idempotency-key': 'one' },
@@ -147,7 +153,7 @@ test(
       });
     disk.hold();
     assert.equal((await create(first)).status, 503);
-    first.kill('SIGKILL');
+    first.signal('SIGKILL');
     await first.ended;
 
     const flags = ['--port', '0', '--admin-port', 'off', '--data', folder];

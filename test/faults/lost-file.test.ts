@@ -21,14 +21,9 @@ import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureOf } from '../../src/cli/failure.ts';
 import { DiskFault, FAILING_READS } from './faulty-disk.ts';
-import {
-  refusalIn,
-  run,
-  runHere,
-  type Running,
-  serve,
-  temporaryFolder,
-} from '../../harness/test-process.ts';
+import { refusalIn, run, runHere } from '../../harness/command.ts';
+import { type ServiceProcess, serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 /** The service checks its path every second. The rest is for a busy machine. */
@@ -40,7 +35,7 @@ const unreadable = new DiskFault(FAILING_READS);
 interface Subject {
   data: string;
   file: string;
-  service: Running;
+  service: ServiceProcess;
 }
 
 async function start(t: TestContext, ...flags: string[]): Promise<Subject> {
@@ -56,7 +51,7 @@ async function startAgain(t: TestContext, data: string): Promise<{ baseUrl: stri
   return service;
 }
 
-type Target = Pick<Running, 'baseUrl' | 'key'>;
+type Target = Pick<ServiceProcess, 'baseUrl' | 'key'>;
 
 /** The status of a create, or 0 if there was no response. */
 async function create({ baseUrl, key }: Target, name: string): Promise<number> {
@@ -203,7 +198,7 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
   test('serve, its workers and import --create begin no store where one was, and a log without its database stays', async (t) => {
     const { data, file, service } = await start(t);
     assert.equal(await create(service, 'one'), 201);
-    service.kill('SIGKILL');
+    service.signal('SIGKILL');
     await service.ended;
     renameSync(file, `${file}.away`);
     const before = readdirSync(join(file, '..'));

@@ -9,14 +9,9 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { needsProgram } from '../../harness/needs.ts';
-import {
-  MAIN,
-  run,
-  serve,
-  temporaryFolder,
-  type Running,
-  refusalIn,
-} from '../../harness/test-process.ts';
+import { MAIN, run, refusalIn } from '../../harness/command.ts';
+import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
 const RECOVERED_MS_MAX = 30_000;
@@ -40,14 +35,17 @@ const withModes = {
 /** The limit of a process for the size of files stands for a disk that is full: both make every write fail. */
 const withLimit = { skip: needsProgram('prlimit') };
 
-async function statuses({ baseUrl, key }: Running): Promise<[create: number, list: number]> {
+async function statuses({ baseUrl, key }: ServiceProcess): Promise<[create: number, list: number]> {
   const headers = { authorization: `Bearer ${key}` };
   const body = '{"name":"Rex","categoryId":1}';
   const created = await send(`${baseUrl}/pets`, { method: 'POST', headers, body });
   return [created.status, (await send(`${baseUrl}/pets`, { headers })).status];
 }
 
-async function until(service: Running, expected: [create: number, list: number]): Promise<void> {
+async function until(
+  service: ServiceProcess,
+  expected: [create: number, list: number],
+): Promise<void> {
   const overdueMs = performance.now() + RECOVERED_MS_MAX;
   for (;;) {
     const found = await statuses(service);

@@ -10,7 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
-import { MAIN, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { MAIN } from '../../harness/command.ts';
+import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 import { until } from '../../harness/until.ts';
 
@@ -19,7 +21,7 @@ const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 /** A service that is told to stop drains for 8 seconds. The rest is for a busy machine. */
 const STOPPED_MS_MAX = 30_000;
 
-const portOf = ({ baseUrl }: Running) => Number(new URL(baseUrl).port);
+const portOf = ({ baseUrl }: ServiceProcess) => Number(new URL(baseUrl).port);
 
 /** Connects, sends the bytes, and reads nothing. */
 function sendUnread(t: TestContext, port: number, bytes: string): Socket {
@@ -32,7 +34,7 @@ function sendUnread(t: TestContext, port: number, bytes: string): Socket {
 }
 
 /** Sends pipelined requests and CONNECT in one packet, on two connections, and waits until they were read. */
-async function holdService(t: TestContext, service: Running): Promise<void> {
+async function holdService(t: TestContext, service: ServiceProcess): Promise<void> {
   const authorization = `Bearer ${service.key}`;
   // A page of 100 KB, so that the system cannot buffer 99 of them.
   const body = JSON.stringify({ name: '\u{1F431}'.repeat(255), categoryId: 1 });
@@ -45,9 +47,9 @@ async function holdService(t: TestContext, service: Running): Promise<void> {
   assert.equal(parseResponses(await exchange(portOf(service), [LIVEZ]))[0]?.status, 200);
 }
 
-async function requireEnd({ ended, stderr }: Running, code: number): Promise<void> {
+async function requireEnd(service: ServiceProcess, code: number): Promise<void> {
   const hangs = sleep(STOPPED_MS_MAX, 'it still runs', { ref: false });
-  assert.equal(await Promise.race([ended, hangs]), code, stderr());
+  assert.equal(await Promise.race([service.ended, hangs]), code, service.stderr());
 }
 
 describe(
@@ -61,7 +63,7 @@ describe(
       test(`does not keep ${what} from stopping`, async (t) => {
         const service = await serve(t, ['--data', temporaryFolder(t), ...flags]);
         await holdService(t, service);
-        service.kill('SIGTERM');
+        service.signal('SIGTERM');
         await requireEnd(service, 0);
       });
     }
@@ -72,7 +74,7 @@ describe(
       const database = postgres.url(await postgres.createDatabase());
       const service = await serve(t, ['--database', database]);
       await holdService(t, service);
-      service.kill('SIGTERM');
+      service.signal('SIGTERM');
       await requireEnd(service, 0);
     });
 
@@ -139,7 +141,7 @@ test(
 );
 
 /** A figure of /metrics. */
-async function figure({ adminUrl }: Running, name: string): Promise<number> {
+async function figure({ adminUrl }: ServiceProcess, name: string): Promise<number> {
   const { text } = await send(`${adminUrl}/metrics`);
   return Number(new RegExp(`^petstore_${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 'NaN');
 }

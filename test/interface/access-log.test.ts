@@ -8,7 +8,9 @@ import { test } from 'node:test';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { exchange } from '../../harness/raw-socket.ts';
 import { send } from '../../harness/test-service.ts';
-import { MAIN, runHere, type Running, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { MAIN, runHere } from '../../harness/command.ts';
+import { type ServiceProcess, serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
 
 const PET = '{"name":"Rex","categoryId":1}';
@@ -16,7 +18,7 @@ const PET = '{"name":"Rex","categoryId":1}';
 type Line = Record<string, unknown>;
 
 /** The lines that have arrived completely. */
-function linesOf(service: Running): Line[] {
+function linesOf(service: ServiceProcess): Line[] {
   const lines = service.stdout().split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Line);
 }
@@ -40,7 +42,7 @@ test('the access log tells what a key has created, with any number of workers, a
   const ids = await Promise.all(secrets.map(createWith));
   await exchange(Number(new URL(pets).port), ['NOT HTTP\r\n\r\n']);
   await until('one line per request', () => linesOf(service).length === 21);
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   assert.equal(await service.ended, 0);
 
   const lines = linesOf(service);
@@ -97,7 +99,7 @@ test('when nobody reads the access log, requests get their responses, lines are 
   };
   await until('the number of dropped lines', isCounted);
   service.stopReading();
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   assert.equal(await service.ended, 0);
 });
 

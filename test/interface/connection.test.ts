@@ -12,7 +12,9 @@ import { runInNewContext } from 'node:vm';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import { readAfterCreates } from './stale-reads.ts';
-import { MAIN, runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { MAIN, runHere } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import {
   send,
   SHORT_TIMEOUTS,

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { serve } from '../../harness/test-process.ts';
+import { serve } from '../../harness/service-process.ts';
 import {
   send,
   startTestService,

@@ -9,7 +9,9 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { runHere, type Running, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { type ServiceProcess, serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
 const CONNECTIONS = 200;
@@ -54,7 +56,11 @@ function attack(t: TestContext, port: number) {
 }
 
 /** Uses known and new keys while forged ones arrive. Returns the seconds that it took. */
-async function useDuringAttack(t: TestContext, service: Running, flags: string[]): Promise<number> {
+async function useDuringAttack(
+  t: TestContext,
+  service: ServiceProcess,
+  flags: string[],
+): Promise<number> {
   const url = `${service.baseUrl}/pets`;
   const startedMs = performance.now();
   const { statuses, stop } = attack(t, Number(new URL(url).port));
@@ -112,7 +118,7 @@ test('PostgreSQL with 10,000 keys: forged keys cause few queries and log lines, 
   );
   const seconds = await useDuringAttack(t, service, flags);
   // A session reports its transactions when it is idle or ends. An orderly end would wait for the requests in flight.
-  service.kill('SIGKILL');
+  service.signal('SIGKILL');
   await service.ended;
   while ((await server.endSessions()) > 0) await sleep(20);
   const count = `SELECT xact_commit::int FROM pg_stat_database WHERE datname = '${database}'`;

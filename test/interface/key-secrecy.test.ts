@@ -8,7 +8,9 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { runHere, type Running, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { type ServiceProcess, serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
 const NAME = 'Animal of the key test';
@@ -35,9 +37,10 @@ function useKey(baseUrl: string, key: string): Promise<unknown> {
   ]);
 }
 
-interface Used extends Running {
+interface Used {
   key: string;
   metrics: string;
+  service: ServiceProcess;
 }
 
 /** Serves with a key of its own, which is not printed, and uses it. */
@@ -48,7 +51,7 @@ async function serveAndUse(t: TestContext, flags: string[]): Promise<Used> {
   });
   await useKey(service.baseUrl, key);
   const metricsUrl = `${service.adminUrl}/metrics`;
-  return { ...service, key, metrics: (await send(metricsUrl)).text };
+  return { service, key, metrics: (await send(metricsUrl)).text };
 }
 
 /** The files below a folder, as text. */
@@ -69,7 +72,7 @@ function assertSecret(key: string, places: [name: string, text: string][]): void
 
 test('SQLite: a used key is in no file of the store, no backup, no log and no metric', async (t) => {
   const data = temporaryFolder(t);
-  const { key, metrics, stderr, baseUrl } = await serveAndUse(t, ['--data', data]);
+  const { key, metrics, service } = await serveAndUse(t, ['--data', data]);
   const backup = await runHere(['backup', join(data, 'b.sqlite'), '--data', data]);
   assert.equal(backup.code, 0, backup.stderr);
   const hash = createHash('sha256').update(key).digest('hex');
@@ -78,20 +81,21 @@ test('SQLite: a used key is in no file of the store, no backup, no log and no me
     files.some(([name, content]) => name.endsWith(suffix) && content.includes(text));
   // The log is emptied into the file after a second without a write. Then it gets new writes.
   for (; !holds('petstore.sqlite', hash); files = filesOf(data)) await sleep(50);
-  for (; !holds('petstore.sqlite-wal', NAME); files = filesOf(data)) await useKey(baseUrl, key);
+  for (; !holds('petstore.sqlite-wal', NAME); files = filesOf(data))
+    await useKey(service.baseUrl, key);
   assert.ok(holds('b.sqlite', hash), 'the backup has the hash');
-  assert.match(stderr(), /"level":"debug".*"operation":"createPet","status":201/);
+  assert.match(service.stderr(), /"level":"debug".*"operation":"createPet","status":201/);
   assert.match(metrics, /petstore_pets_created_total [1-9]/);
-  assertSecret(key, [...files, ['the log', stderr()], ['the metrics', metrics]]);
+  assertSecret(key, [...files, ['the log', service.stderr()], ['the metrics', metrics]]);
 });
 
 test('PostgreSQL: a used key is in no file of the database, not even in a log of all statements', async (t) => {
   const server = await PostgresServer.start({ settings: { log_statement: 'all' } });
   t.after(() => server.close());
-  const { key, metrics, stderr } = await serveAndUse(t, ['--database', server.url()]);
+  const { key, metrics, service } = await serveAndUse(t, ['--database', server.url()]);
   await server.query('CHECKPOINT');
   const files = filesOf(server.folder);
   assert.ok(files.some(([name, text]) => name.includes('/pg_wal/') && text.includes(NAME)));
   assert.ok(files.some(([name, text]) => name.endsWith('/log') && text.includes('api_keys')));
-  assertSecret(key, [...files, ['the log', stderr()], ['the metrics', metrics]]);
+  assertSecret(key, [...files, ['the log', service.stderr()], ['the metrics', metrics]]);
 });

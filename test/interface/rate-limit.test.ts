@@ -7,7 +7,9 @@ import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
-import { runHere, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
 import {
   send,
@@ -22,19 +24,25 @@ const WAITING = 15;
 const CONNECTIONS = 64;
 const DAY_MS = 86_400_000;
 
-async function serveWithWorkers(t: TestContext, data: string, rateLimit: string): Promise<Running> {
+async function serveWithWorkers(
+  t: TestContext,
+  data: string,
+  rateLimit: string,
+): Promise<ServiceProcess> {
   const flags = ['--workers', '2', '--rate-limit', rateLimit, '--admin-port', '0'];
   const service = await serve(t, ['--data', data, ...flags]);
   // A suspended process does not react to signals, so it could not be stopped.
-  t.after(() => service.kill('SIGCONT'));
+  t.after(() => service.signal('SIGCONT'));
   return service;
 }
 
-const list = (service: Running, agent: Agent) => get(service, agent, '/v1/pets');
+type Target = Pick<ServiceProcess, 'baseUrl' | 'key'>;
+
+const list = (service: Target, agent: Agent) => get(service, agent, '/v1/pets');
 
 /** Sends one request on a connection that stays open. */
 function get(
-  service: Running,
+  service: Target,
   agent: Agent,
   path: string,
 ): Promise<Pick<Received, 'status' | 'text'>> {
@@ -86,12 +94,12 @@ test('Workers and a small rate limit', async (t) => {
     async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       assert.equal((await list(service, agent)).status, 200);
-      service.kill('SIGSTOP');
+      service.signal('SIGSTOP');
       await until('requests must be refused', async () => {
         const { status, text } = await list(service, agent);
         return status === 503 && (JSON.parse(text) as { code: string }).code === 'unavailable';
       });
-      service.kill('SIGCONT');
+      service.signal('SIGCONT');
       await until(
         'requests must be counted again',
         async () => (await list(service, agent)).status === 200,
@@ -106,15 +114,15 @@ test('Workers and a small rate limit', async (t) => {
       const agent = new Agent({ keepAlive: true, maxSockets: WAITING });
       const made = await runHere(['keys', 'create', '--name', 'other', '--data', data]);
       // A key of its own, of which nothing was counted.
-      const other = { ...service, key: made.stdout.trim() };
+      const other = { baseUrl: service.baseUrl, key: made.stdout.trim() };
       assert.equal((await list(other, agent)).status, 200);
-      service.kill('SIGSTOP');
+      service.signal('SIGSTOP');
       const waiting: ReturnType<typeof list>[] = [];
       for (let index = 0; index < WAITING; index += 1) {
         waiting.push(list(other, agent));
         await sleep(10);
       }
-      service.kill('SIGCONT');
+      service.signal('SIGCONT');
       for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
       for (let used = 1 + WAITING; used < LIMIT; used += 1) {
         assert.equal((await list(other, agent)).status, 200);
@@ -136,13 +144,13 @@ test('Workers and a large rate limit', { skip: NEEDS_LINUX }, async (t) => {
         Array.from({ length: CONNECTIONS }, () => get(service, agent, path));
       // Opens connections to both workers, and takes no portion.
       await Promise.all(all('/livez'));
-      service.kill('SIGSTOP');
+      service.signal('SIGSTOP');
       const unanswered = Promise.allSettled(all('/v1/pets'));
       await sleep(200);
       const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8');
       process.kill(Number.parseInt(children, 10), 'SIGKILL');
       await sleep(200);
-      service.kill('SIGCONT');
+      service.signal('SIGCONT');
       await unanswered;
       agent.destroy();
       const headers = { authorization: `Bearer ${service.key}` };
@@ -158,12 +166,12 @@ test('Workers and a large rate limit', { skip: NEEDS_LINUX }, async (t) => {
     async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       assert.equal((await list(service, agent)).status, 200);
-      service.kill('SIGSTOP');
+      service.signal('SIGSTOP');
       // The connection stays at one worker, whose portion is a twentieth.
       for (let used = 1; used < 20; used += 1) {
         assert.equal((await list(service, agent)).status, 200);
       }
-      service.kill('SIGCONT');
+      service.signal('SIGCONT');
       agent.destroy();
     },
   );
@@ -173,7 +181,7 @@ test('Workers and a large rate limit', { skip: NEEDS_LINUX }, async (t) => {
   );
 });
 
-async function assertAborted(service: Running): Promise<void> {
+async function assertAborted(service: ServiceProcess): Promise<void> {
   const { port } = new URL(service.baseUrl);
   const head = [
     'POST /v1/pets HTTP/1.1',

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { newCursor } from '../../src/domain/page.ts';
 import { Client, type WirePet } from '../../harness/client.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 
 /** Connections that read the same page continuously, so that it is cached. */
 const BUSY_READERS = 16;
@@ -25,7 +25,7 @@ export interface StaleReadsReport {
  * early would return a stale page.
  */
 export async function readAfterCreates({ reads }: { reads: number }): Promise<StaleReadsReport> {
-  await using data = await temporaryFolder();
+  await using data = await disposableFolder();
   const writing = await ServiceProcess.start({ data: data.path });
   const { key } = writing;
   const reading = await ServiceProcess.start({ data: data.path, key });

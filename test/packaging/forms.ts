@@ -22,13 +22,9 @@ import { promisify } from 'node:util';
 import { makeSingleFile } from '../../scripts/single-file.ts';
 import { useInstalled } from './installed-program.ts';
 import { installPackage, olderNode, packService } from './packages.ts';
-import {
-  refusalIn,
-  run,
-  serve,
-  temporaryFolder,
-  type RunOptions,
-} from '../../harness/test-process.ts';
+import { refusalIn, run, type RunOptions } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const STARTS = 8;
 const MIB = 1024 * 1024;
@@ -54,7 +50,7 @@ async function startTimeMs(t: TestContext, options: RunOptions): Promise<number>
     const startedMs = performance.now();
     const service = await serve(t, [], { cwd: temporaryFolder(t), ...options });
     if (count > 0) times.push(performance.now() - startedMs);
-    service.kill('SIGTERM');
+    service.signal('SIGTERM');
     assert.equal(await service.ended, 0);
   }
   return Math.min(...times);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { run, serve, temporaryFolder, type RunOptions } from '../../harness/test-process.ts';
+import { run, type RunOptions } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const REX = { name: 'Rex', categoryId: 7 };
 
@@ -38,7 +40,7 @@ export async function useInstalled(
   assert.equal(check.code, 0);
   const exported = await run(['export'], inFolder);
   assert.ok(exported.stdout.startsWith(`${JSON.stringify(rex)}\n`), exported.stderr);
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   assert.equal(await service.ended, 0, service.stderr());
 }
 

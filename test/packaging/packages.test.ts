@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import { useInstalled } from './installed-program.ts';
 import { installPackage, olderNode, packService, REPOSITORY } from './packages.ts';
-import { run } from '../../harness/test-process.ts';
+import { run } from '../../harness/command.ts';
 
 interface Manifest {
   name?: string;

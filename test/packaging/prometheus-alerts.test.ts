@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Load } from '../../harness/load.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const RULES = new URL('../../contrib/prometheus/rules.yml', import.meta.url);
 const FOR_SECONDS = 3;

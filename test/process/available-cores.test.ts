@@ -7,7 +7,9 @@ import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { availableCores } from '../../src/cli/available-cores.ts';
 import { needsProgram } from '../../harness/needs.ts';
-import { refusalIn, run, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { refusalIn, run } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const CGROUP_V1 = '/sys/fs/cgroup/cpu';
 const MODULE = new URL('../../src/cli/available-cores.ts', import.meta.url).href;

@@ -14,7 +14,9 @@ import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 function assertLines(text: string, lines: readonly RegExp[]): void {
@@ -72,7 +74,7 @@ test('a backup of a running service is restored after it has stopped, and no id 
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^petstore: [^\n]+ is in use: stop every service [^\n]+\n$/);
 
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   await service.ended;
   const restored = await runHere(['restore', file, '--data', data]);
   assert.equal(restored.code, 0, restored.stderr);

@@ -18,14 +18,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
-import {
-  type Finished,
-  MAIN,
-  refusalIn,
-  run,
-  runHere,
-  temporaryFolder,
-} from '../../harness/test-process.ts';
+import { type Finished, MAIN, refusalIn, run, runHere } from '../../harness/command.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 function assertOneLine({ code, stderr }: Finished, expected: number, line: RegExp): void {
   assert.match(stderr, /^[^\n]+\n$/);

@@ -15,7 +15,9 @@ import { executeOrExplain } from '../../src/cli/run.ts';
 import { loadConfig } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { listen, localUrl } from '../../src/listen.ts';
-import { MAIN, refusalIn, runHere, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { MAIN, refusalIn, runHere } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
 
 const DAY_MS = 86_400_000;
@@ -376,7 +378,7 @@ test('without a terminal the first key is alone on standard output, and is print
   assert.equal(first.stdout(), `${first.key}\n`);
   assert.ok(!first.stderr().includes(first.key));
   assert.equal(await statusOf(first.baseUrl, first.key), 200);
-  first.kill('SIGTERM');
+  first.signal('SIGTERM');
   assert.equal(await first.ended, 0);
   const second = await serve(t, flags);
   assert.equal(second.stdout(), '');
@@ -403,9 +405,9 @@ test('a warning of Node.js is logged as one line, and an ExperimentalWarning onl
   const page = await fetch(new URL('/assets/src/web/console/page/main.ts', service.baseUrl));
   assert.equal(page.status, 200);
   assert.match(page.headers.get('x-request-id') ?? '', /^[\w-]{12}\.[\da-z]+$/);
-  service.kill('SIGUSR2');
+  service.signal('SIGUSR2');
   while (!service.stderr().includes('take care')) await sleep(20);
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   await service.ended;
   const lines = service.stderr().trim().split('\n');
   const warnings = lines.filter((line) => line.includes('Warning'));
@@ -503,7 +505,7 @@ test('keys list shows when each key last called the deprecated operation, on wha
   const headers = { authorization: `Bearer ${key}` };
   assert.equal((await send(`${service.baseUrl}/pets/1`, { headers })).status, 404);
   assert.equal(await statusOf(service.baseUrl, service.key), 200);
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   assert.equal(await service.ended, 0);
 
   const listed = await runHere(['keys', 'list', '--json', ...store]);
@@ -542,7 +544,7 @@ test('without a terminal, every line on standard error is a JSON object with its
     const service = await serve(t, ['--data', temporaryFolder(t), '--workers', workers], {
       command: [process.execPath, ...importing, MAIN],
     });
-    service.kill('SIGUSR2');
+    service.signal('SIGUSR2');
     assert.equal(await service.ended, 1);
     const lines = service.stderr().trim().split('\n');
     const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);

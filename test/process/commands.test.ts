@@ -25,7 +25,8 @@ import { loadAll } from '../../src/cli/execute.ts';
 import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { runHere, temporaryFolder, type Finished } from '../../harness/test-process.ts';
+import { runHere, type Finished } from '../../harness/command.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 
 const EXAMPLE_MS_MAX = 60_000;

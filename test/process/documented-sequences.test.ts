@@ -5,7 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { runHere, serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { runHere } from '../../harness/command.ts';
+import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
 const PAGES = new URL('../../docs/operations/', import.meta.url);
@@ -22,7 +24,7 @@ function commandsBelow(page: string, text: string): string {
   return block;
 }
 
-async function create({ baseUrl, key }: Running, count: number): Promise<void> {
+async function create({ baseUrl, key }: ServiceProcess, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const response = await send(`${baseUrl}/pets`, {
       method: 'POST',
@@ -43,7 +45,7 @@ async function killedStore(t: TestContext) {
   await create(service, 3);
   assert.equal((await runHere(['backup', backup, '--data', data])).code, 0);
   await create(service, 37);
-  service.kill('SIGKILL');
+  service.signal('SIGKILL');
   await service.ended;
   assert.ok(existsSync(join(data, 'production', 'petstore.sqlite-wal')));
   return { folder, data };
@@ -63,7 +65,7 @@ for (const [what, page, text] of [
     const verified = await runHere(['verify', '--data', data, '--json']);
     assert.equal(verified.stdout, '{"animals":3,"lastId":3,"problems":[]}\n', verified.stderr);
     const next = await serve(t, ['--data', data]);
-    next.kill('SIGTERM');
+    next.signal('SIGTERM');
     assert.equal(await next.ended, 0);
   });
 }

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SAME_SIGNAL_MS } from '../../src/cli/serve.ts';
 import { assertError } from '../interface/errors.ts';
 import { send } from '../../harness/test-service.ts';
-import { serve, temporaryFolder } from '../../harness/test-process.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const WAIT_MS_MAX = 30_000;
 
@@ -20,7 +21,7 @@ describe('Drain delay', { concurrency: true }, () => {
       const admin = service.adminUrl;
       const readyUrls = [new URL('/readyz', service.baseUrl).href, `${admin}/readyz`];
       for (const url of readyUrls) assert.equal((await send(url)).status, 200);
-      service.kill('SIGTERM');
+      service.signal('SIGTERM');
       const headers = { authorization: `Bearer ${service.key}` };
       const deadlineMs = performance.now() + WAIT_MS_MAX;
       // Workers take turns, so each of them responds once in as many requests as there are workers.
@@ -38,7 +39,7 @@ describe('Drain delay', { concurrency: true }, () => {
         'a planned stop is no error',
       );
       await sleep(SAME_SIGNAL_MS + 100);
-      service.kill('SIGTERM');
+      service.signal('SIGTERM');
       assert.equal(await service.ended, 1);
     });
 
@@ -46,7 +47,7 @@ describe('Drain delay', { concurrency: true }, () => {
       const delay = ['--drain-delay', '1'];
       const service = await serve(t, ['--data', temporaryFolder(t), ...flags, ...delay]);
       const startedMs = performance.now();
-      service.kill('SIGTERM');
+      service.signal('SIGTERM');
       assert.equal(await service.ended, 0);
       assert.ok(performance.now() - startedMs >= 1_000);
     });

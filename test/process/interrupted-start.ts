@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { Client, followList } from '../../harness/client.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { MAIN } from '../../harness/test-process.ts';
+import { MAIN } from '../../harness/command.ts';
 
 const CONNECTIONS = 16;
 const RETRY_MS = 2;
@@ -31,7 +31,7 @@ export async function interruptStarts(options: {
   moments: number;
 }): Promise<InterruptedStartReport> {
   const key = newSecret('production', randomBytes);
-  await using data = await temporaryFolder();
+  await using data = await disposableFolder();
   const report: InterruptedStartReport = { acknowledged: 0, violations: [] };
   const names: string[] = [];
   // The first start also creates the store, and measures how long a start takes under this load.

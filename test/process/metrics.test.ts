@@ -15,7 +15,7 @@ import { needsProgram } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { exchange } from '../../harness/raw-socket.ts';
 import { flagsOf, send, sqliteStorage } from '../../harness/test-service.ts';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const REPOSITORY = dirname(dirname(import.meta.dirname));
 const read = (name: string) => readFileSync(join(REPOSITORY, name), 'utf8');

@@ -10,7 +10,9 @@ import { Client } from 'pg';
 import { needsProgram } from '../../harness/needs.ts';
 import { PGBOUNCER_MISSING, startPgBouncer } from '../../harness/pgbouncer.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
-import { MAIN, serve, temporaryFolder } from '../../harness/test-process.ts';
+import { MAIN } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
 import { until } from '../../harness/until.ts';
 
@@ -43,7 +45,7 @@ test(
       return (response.json() as { id: number }).id;
     };
     for (let created = 0; created < 3; created += 1) await create(service.baseUrl);
-    service.kill('SIGKILL');
+    service.signal('SIGKILL');
     await service.ended;
     await source.kill();
     await source.start();
@@ -58,7 +60,7 @@ test(
     await runInShell(t, dump, folder, variables);
     const afterwards = await serve(t, ['--database', database]);
     const lastId = await create(afterwards.baseUrl);
-    afterwards.kill('SIGKILL');
+    afterwards.signal('SIGKILL');
     await afterwards.ended;
     const printed = await runInShell(t, restore.join(''), folder, variables);
     assert.match(printed, /key_\w+/, 'the keys, of which some may have to be revoked');

@@ -15,7 +15,8 @@ import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
-import { MAIN, runHere, serve } from '../../harness/test-process.ts';
+import { MAIN, runHere } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 const POLL_MS = 20;
@@ -203,6 +204,6 @@ test('the documented command for the permission model of Node.js serves requests
   const service = await serve(t, ['--database', database], { command, cwd });
   const headers = { authorization: `Bearer ${service.key}` };
   assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   assert.equal(await service.ended, 0);
 });

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { interruptStarts } from './interrupted-start.ts';
 import { killWorkers } from './killed-worker.ts';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const WORKERS = 2;
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));

@@ -25,7 +25,7 @@ import {
   startTestService,
   type TestService,
 } from '../../harness/test-service.ts';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 async function startWith(t: TestContext, ...flags: string[]): Promise<TestService> {
   const service = await startTestService(sqliteStorage, { flags });

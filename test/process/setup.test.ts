@@ -6,7 +6,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const PACKAGES = {
   '': {},

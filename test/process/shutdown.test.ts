@@ -11,18 +11,14 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { fileURLToPath } from 'node:url';
 import { SAME_SIGNAL_MS } from '../../src/cli/serve.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
-import { serve, temporaryFolder, type Running } from '../../harness/test-process.ts';
+import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const EXIT_MS_MAX = 10_000;
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
-async function serveIn(
-  t: TestContext,
-  flags: readonly string[] = [],
-): Promise<Running & { port: number }> {
-  const folder = temporaryFolder(t);
-  const running = await serve(t, ['--data', folder, ...flags]);
-  return { ...running, port: Number(new URL(running.baseUrl).port) };
+async function serveIn(t: TestContext, flags: readonly string[] = []): Promise<ServiceProcess> {
+  return serve(t, ['--data', temporaryFolder(t), ...flags]);
 }
 
 /** The command line of a service without an admin port, on a free port. */
@@ -55,8 +51,9 @@ const STARTS: [what: string, command: string | undefined][] = [
 describe('Stopping', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal}: a request in flight gets its response with Connection: close, and the exit code is 0`, async (t) => {
-      const { key, port, kill, ended } = await serveIn(t);
-      const response = await completeDuring(port, key, () => kill(signal));
+      const service = await serveIn(t);
+      const { key, port, ended } = service;
+      const response = await completeDuring(port, key, () => service.signal(signal));
       assert.equal(response?.status, 201);
       assert.match(response?.head ?? '', /^connection: close$/im);
       assert.equal(await ended, 0);
@@ -64,7 +61,8 @@ describe('Stopping', { concurrency: 3 }, () => {
   }
 
   test('SIGTERM with clients that hang stops the service within 10 seconds with exit code 0', async (t) => {
-    const { key, port, kill, ended } = await serveIn(t);
+    const service = await serveIn(t);
+    const { key, port, ended } = service;
     const hanging = [headOf(key, 100), 'GET /v1/pets HTT', ''].map((bytes) => {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined);
@@ -73,7 +71,7 @@ describe('Stopping', { concurrency: 3 }, () => {
     });
     await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
     const startedMs = performance.now();
-    kill('SIGTERM');
+    service.signal('SIGTERM');
     assert.equal(await ended, 0);
     assert.ok(performance.now() - startedMs < EXIT_MS_MAX);
     for (const socket of hanging) socket.destroy();
@@ -81,7 +79,8 @@ describe('Stopping', { concurrency: 3 }, () => {
 
   // The service runs in its own process, because the test runner would catch an error that ends it.
   test('a client that resets its CONNECT does not stop the service', async (t) => {
-    const { port, kill, ended } = await serveIn(t);
+    const service = await serveIn(t);
+    const { port, ended } = service;
     for (let round = 0; round < 5; round += 1) {
       await new Promise((resolve) => {
         const socket = connect(port, '127.0.0.1');
@@ -93,7 +92,7 @@ describe('Stopping', { concurrency: 3 }, () => {
     }
     const livez = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     assert.equal(parseResponses(await exchange(port, [livez]))[0]?.status, 200);
-    kill('SIGTERM');
+    service.signal('SIGTERM');
     assert.equal(await ended, 0);
   });
 
@@ -110,18 +109,20 @@ describe('Stopping', { concurrency: 3 }, () => {
   });
 
   test('SIGHUP to a single process is logged and ignored', async (t) => {
-    const { port, kill, ended, stderr } = await serveIn(t);
-    kill('SIGHUP');
-    while (!stderr().includes('SIGHUP is ignored')) await sleep(20);
+    const service = await serveIn(t);
+    const { port, ended } = service;
+    service.signal('SIGHUP');
+    while (!service.stderr().includes('SIGHUP is ignored')) await sleep(20);
     const livez = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     assert.equal(parseResponses(await exchange(port, [livez]))[0]?.status, 200);
-    kill('SIGTERM');
+    service.signal('SIGTERM');
     assert.equal(await ended, 0);
   });
 
   test('the service stops even if nobody reads its log', async (t) => {
-    const { port, kill, ended, stopReading } = await serveIn(t, ['--log', 'debug']);
-    stopReading();
+    const service = await serveIn(t, ['--log', 'debug']);
+    const { port, ended } = service;
+    service.stopReading();
     const one = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${'x'.repeat(128)}\r\n\r\n`;
     for (let round = 0; round < 40; round += 1) {
       const responses = parseResponses(
@@ -130,23 +131,24 @@ describe('Stopping', { concurrency: 3 }, () => {
       assert.equal(responses.length, 100, 'every request must get its response');
     }
     const startedMs = performance.now();
-    kill('SIGTERM');
+    service.signal('SIGTERM');
     const hangs = sleep(2 * EXIT_MS_MAX, 'it still runs', { ref: false });
     assert.equal(await Promise.race([ended, hangs]), 0);
     assert.ok(performance.now() - startedMs < EXIT_MS_MAX);
   });
 
   test('a signal again after more than a second stops the service at once', async (t) => {
-    const { key, port, kill, ended, stderr } = await serveIn(t);
+    const service = await serveIn(t);
+    const { key, port, ended } = service;
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write(headOf(key, 100));
     await exchange(port, ['GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n']);
-    kill('SIGTERM');
+    service.signal('SIGTERM');
     await refusesConnections(port);
-    assert.match(stderr(), /"msg":"stopping"/);
+    assert.match(service.stderr(), /"msg":"stopping"/);
     await sleep(SAME_SIGNAL_MS + 100);
-    kill('SIGTERM');
+    service.signal('SIGTERM');
     assert.equal(await ended, 1);
     socket.destroy();
   });

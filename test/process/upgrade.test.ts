@@ -19,7 +19,8 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { run, runHere, temporaryFolder } from '../../harness/test-process.ts';
+import { run, runHere } from '../../harness/command.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
 let server: PostgresServer;

@@ -10,14 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { exchange } from '../../harness/raw-socket.ts';
 import { send } from '../../harness/test-service.ts';
-import {
-  refusalIn,
-  run,
-  runHere,
-  type Running,
-  serve,
-  temporaryFolder,
-} from '../../harness/test-process.ts';
+import { refusalIn, run, runHere } from '../../harness/command.ts';
+import { type ServiceProcess, serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
 
 const WORKERS = 2;
@@ -27,7 +22,7 @@ const LIMIT = 200;
 const PAUSE_MS = 5;
 
 /** The processes that the primary has started. */
-function workersOf({ pid }: Running): number[] {
+function workersOf({ pid }: ServiceProcess): number[] {
   const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
   return pids.map(Number);
 }
@@ -138,7 +133,7 @@ test('Workers', { skip: NEEDS_LINUX }, async (t) => {
     'SIGTERM during a rolling restart stops every worker, including one that is starting, with exit code 0',
     async () => {
       await untilReplacing(service);
-      service.kill('SIGTERM');
+      service.signal('SIGTERM');
       assert.equal(await service.ended, 0);
       assert.match(service.stderr(), /"msg":"replacing the workers one by one"/);
       assert.match(service.stderr(), /"signal":"SIGTERM","msg":"stopping"[^]*"msg":"stopped"/);
@@ -147,7 +142,7 @@ test('Workers', { skip: NEEDS_LINUX }, async (t) => {
 });
 
 /** Connects again and again while workers are killed. A client that waits for 20 seconds fails. */
-async function assertResponsesWhileKilling(service: Running): Promise<void> {
+async function assertResponsesWhileKilling(service: ServiceProcess): Promise<void> {
   const port = Number(new URL(service.baseUrl).port);
   const list = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
   const load = { isOver: false };
@@ -169,7 +164,7 @@ async function assertResponsesWhileKilling(service: Running): Promise<void> {
   await Promise.all([clients, killAll()]);
 }
 
-async function assertResponsesWhileReplacing(service: Running): Promise<void> {
+async function assertResponsesWhileReplacing(service: ServiceProcess): Promise<void> {
   const old = workersOf(service);
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const load = { isOver: false };
@@ -182,7 +177,7 @@ async function assertResponsesWhileReplacing(service: Running): Promise<void> {
     }
   };
   const clients = Array.from({ length: CONNECTIONS }, client);
-  service.kill('SIGHUP');
+  service.signal('SIGHUP');
   try {
     await until('all workers must be replaced', () =>
       /all workers were replaced/.test(service.stderr()),
@@ -196,7 +191,7 @@ async function assertResponsesWhileReplacing(service: Running): Promise<void> {
   assert.ok(workersOf(service).every((pid) => !old.includes(pid)));
 }
 
-async function assertRevoked(service: Running, data: string): Promise<void> {
+async function assertRevoked(service: ServiceProcess, data: string): Promise<void> {
   const made = await runHere(['keys', 'create', '--name', 'shop', '--data', data]);
   const headers = { authorization: `Bearer ${made.stdout.trim()}` };
   const statusesNow = async () => {
@@ -219,19 +214,19 @@ async function assertRevoked(service: Running, data: string): Promise<void> {
   });
 }
 
-async function untilComplete(service: Running): Promise<void> {
+async function untilComplete(service: ServiceProcess): Promise<void> {
   await until('all workers must run', () => workersOf(service).length === WORKERS);
 }
 
 /** Resolves while a third worker is starting. SIGHUP is repeated, because a busy machine may miss the first. */
-async function untilReplacing(service: Running): Promise<void> {
+async function untilReplacing(service: ServiceProcess): Promise<void> {
   await until('a new worker must be starting', () => {
-    service.kill('SIGHUP');
+    service.signal('SIGHUP');
     return workersOf(service).length === 3;
   });
 }
 
-async function createPets({ baseUrl, key }: Running, count: number): Promise<void> {
+async function createPets({ baseUrl, key }: ServiceProcess, count: number): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
   const body = '{"name":"Rex","categoryId":1}';
   for (let index = 0; index < count; index += 1) {
@@ -239,7 +234,7 @@ async function createPets({ baseUrl, key }: Running, count: number): Promise<voi
   }
 }
 
-async function petsCreated(service: Running): Promise<number> {
+async function petsCreated(service: ServiceProcess): Promise<number> {
   const { status, text } = await send(`${service.adminUrl}/metrics`);
   assert.equal(status, 200, text);
   return Number(/^petstore_pets_created_total (\d+)$/m.exec(text)?.[1]);

@@ -10,7 +10,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
 import { SETTINGS } from '../../src/config.ts';
 import { needsProgram } from '../../harness/needs.ts';
-import { temporaryFolder } from '../../harness/test-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const CONTRIB = join(dirname(dirname(import.meta.dirname)), 'contrib');
 const REPOSITORY = dirname(CONTRIB);

@@ -9,7 +9,9 @@ import { before, test, type TestContext } from 'node:test';
 import { parseEnv } from 'node:util';
 import { installPackage, olderNode, packService, REPOSITORY } from '../packaging/packages.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
-import { MAIN, serve, temporaryFolder, type RunOptions } from '../../harness/test-process.ts';
+import { MAIN, type RunOptions } from '../../harness/command.ts';
+import { serve } from '../../harness/service-process.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 import { installTools, toolsFolder } from '../../harness/tools.ts';
 import { startCollector, type Collector, type Span } from './collector.ts';
@@ -59,7 +61,7 @@ async function traceRequests(
   const listed = await send(`${baseUrl}/pets?limit=7`, { headers: { authorization, traceparent } });
   const refused = await send(`${baseUrl}/pets`, { headers: { authorization: `${key}x` } });
   assert.deepEqual([created.status, listed.status, refused.status], [201, 200, 401]);
-  service.kill('SIGTERM');
+  service.signal('SIGTERM');
   assert.equal(await service.ended, 0, service.stderr());
   return { collector, key, requests: collector.spans.filter(({ kind }) => kind === 2) };
 }
