@@ -1,13 +1,17 @@
-// docs/reliability.md: one table, and one heading per promise. `npm run drill -- NAME… --write` replaces the rows and
-// sections of the drills that were run, and leaves the others as they are.
+// docs/reliability.md: one table with the last runs of each drill, and one heading per promise. A run of
+// `npm run drill -- NAME… --write` adds its row, whether it passed or failed, and its section has the newest figures.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpus, release, totalmem, type } from 'node:os';
 import type { Drill, DrillReport } from './drill.ts';
 
 const BEGIN = '<!-- Written by `npm run drill -- NAME… --write`: do not edit. -->';
 const END = '<!-- The end of what the program writes. -->';
-const HEAD = '| Drill | Checks | Violations | Run | Commit | Date |\n|---|---|---|---|---|---|';
+const HEAD =
+  '| Drill | Checks | Violations | Repetitions | Run | Seed | Commit | Date |\n|---|---|---|---|---|---|---|---|';
+/** Of each drill. Older ones are in the history of the page. */
+const RUNS_SHOWN_MAX = 5;
+const FAILED = '**Violation';
 const GIB = 1024 ** 3;
 
 /** What is written about one run of a drill. */
@@ -41,10 +45,23 @@ export function originOf(root: string): Origin {
   };
 }
 
-/** The document with these runs. `names` are all drills, in their order: others are removed. */
+/** The commit of the newest run of this drill that the document has. */
+export function lastCommitOf(name: string, text: string): string | undefined {
+  const row = text.split('\n').find((line) => line.startsWith(`| [${name}](`));
+  return row?.split(' | ').at(-2)?.split(' ')[0];
+}
+
+/** How old a run of this commit is, in commits that changed the sources. */
+export function changesSince(root: string, commit: string): string {
+  const args = ['rev-list', '--count', `${commit}..HEAD`, '--', 'src'];
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? `${stdout.trim()} commits of src/ since` : 'of an unknown commit';
+}
+
+/** The document with this run. `names` are all drills, in their order: others are removed. */
 export function updateDocument(
   text: string,
-  entries: readonly Entry[],
+  entry: Entry,
   { origin, names }: { origin: Origin; names: readonly string[] },
 ): string {
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
@@ -53,29 +70,36 @@ export function updateDocument(
   const rows: string[] = [];
   const sections: string[] = [];
   for (const name of names) {
-    const entry = entries.find((each) => each.name === name);
-    const row = written.split('\n').find((line) => line.startsWith(`| [${name}](`));
+    const isRun = entry.name === name;
+    const before = written.split('\n').filter((line) => line.startsWith(`| [${name}](`));
     const section = written.split(/^(?=### )/m).find((part) => part.startsWith(`### ${name}\n`));
-    const [newRow, newSection] =
-      entry === undefined ? [row, section] : [rowOf(entry, origin), sectionOf(entry, origin)];
-    if (newRow !== undefined) rows.push(newRow);
-    if (newSection !== undefined) sections.push(newSection.trim());
+    rows.push(...(isRun ? [rowOf(entry, origin), ...before] : before).slice(0, RUNS_SHOWN_MAX));
+    const failed = section?.split('\n').filter((line) => line.startsWith(FAILED)) ?? [];
+    const newest = isRun ? sectionOf(entry, origin, failed) : section;
+    if (newest !== undefined) sections.push(newest.trim());
   }
   const table = [HEAD, ...rows].join('\n');
   return [`${text.slice(0, begin)}${BEGIN}`, table, ...sections, text.slice(end)].join('\n\n');
 }
 
 function rowOf(entry: Entry, { commit, date }: Origin): string {
-  const { name, drill, rounds, seconds, report, controlFound } = entry;
+  const { name, drill, rounds, seed, seconds, report, controlFound } = entry;
   const { length } = report.violations;
   const violations =
     controlFound === undefined ? `${shown(length)}; control failed` : shown(length);
   const run = `${shown(rounds)} ${drill.unit}, ${shown(seconds)} s`;
-  const cells = [`[${name}](#${name})`, shown(report.passed), violations, run, commit, date];
+  const repetitions = shown(report.repetitions ?? 0);
+  const checks = [`[${name}](#${name})`, shown(report.passed), violations, repetitions];
+  const cells = [...checks, run, seed, commit, date];
   return `| ${cells.join(' | ')} |`;
 }
 
-function sectionOf(entry: Entry, { commit, date, machine }: Origin): string {
+/** `failed` are the lines of the failed runs before. */
+function sectionOf(
+  entry: Entry,
+  { commit, date, machine }: Origin,
+  failed: readonly string[],
+): string {
   const { name, drill, rounds, seed, report, controlFound } = entry;
   const { brokenBy, finds } = drill.control;
   const figures = Object.entries(report.figures).map(
@@ -87,7 +111,12 @@ function sectionOf(entry: Entry, { commit, date, machine }: Origin): string {
     drill.promise,
     drill.method,
     `Control: ${brokenBy}. It must report ${found}, and ${controlFound === undefined ? 'did not' : 'did'}.`,
-    ...report.violations.slice(0, 1).map((violation) => `**Violation: ${oneLine(violation)}**`),
+    ...[
+      ...report.violations
+        .slice(0, 1)
+        .map((violation) => `${FAILED} of seed ${seed}, commit ${commit}: ${oneLine(violation)}**`),
+      ...failed,
+    ].slice(0, RUNS_SHOWN_MAX),
     ...(figures.length === 0 ? [] : [figures.join('\n')]),
     `\`npm run drill ${name}\`, ${shown(rounds)} ${drill.unit}, seed ${seed}, ${date}, commit ${commit}, ${machine}`,
   ].join('\n\n');

@@ -91,7 +91,7 @@ for (const [what, found, control] of [
   });
 }
 
-test('--write replaces the row and the section of each drill that was run, and of no other', async () => {
+test('--write adds a row for each drill that was run, failed or not, and the section has the newest figures', async () => {
   const marks =
     '<!-- Written by `npm run drill -- NAME… --write`: do not edit. -->\nold\n<!-- The end of what the program writes. -->\nAfter.\n';
   writeFileSync(places.document, `Before.\n\n${marks}`);
@@ -101,20 +101,21 @@ test('--write replaces the row and the section of each drill that was run, and o
     ...drills,
     crash: newDrill({ run: async () => RED }),
   });
+  await run(['crash', '--seed', '3', '--write'], drills);
   const written = readFileSync(places.document, 'utf8');
   assert.match(written, /^Before\.\n\n<!-- Written/);
   assert.match(written, /writes\. -->\nAfter\.\n$/);
   assert.match(
     written,
-    /^\| \[crash\]\(#crash\) \| 2 \| 1 \| 20 rounds, 0 s \| \w+.* \| \d{4}-\d\d-\d\d \|$/m,
+    /^\| \[crash\]\(#crash\) \| 3 \| 0 \| 0 \| 20 rounds, 0 s \| 3 \| \w+.* \| \d{4}-\d\d-\d\d \|\n\| \[crash\]\(#crash\) \| 2 \| 1 \| 0 \| 20 rounds, 0 s \| 2 \| .*\n\| \[crash\]\(#crash\) \| 3 \| 0 \| 0 \| 20 rounds, 0 s \| 1 \| .*\n\| \[other\]/m,
   );
   assert.match(written, /^\| \[other\]\(#other\) \| 3 \| 0 \| /m);
   const [, crash = '', other = ''] = written.split('### ');
   assert.match(
     crash,
-    /^crash\n\nLoses no animal\.\n\nKills it\.\n\nControl: nothing is stored\. It must report "is lost", and did\.\n\n\*\*Violation: Rex is lost\*\*\n\n- creates: 3\n/,
+    /^crash\n\nLoses no animal\.\n\nKills it\.\n\nControl: nothing is stored\. It must report "is lost", and did\.\n\n\*\*Violation of seed 2, commit \w+.*: Rex is lost\*\*\n\n- creates: 3\n/,
   );
-  assert.match(crash, /`npm run drill crash`, 20 rounds, seed 2, /);
+  assert.match(crash, /`npm run drill crash`, 20 rounds, seed 3, /);
   assert.match(other, /seed 1, /);
 });
 
@@ -170,6 +171,14 @@ test('without a name the program lists every drill with what it does, and runs n
   for (const name of Object.keys(DRILLS)) {
     assert.match(stdout, new RegExp(`^${name} +\\d+ .+[.]$`, 'm'));
   }
+});
+
+test('every drill has a run in docs/reliability.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../docs/reliability.md'), 'utf8');
+  const missing = Object.keys(DRILLS).filter(
+    (name) => !page.includes(`\n| [${name}](#${name}) | `),
+  );
+  assert.deepEqual(missing, [], 'Run `npm run drill -- NAME --write`, or remove the drill.');
 });
 
 test('every drill that a document names exists', () => {

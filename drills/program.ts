@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Output } from '../src/cli/command.ts';
 import { Progress, renderTable } from '../src/cli/terminal.ts';
-import { originOf, updateDocument, type Entry } from './document.ts';
+import { changesSince, lastCommitOf, originOf, updateDocument, type Entry } from './document.ts';
 import type { Drill, DrillOptions, DrillReport } from './drill.ts';
 
 const VIOLATIONS_SHOWN_MAX = 20;
@@ -125,10 +125,13 @@ class Program {
 
   async list(): Promise<void> {
     const rows = [];
+    const text = readFileSync(this.#places.document, 'utf8');
     for (const [name, load] of Object.entries(this.#drills)) {
       const { drill } = await load();
       const named = drill.isNamedOnly === true ? ', only if named' : '';
-      rows.push([name, `${drill.rounds} ${drill.unit}${named}`, drill.promise]);
+      const commit = lastCommitOf(name, text);
+      const since = commit === undefined ? 'never written' : changesSince(ROOT, commit);
+      rows.push([name, `${drill.rounds} ${drill.unit}${named}`, since, drill.promise]);
     }
     this.#stdout.write(`${renderTable(rows, this.#stdout.columns)}\n${USAGE}`);
   }
@@ -142,8 +145,11 @@ class Program {
       const { drill } = await load();
       const isOfAll = selection.isAll && drill.isNamedOnly !== true;
       const isSelected = isOfAll || selection.names.includes(name);
-      if (isSelected) outcomes.push(await this.#runOne(name, drill, selection));
-      if (isSelected && selection.isWritten) this.#write(outcomes);
+      if (isSelected) {
+        const outcome = await this.#runOne(name, drill, selection);
+        outcomes.push(outcome);
+        if (selection.isWritten && outcome.entry !== undefined) this.#write(outcome.entry);
+      }
       await runNext();
     };
     await Promise.all(Array.from({ length: selection.isQuick ? QUICK_AT_ONCE : 1 }, runNext));
@@ -154,11 +160,10 @@ class Program {
   }
 
   /** After each drill: a complete run takes hours, and may be ended early. */
-  #write(outcomes: readonly Outcome[]): void {
-    const entries = outcomes.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+  #write(entry: Entry): void {
     const text = readFileSync(this.#places.document, 'utf8');
     const names = Object.keys(this.#drills);
-    const updated = updateDocument(text, entries, { origin: originOf(ROOT), names });
+    const updated = updateDocument(text, entry, { origin: originOf(ROOT), names });
     writeFileSync(this.#places.document, updated);
   }
 
