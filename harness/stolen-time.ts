@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
-/** A busy host is often calm again after a minute or two. */
-const REPEATED_MS_MAX = 600_000;
-/** With a smaller share of undisturbed responses, the host was too busy to measure anything. */
-export const UNDISTURBED_SHARE_MIN = 0.25;
 
 /** A response, with the time of its request on the clock of `Date.now()`. */
 export interface Timed {
@@ -51,18 +47,6 @@ export class StolenTime implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-  }
-}
-
-/** Runs `part` again while the host was too busy to measure it, but not for ever. */
-export async function untilUndisturbed<Part>(
-  part: () => Promise<Part>,
-  isDisturbed: (result: Part) => boolean,
-): Promise<Part> {
-  const deadlineMs = performance.now() + REPEATED_MS_MAX;
-  for (;;) {
-    const result = await part();
-    if (!isDisturbed(result) || performance.now() > deadlineMs) return result;
   }
 }
 

@@ -12,6 +12,7 @@ export function brokenBy(
     | 'leaks'
     | 'plain-errors'
     | 'slow-commits'
+    | 'stops-at-connections'
     | 'stops-at-once'
     | 'waits-for-ever',
 ): readonly string[] {

@@ -4,27 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { brokenBy } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
-import { Load } from '../../harness/load.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
-import { p99, StolenTime, untilUndisturbed, type Timed } from '../../harness/stolen-time.ts';
 import { mergeReports } from '../stores.ts';
+import { LegalClients, type Moment } from './legal-clients.ts';
 
-const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
-const MIXERS = fileURLToPath(new URL('../../harness/memory-attackers.ts', import.meta.url));
+const ATTACKERS = fileURLToPath(new URL('../../harness/attackers.ts', import.meta.url));
 const SLOWHTTPTEST = 'slowhttptest';
 const SLOWHTTPTEST_PER_SECOND = 200;
 /** How long slowhttptest waits before it sends the next few bytes. */
 const FOLLOW_UP_SECONDS = 3;
-const CLIENTS = 8;
-const LEGAL = { createEvery: 4, pauseMs: 10, isTimed: true };
 const MEASURED_MS = 6_000;
 const POLL_MS = 100;
-/** With fewer responses that the host did not disturb, a time is not measured. */
-const UNDISTURBED_MIN = 1_000;
-/** Legal requests may take twice as long as before. */
-const SLOWER_MAX = 2;
+/** Legal requests may take three times as long as before. */
+const SLOWER_MAX = 3;
 /** What may remain of the memory after the attacks: the allocator of the system keeps a part of what is free. */
-const KEPT_MIB_MAX = 256;
+const KEPT_MIB_MAX = 128;
 /** By when the memory must be free again. V8 collects garbage late if little is allocated. */
 const FREE_MS_MAX = 30_000;
 const MIXED_MS_MAX = 20_000;
@@ -58,7 +52,7 @@ const SLOWHTTPTEST_FLAGS: Partial<Record<Attack, string>> = {
   'slow read': '-X -k 3 -n 5 -z 5 -w 1 -y 64',
 };
 
-/** With fewer sockets the drill is short: it does not judge times, nor wait 70 s for clients that never read. */
+/** With fewer sockets the drill is short: it does not wait 70 s for clients that never read. */
 const COMPLETE_MIN = 1_000;
 const SHORT = { measuredMs: 2_000, lateMsMax: 8_000, keptMibMax: 100 };
 const FORGERS = 20;
@@ -67,22 +61,27 @@ export const drill: Drill = {
   promise:
     'Slow and greedy clients do not slow down others, their sockets are closed by a deadline, and whatever strangers send, memory is limited and returns.',
   method:
-    '2,000 sockets that send one byte per second and 10,000 aborted uploads, 1,000 new connections per second; 500 clients that never read; 20 connections that forge keys; 10,000 connections that mix bodies in chunks of one byte, long bodies, pipelined requests and unread responses; where it is installed, also slowhttptest with slow headers, bodies and reads on 1,000 connections each. Legal requests are measured before and during each attack.',
+    '2,000 sockets that send one byte per second and 10,000 aborted uploads, 1,000 new connections per second; 500 clients that never read; 20 connections that forge keys; 10,000 connections that mix bodies in chunks of one byte, long bodies, pipelined requests and unread responses; where it is installed, also slowhttptest with slow headers, bodies and reads on 1,000 connections each. Legal requests are measured before each attack, during it, and while its sockets are closed, and beside them the same requests to a bare server: their p99 may be three times that before, as far as the bare server is not slower too.',
   unit: 'dripping sockets',
   rounds: 2_000,
   quickRounds: 200,
   run: (options) => run(options, { attacks: attacksOf(options.rounds) }),
   control: {
     brokenBy:
-      'a service without a time limit for requests, and one that keeps each chunk of a body',
-    finds: ['sockets are open', 'the memory was'],
+      'a service without a time limit for requests, one that keeps each chunk of a body, and one that stops for each new connection',
+    finds: ['sockets are open', 'the memory was', 'p99 of legal requests'],
     run: async (options) => {
       const { rounds } = options;
       const waiting = { attacks: { drip: rounds }, nodeFlags: brokenBy('waits-for-ever') };
+      const stopping = {
+        attacks: { abort: rounds * 5 },
+        nodeFlags: brokenBy('stops-at-connections'),
+      };
       const keeping = { attacks: { mix: rounds * 3 }, nodeFlags: brokenBy('keeps-chunks') };
       return mergeReports({
         'no time limit': await run(options, waiting),
         'chunks are kept': await run(options, keeping),
+        'stops at connections': await run(options, stopping),
       });
     },
   },
@@ -101,7 +100,7 @@ async function run(
   { rounds, onProgress }: DrillOptions,
   variant: Pick<SlowClientsOptions, 'attacks' | 'nodeFlags'>,
 ): Promise<DrillReport> {
-  const limits = rounds >= COMPLETE_MIN ? { judgesTimes: true } : SHORT;
+  const limits = rounds >= COMPLETE_MIN ? {} : SHORT;
   return drillSlowClients({ ...variant, ...limits, onProgress });
 }
 
@@ -109,8 +108,6 @@ interface SlowClientsOptions {
   attacks: Partial<Record<Attack, number>>;
   /** How long the legal requests are measured before the attacks, and at least during each. */
   measuredMs?: number;
-  /** Whether slow legal requests are violations. A busy host is then waited for. */
-  judgesTimes?: boolean;
   keptMibMax?: number;
   /** How much later than its deadline a socket may be closed. */
   lateMsMax?: number;
@@ -121,54 +118,57 @@ interface SlowClientsOptions {
 
 /** Measures legal requests before and during each attack, and waits until the service has closed its sockets. */
 export async function drillSlowClients(options: SlowClientsOptions): Promise<DrillReport> {
-  const { attacks, measuredMs = MEASURED_MS, lateMsMax = LATE_MS_MAX } = options;
-  const { keptMibMax = KEPT_MIB_MAX, judgesTimes = false, onProgress = () => {} } = options;
+  const { attacks, measuredMs = MEASURED_MS, keptMibMax = KEPT_MIB_MAX } = options;
+  await using stack = new AsyncDisposableStack();
   const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
-  const { key, baseUrl } = service;
-  const load = new Load({ key, baseUrl: () => baseUrl, ...LEGAL });
-  const { times } = load;
-  using stolenTime = new StolenTime();
+  stack.defer(() => service.kill());
+  const clients = await LegalClients.start(service, stack);
+  const { violations } = clients;
   const figures: Record<string, string | number> = {};
-  load.start(CLIENTS);
   // The first half is for the compiler and the caches.
   await sleep(measuredMs);
-  const measureBefore = async () => {
-    const from = times.length;
-    await sleep(measuredMs);
-    return { legal: times.slice(from) };
-  };
-  const { p99Ms: beforeMs } = await measured(measureBefore, stolenTime, judgesTimes);
+  const before = await clients.during(() => sleep(measuredMs));
   const beforeMib = service.memoryMib();
-  figures['legal p99 before (ms)'] = beforeMs.toFixed(1);
-  const scene = { measuredMs, lateMsMax, service, times, violations: load.violations };
+  figures['legal p99, of the bare server, before (ms)'] = shown(before);
   for (const [attack, count] of Object.entries(attacks) as [Attack, number][]) {
-    onProgress(`${attack}, ${count} clients`);
-    // The mix also keeps the processor busy.
-    const isJudged = judgesTimes && attack !== 'mix';
-    const { p99Ms, closedSeconds, peakMib } = await measured(
-      () => runAttack(attack, count, scene),
-      stolenTime,
-      isJudged,
-    );
-    figures[`${attack}: legal p99 (ms), closed after (s), memory (MiB)`] =
-      `${p99Ms.toFixed(1)}, ${closedSeconds}, ${peakMib}`;
+    options.onProgress?.(`${attack}, ${count} clients`);
+    const { attacked, closing, closedSeconds, peakMib } = await runAttack(attack, count, {
+      measuredMs,
+      lateMsMax: options.lateMsMax ?? LATE_MS_MAX,
+      service,
+      clients,
+    });
+    figures[`${attack}: legal p99, of the bare server, during and while it ends (ms)`] =
+      `${shown(attacked)}; ${shown(closing)}`;
+    figures[`${attack}: closed after (s), memory (MiB)`] = `${closedSeconds}, ${peakMib}`;
     if (peakMib > beforeMib + PEAK_MIB_MAX) {
-      load.violations.push(`${attack}: the memory grew from ${beforeMib} to ${peakMib} MiB`);
+      violations.push(`${attack}: the memory grew from ${beforeMib} to ${peakMib} MiB`);
     }
-    if (isJudged && !(p99Ms <= SLOWER_MAX * beforeMs)) {
-      load.violations.push(`${attack}: p99 of legal requests ${p99Ms} ms, before ${beforeMs} ms`);
+    for (const moment of [attacked, closing].filter((each) => isSlower(each, before))) {
+      violations.push(
+        `${attack}: p99 of legal requests ${shown(moment)} ms, before ${shown(before)} ms`,
+      );
     }
   }
   const afterMib = await freedMib(service, beforeMib + keptMibMax);
   if (afterMib > beforeMib + keptMibMax) {
-    load.violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB`);
+    violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB`);
   }
-  await load.stop();
   // An upload that was aborted must not be stored.
-  await load.compare(baseUrl);
-  load.violations.push(...(await service.stop()));
+  const requests = await clients.stop();
+  violations.push(...(await service.stop()));
   figures['memory before and after (MiB)'] = `${beforeMib}, ${afterMib}`;
-  return { passed: load.counts.requests, violations: load.violations, figures };
+  return { passed: requests, violations, figures };
+}
+
+/** Where the bare server is slower than before too, the machine is the cause of as much. */
+function isSlower(moment: Moment, before: Moment): boolean {
+  const machine = Math.max(1, moment.bareMs / before.bareMs);
+  return moment.serviceMs > SLOWER_MAX * before.serviceMs * machine;
+}
+
+function shown({ serviceMs, bareMs }: Moment): string {
+  return `${serviceMs.toFixed(1)}, ${bareMs.toFixed(1)}`;
 }
 
 /** The memory once it is at most `mibMax`, or at the end of the time for that. */
@@ -181,70 +181,49 @@ async function freedMib(service: ServiceProcess, mibMax: number): Promise<number
   }
 }
 
-/**
- * Runs `part`, and returns the 99th percentile of its legal responses. Those that the host of this machine
- * disturbed do not count. If the others are too few, `part` is repeated, but not for ever.
- */
-async function measured<Part extends { legal: Timed[] }>(
-  part: () => Promise<Part>,
-  stolenTime: StolenTime,
-  isRepeated: boolean,
-): Promise<Part & { p99Ms: number }> {
-  const legal: Timed[] = [];
-  const undisturbedMs = () => stolenTime.undisturbed(legal).tookMs;
-  const result = await untilUndisturbed(
-    async () => {
-      const one = await part();
-      legal.push(...one.legal);
-      return one;
-    },
-    () => isRepeated && undisturbedMs().length < UNDISTURBED_MIN,
-  );
-  const tookMs = undisturbedMs();
-  return { ...result, p99Ms: tookMs.length < UNDISTURBED_MIN ? Number.NaN : p99(tookMs) };
-}
-
 interface Scene {
   measuredMs: number;
   lateMsMax: number;
   service: ServiceProcess;
-  /** Of the legal requests. */
-  times: readonly Timed[];
-  violations: string[];
+  clients: LegalClients;
 }
 
-/** Ends when the service has closed the sockets. Legal requests are measured for half of that time. */
+/** Ends when the service has closed the sockets. */
 async function runAttack(
   attack: Attack,
   count: number,
-  { measuredMs, lateMsMax, service, times, violations }: Scene,
-): Promise<{ legal: Timed[]; closedSeconds: number; peakMib: number }> {
+  { measuredMs, lateMsMax, service, clients }: Scene,
+): Promise<{ attacked: Moment; closing: Moment; closedSeconds: number; peakMib: number }> {
   const filesBefore = service.openFiles();
-  const from = times.length;
   const { child, connected } = startAttack(attack, count, service);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const ended = once(child, 'exit');
-  await Promise.race([connected, ended]);
-  const connectedMs = performance.now();
-  // Aborted uploads are over now. The others have only begun.
-  if (attack !== 'abort') await sleep(Math.max(measuredMs, CLOSED_MS_MAX[attack] / 2));
-  const legal = times.slice(from);
-  let peakMib = service.peakMemoryMib();
+  let connectedMs = 0;
+  const attacked = await clients.during(async () => {
+    await Promise.race([connected, ended]);
+    connectedMs = performance.now();
+    // Aborted uploads are over now. The others have only begun.
+    if (attack !== 'abort') await sleep(Math.max(measuredMs, CLOSED_MS_MAX[attack] / 2));
+  });
   // The service does not close a client that reads its responses, nor all of a mix.
   if (attack === 'forge' || attack === 'mix') kill();
   const deadlineMs = connectedMs + CLOSED_MS_MAX[attack] + lateMsMax;
-  while (service.openFiles() > filesBefore && performance.now() < deadlineMs) {
-    await sleep(POLL_MS);
-    peakMib = service.peakMemoryMib();
-  }
+  const closing = await clients.during(async () => {
+    while (service.openFiles() > filesBefore && performance.now() < deadlineMs) {
+      await sleep(POLL_MS);
+    }
+  });
+  const peakMib = service.peakMemoryMib();
   const open = service.openFiles() - filesBefore;
   const closedSeconds = Math.round((performance.now() - connectedMs) / 1_000);
-  if (open > 0) violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
+  if (open > 0) {
+    clients.violations.push(`${attack}: ${open} sockets are open after ${closedSeconds} s`);
+  }
   kill();
   await ended;
   process.removeListener('exit', kill);
-  return { legal, closedSeconds, peakMib };
+  return { attacked, closing, closedSeconds, peakMib };
 }
 
 /** `connected` resolves when all clients have connected or are done. */
@@ -255,14 +234,13 @@ function startAttack(
 ): { child: ChildProcess; connected: Promise<unknown> } {
   const flags = SLOWHTTPTEST_FLAGS[attack];
   if (flags === undefined) {
-    const program = attack === 'mix' ? MIXERS : ATTACKERS;
-    const args = [program, attack, String(port), String(count), key];
+    const args = [ATTACKERS, attack, String(port), String(count), key];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     if (attack !== 'mix') return { child, connected: once(child.stdout, 'data') };
-    // The mixers wait for a line before they send. What the service does not read is never sent.
+    // They wait for a line before they send. What the service does not read is never sent.
     child.stdin.write('send\n');
     const sent = async () => {
-      for await (const line of child.stdout) if (String(line).includes('sent')) return;
+      for await (const line of child.stdout) if (String(line).includes('ready')) return;
     };
     return { child, connected: Promise.race([sent(), sleep(MIXED_MS_MAX)]) };
   }

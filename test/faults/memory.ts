@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StalledRequest } from '../../harness/client.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 
-const ATTACKERS = fileURLToPath(new URL('../../harness/memory-attackers.ts', import.meta.url));
+const ATTACKERS = fileURLToPath(new URL('../../harness/attackers.ts', import.meta.url));
 /** By when everything is sent or refused, and how long the attackers then stay connected. */
 const SENT_MS_MAX = 8_000;
 const STAY_MS = 3_000;

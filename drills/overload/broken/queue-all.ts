@@ -1,8 +1,8 @@
 // Breaks the limit of the waiting time: a create that would be refused waits until it is accepted.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '../../src/domain/errors.ts';
-import { Batcher } from '../../src/storage/batcher.ts';
+import { Refusal } from '../../../src/domain/errors.ts';
+import { Batcher } from '../../../src/storage/batcher.ts';
 
 const RETRY_MS = 5;
 
