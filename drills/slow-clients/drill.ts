@@ -9,6 +9,7 @@ import { mergeReports } from '../stores.ts';
 import { LegalClients, type Moment } from './legal-clients.ts';
 
 const ATTACKERS = fileURLToPath(new URL('../../harness/attackers.ts', import.meta.url));
+const MEMORY_USAGE = fileURLToPath(new URL('./memory-usage.ts', import.meta.url));
 const SLOWHTTPTEST = 'slowhttptest';
 const SLOWHTTPTEST_PER_SECOND = 200;
 /** How long slowhttptest waits before it sends the next few bytes. */
@@ -120,7 +121,9 @@ interface SlowClientsOptions {
 export async function drillSlowClients(options: SlowClientsOptions): Promise<DrillReport> {
   const { attacks, measuredMs = MEASURED_MS, keptMibMax = KEPT_MIB_MAX } = options;
   await using stack = new AsyncDisposableStack();
-  const service = await ServiceProcess.start({ nodeFlags: options.nodeFlags });
+  const service = await ServiceProcess.start({
+    nodeFlags: ['--import', MEMORY_USAGE, ...(options.nodeFlags ?? [])],
+  });
   stack.defer(() => service.kill());
   const clients = await LegalClients.start(service, stack);
   const { violations } = clients;
@@ -154,6 +157,7 @@ export async function drillSlowClients(options: SlowClientsOptions): Promise<Dri
   if (afterMib > beforeMib + keptMibMax) {
     violations.push(`the memory was ${beforeMib} MiB before and is ${afterMib} MiB`);
   }
+  figures['memory afterwards: in use, free in the heap, elsewhere (MiB)'] = await memoryOf(service);
   // An upload that was aborted must not be stored.
   const requests = await clients.stop();
   violations.push(...(await service.stop()));
@@ -179,6 +183,20 @@ async function freedMib(service: ServiceProcess, mibMax: number): Promise<number
     const mib = service.memoryMib();
     if (mib <= mibMax || performance.now() > deadlineMs) return mib;
   }
+}
+
+/** Where the memory is: objects and buffers in use, what V8 keeps for more, and the rest, which the allocator keeps. */
+async function memoryOf(service: ServiceProcess): Promise<string> {
+  const known = service.countLogLines('memory {');
+  service.signal('SIGUSR2');
+  while (service.countLogLines('memory {') === known) await sleep(POLL_MS);
+  const line = service.findLogLine('memory {') ?? '';
+  const { rss, heapTotal, heapUsed, external } = JSON.parse(line.slice('memory '.length)) as Record<
+    'rss' | 'heapTotal' | 'heapUsed' | 'external',
+    number
+  >;
+  const parts = [heapUsed + external, heapTotal - heapUsed, rss - heapTotal - external];
+  return parts.map((bytes) => Math.round(bytes / 1024 ** 2)).join(', ');
 }
 
 interface Scene {
