@@ -106,7 +106,7 @@ export function headerOf(
   { headers, moreHeaders = [] }: HttpResponse,
   name: string,
 ): string | undefined {
-  const all = [...headers, ...moreHeaders];
+  const all = [headers, ...moreHeaders].flat();
   const at = all.findIndex((each, index) => index % 2 === 0 && each === name);
   return at === -1 ? undefined : all[at + 1];
 }

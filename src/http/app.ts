@@ -42,6 +42,8 @@ export interface AppParts extends OperationParts {
 }
 
 const router = new Router(operations);
+const NO_SNIFFING = Object.freeze(['X-Content-Type-Options', 'nosniff']);
+const STRICT_APPLIED = Object.freeze(['Preference-Applied', 'handling=strict']);
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 
 /** The core of the service: responds to every request, and never throws. */
@@ -54,7 +56,7 @@ export class App implements Handler {
     this.#parts = parts;
     this.#requestLog = new RequestLog(parts.log, parts.accessLog);
     this.#deprecationHeaders = new Map(
-      operations.map((each) => [each, deprecationHeaders(each, parts.baseUrl)]),
+      operations.map((each) => [each, Object.freeze(deprecationHeaders(each, parts.baseUrl))]),
     );
   }
 
@@ -74,7 +76,7 @@ export class App implements Handler {
       route: '',
       petId: undefined,
       keyId: '',
-      headers: ['X-Request-Id', requestId, 'X-Content-Type-Options', 'nosniff'],
+      headers: [['X-Request-Id', requestId], NO_SNIFFING],
     };
     try {
       return this.#finish(context, await this.#respond(context));
@@ -103,13 +105,13 @@ export class App implements Handler {
 
     const operation = route?.byMethod.get(method);
     context.operation = operation;
-    headers.push(...(this.#deprecationHeaders.get(operation) ?? []));
+    headers.push(this.#deprecationHeaders.get(operation) ?? []);
 
     const caller = await authenticate(request.headers.authorization);
     context.keyId = caller.id;
     keyUses.note(caller.id);
     const usage = await countRequest?.(caller.id);
-    if (usage !== undefined) headers.push(...rateLimitHeaders(usage));
+    if (usage !== undefined) headers.push(rateLimitHeaders(usage));
 
     if (route === undefined) return notFound();
     if (operation === undefined) return methodNotAllowed(this.#methodsOf(route));
@@ -122,7 +124,7 @@ export class App implements Handler {
       keyUses.noteDeprecatedCall(caller.id);
       if (this.#isRemoved(operation)) return operationRemoved(deprecation);
     }
-    if (context.isStrict) headers.push('Preference-Applied', 'handling=strict');
+    if (context.isStrict) headers.push(STRICT_APPLIED);
     context.query = query;
     context.pathParameter = route.pathParameter;
     return operation.handler(context, this.#parts);
@@ -158,7 +160,7 @@ export class App implements Handler {
     if (logsAll || hasFailed || durationMs >= SLOW_REQUEST_MS) {
       this.#requestLog.add(context, { response, durationMs, error });
     }
-    if (cors !== undefined) context.headers.push(...cors.headers(request));
+    if (cors !== undefined) context.headers.push(cors.headers(request));
     return { status, headers, moreHeaders: context.headers, body };
   }
 }

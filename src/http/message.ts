@@ -21,8 +21,8 @@ export interface HttpResponse {
   code?: ErrorCode;
   /** Name, value, name, value, …, without those of the connection: Content-Length, Date and Connection. */
   headers: readonly string[];
-  /** More of them, which only this request has. */
-  moreHeaders?: readonly string[];
+  /** More such lists. One that is frozen is checked and encoded once, however often it is sent. */
+  moreHeaders?: readonly (readonly string[])[];
   body: string;
 }
 

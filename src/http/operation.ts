@@ -69,7 +69,7 @@ export interface RequestContext {
   /** The id of the API key. Empty until the key is accepted. */
   keyId: string;
   /** Headers that the response gets, whatever its status. */
-  readonly headers: string[];
+  readonly headers: (readonly string[])[];
 }
 
 /** The parts of the service that the operations use. */

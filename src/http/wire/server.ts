@@ -187,7 +187,7 @@ function newResponder(parts: ServerParts): Responder {
       return errorResponse(code, message, ['X-Request-Id', requestId]);
     },
     respondToInvalid({ headers, moreHeaders = [] }, error) {
-      const all = [...headers, ...moreHeaders];
+      const all = [headers, ...moreHeaders].flat();
       const given = all.find((_, index) => all[index - 1] === 'X-Request-Id');
       const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
       onInvalidResponse?.(error, requestId);
