@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Refusal } from '../../domain/errors.ts';
-import type { HttpResponse } from '../message.ts';
+import type { Handler, HttpResponse } from '../message.ts';
 import { Body, CUT_SHORT } from './body.ts';
 import { encodeResponse } from './encode.ts';
 import { dropInput, dropRestOfReadWhen, Exchange, onResumed } from './node-http.ts';
@@ -15,9 +15,7 @@ const READ_BYTES_MAX = 64 * 1024;
 const LINGER_MS = 2_000;
 
 /** Where responses come from. */
-export interface Responder {
-  /** Never throws. */
-  respond(exchange: Exchange, address: string | undefined): Promise<HttpResponse>;
+export interface Responder extends Handler {
   /** To bytes that never became a request. */
   respondToRefusal(refusal: Refusal, address: string | undefined): HttpResponse;
   /** Instead of a response that cannot be sent, because a header is invalid. */
@@ -125,12 +123,11 @@ export class Connection {
     this.#state = 'handling';
     const turn = this.#held.shift();
     const { responder } = this.#shared;
-    const { remoteAddress } = this.socket;
     if (turn instanceof Exchange) {
       this.#current = turn;
-      void responder.respond(turn, remoteAddress).then((response) => this.#send(turn, response));
+      void responder.handle(turn).then((response) => this.#send(turn, response));
     } else if (turn !== undefined) {
-      this.#sendLast(responder.respondToRefusal(turn, remoteAddress));
+      this.#sendLast(responder.respondToRefusal(turn, this.socket.remoteAddress));
     }
   }
 

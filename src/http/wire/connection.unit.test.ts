@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { Refusal } from '../../domain/errors.ts';
+import type { HttpRequest } from '../message.ts';
 import { Connection } from './connection.ts';
 import { Exchange, ReceivedRequest } from './node-http.ts';
 
@@ -16,12 +17,12 @@ const KIB = 1024;
 function openConnection(t: TestContext) {
   const socket = new Socket();
   t.after(() => socket.destroy());
-  const begun: Exchange[] = [];
+  const begun: HttpRequest[] = [];
   const seen = { occupiedBytes: 0, refusals: 0 };
   const connection = new Connection(socket, {
     responder: {
-      respond: (exchange) => {
-        begun.push(exchange);
+      handle: (request) => {
+        begun.push(request);
         return new Promise(() => undefined);
       },
       respondToRefusal: () => {

@@ -16,7 +16,7 @@ const QUIET_MS_MAX = 65_000;
 
 /** It never responds. */
 const RESPONDER: Responder = {
-  respond: () => new Promise(() => undefined),
+  handle: () => new Promise(() => undefined),
   respondToRefusal: () => ({ status: 400, headers: [], body: '' }),
   respondToInvalid: () => ({ status: 500, headers: [], body: '' }),
 };

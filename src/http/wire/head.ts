@@ -9,7 +9,6 @@ export const TARGET_LENGTH_MAX = 8 * 1024;
 const HOST = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::\d*)?$/i;
 /** The host of a target in absolute form. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
-const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 const malformed = (message: string) => new Refusal('malformed_request', message);
 
@@ -45,11 +44,6 @@ const refusals = {
 
 export const TUNNEL_REFUSAL = refusals.tunnel;
 
-/** Whether the client waits for a 100 before it sends the body. HTTP/1.0 ignores Expect. */
-export function expectsContinue({ headers, httpVersion }: Exchange): boolean {
-  return httpVersion === '1.1' && CONTINUE.test(headers['expect'] ?? '');
-}
-
 /** What the parser accepts, and the service does not. */
 export function headFault(exchange: Exchange): Refusal | undefined {
   const { headers, httpVersion, target } = exchange;
@@ -65,8 +59,7 @@ export function headFault(exchange: Exchange): Refusal | undefined {
     if (!/(?:^|,)\s*chunked$/i.test(coding)) return refusals.lastCoding;
     if (coding.toLowerCase() !== 'chunked') return refusals.coding;
   }
-  const isExpecting = headers['expect'] !== undefined && httpVersion === '1.1';
-  return isExpecting && !expectsContinue(exchange) ? refusals.expectation : undefined;
+  return exchange.expects === 'other' ? refusals.expectation : undefined;
 }
 
 /** Explains bytes that never became a request. Returns undefined if the client is gone. */

@@ -6,6 +6,7 @@ import type { Server, ServerOptions, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Refusal } from '../../domain/errors.ts';
+import type { HttpRequest } from '../message.ts';
 import type { Body } from './body.ts';
 
 /**
@@ -29,24 +30,35 @@ export class ReceivedRequest extends IncomingMessage {
   }
 }
 
+const NO_BODY = Buffer.alloc(0);
+
 /** One request, and what node:http must be told about its response, which is written past it. */
-export class Exchange {
+export class Exchange implements HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly httpVersion: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: HttpRequest['headers'];
+  readonly address: string | undefined;
+  /** What its Expect asks for. HTTP/1.0 ignores that header. */
+  readonly expects: 'nothing' | 'continue' | 'other';
   readonly #request: ReceivedRequest;
   readonly #response: ServerResponse;
-  /** Why the request is refused, whatever it asks for. The connection then closes. */
+  /** After the refusal the connection closes. */
   fault: Refusal | undefined;
 
-  constructor(request: ReceivedRequest, response: ServerResponse) {
-    const { method = '', url = '', httpVersion, headers } = request;
+  constructor(
+    request: ReceivedRequest,
+    response: ServerResponse,
+    expects: Exchange['expects'] = 'nothing',
+  ) {
+    const { method = '', url = '', httpVersion, headers, socket } = request;
     this.method = method;
     this.target = url;
     this.httpVersion = httpVersion;
     // Joined, so that none is a list.
-    this.headers = headers as Record<string, string | undefined>;
+    this.headers = headers as HttpRequest['headers'];
+    this.address = socket.remoteAddress;
+    this.expects = expects;
     this.#request = request;
     this.#response = response;
   }
@@ -80,8 +92,10 @@ export class Exchange {
     return this.#response.shouldKeepAlive && this.headers['upgrade'] === undefined;
   }
 
-  sendContinue(): void {
-    this.#response.writeContinue();
+  readBody(): Promise<Buffer> {
+    const { body } = this;
+    if (body?.wantsMore === true && this.expects === 'continue') this.#response.writeContinue();
+    return body?.read() ?? Promise.resolve(NO_BODY);
   }
 
   /** OpenTelemetry reads the status when the response ends. */
@@ -141,12 +155,13 @@ export interface NodeListeners {
 
 /** Reports connections, requests with any Expect, CONNECT, and bytes that are not a request. */
 export function listenTo(server: NodeServer, listeners: NodeListeners): void {
-  const take = (request: ReceivedRequest, response: ServerResponse) =>
-    listeners.onExchange(new Exchange(request, response), request.socket);
+  const take =
+    (expects: Exchange['expects']) => (request: ReceivedRequest, response: ServerResponse) =>
+      listeners.onExchange(new Exchange(request, response, expects), request.socket);
   server.on('connection', listeners.onConnection);
-  server.on('request', take);
-  server.on('checkContinue', take);
-  server.on('checkExpectation', take);
+  server.on('request', take('nothing'));
+  server.on('checkContinue', take('continue'));
+  server.on('checkExpectation', take('other'));
   server.on('connect', (_request, socket) => {
     // From here on node:http neither listens to the socket nor closes it (lib/_http_server.js,
     // onParserExecuteCommon), and a reset by the client would end the process.

@@ -8,20 +8,13 @@ import { requestIdOf, type Handler } from '../message.ts';
 import type { Responder } from './connection.ts';
 import { Connections } from './connections.ts';
 import {
-  expectsContinue,
   explainClientFault,
   HEADER_BYTES_MAX,
   headFault,
   HEADERS_MAX,
   TUNNEL_REFUSAL,
 } from './head.ts';
-import {
-  closeListener,
-  createNodeServer,
-  listenTo,
-  type Exchange,
-  type NodeServer,
-} from './node-http.ts';
+import { closeListener, createNodeServer, listenTo, type NodeServer } from './node-http.ts';
 
 const CONNECTIONS_MAX = 10_000;
 /** Descriptors that connections leave for files, the database and the admin port. */
@@ -38,8 +31,6 @@ export const CLIENT_TIMEOUTS = { headersMs: 10_000, requestMs: 15_000, sweepMs: 
 const IDLE_GRACE_MS = 1_000;
 /** The longest that a service which stops accepts connections: under constant load there is always another one. */
 const ACCEPT_WAITING_MS_MAX = 1_000;
-
-const NO_BODY = Buffer.alloc(0);
 
 export interface ServerParts {
   /** Called once, with the port that was bound, before the first request is read. */
@@ -176,11 +167,7 @@ function newResponder(parts: ServerParts): Responder {
   const { createHandler, port, newRequestId, onRefusal, onInvalidResponse } = parts;
   const handler = createHandler(port);
   return {
-    respond(exchange, address) {
-      const { method, target, headers, fault } = exchange;
-      const readBody = () => readBodyOf(exchange);
-      return handler.handle({ method, target, address, headers, fault, readBody });
-    },
+    handle: (request) => handler.handle(request),
     respondToRefusal({ code, message }, address) {
       const requestId = newRequestId();
       onRefusal?.(code, requestId, address);
@@ -194,12 +181,6 @@ function newResponder(parts: ServerParts): Responder {
       return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
     },
   };
-}
-
-function readBodyOf(exchange: Exchange): Promise<Buffer> {
-  const { body } = exchange;
-  if (body?.wantsMore === true && expectsContinue(exchange)) exchange.sendContinue();
-  return body?.read() ?? Promise.resolve(NO_BODY);
 }
 
 /**
