@@ -12,7 +12,7 @@ import type { PetJson } from '../domain/store.ts';
 import { newPet, parsePetId, type NewPet } from '../domain/pet.ts';
 import type { Deprecation, OperationParts, RequestContext } from './operation.ts';
 import { readJsonBody } from './json-body.ts';
-import { jsonResponse, type HttpResponse } from './message.ts';
+import { JSON_MEDIA_TYPE, type HttpResponse } from './message.ts';
 import { newRepresentation, respondConditionally, type Representation } from './response-cache.ts';
 import { parseQuery } from './target.ts';
 
@@ -22,6 +22,13 @@ export const GET_PET_DEPRECATION: Deprecation = {
   removedAt: new Date('2030-12-05T00:00:00Z'),
   successorPath: '/pets',
 };
+
+const CREATED_HEADERS = Object.freeze([
+  'Content-Type',
+  JSON_MEDIA_TYPE,
+  'Cache-Control',
+  'no-store',
+]);
 
 export function listPets(context: RequestContext, parts: OperationParts): Promise<HttpResponse> {
   return respondFromCache(context, parts, representPage);
@@ -83,12 +90,9 @@ export async function createPet(
   if (creation.kind === 'created') metrics.petsCreated += 1;
   // The new animal has a URL only until getPet is removed.
   const hasUrl = clock.now() < GET_PET_DEPRECATION.removedAt;
-  return jsonResponse(201, petJson(creation.pet), [
-    'Cache-Control',
-    'no-store',
-    ...(hasUrl ? ['Location', `${baseUrl}/pets/${creation.pet.id}`] : []),
-    ...(creation.kind === 'replayed' ? ['Idempotency-Replayed', 'true'] : []),
-  ]);
+  if (hasUrl) context.headers.push(['Location', `${baseUrl}/pets/${creation.pet.id}`]);
+  if (creation.kind === 'replayed') context.headers.push(['Idempotency-Replayed', 'true']);
+  return { status: 201, headers: CREATED_HEADERS, body: petJson(creation.pet) };
 }
 
 function claimOf({ request }: RequestContext, pet: NewPet, apiKeyId: string, now: Date) {
