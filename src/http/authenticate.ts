@@ -30,7 +30,8 @@ export function createAuthenticate(parts: {
 
   return async function authenticate(authorization) {
     const hash = hashes.get(authorization) ?? hashApiKey(secretIn(authorization, environment));
-    const key = requireUsableKey(await keys.find(hash), clock);
+    const found = keys.find(hash);
+    const key = requireUsableKey(found instanceof Promise ? await found : found, clock);
     if (!hashes.has(authorization)) {
       if (hashes.size >= KNOWN_HEADERS_MAX) hashes.clear();
       hashes.set(authorization, hash);
