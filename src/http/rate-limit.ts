@@ -16,11 +16,6 @@ export type CountRequest = (keyId: string) => Promise<RateUsage>;
 /** How long requests are not counted when no portion can be taken. Then they are refused. */
 const UNCOUNTED_MS_MAX = 5_000;
 
-/** The current portion of a key. */
-interface HeldPortion extends Portion {
-  endsAtMs: number;
-}
-
 /**
  * Counts the requests of each key. A process takes a portion of what is left to a key, and no request waits
  * while the portion lasts. No request is in two portions, so the limit is never exceeded. An unused rest is not
@@ -30,8 +25,8 @@ export class RateLimiter {
   readonly #limit: RateLimit;
   readonly #takePortion: TakePortion;
   readonly #clock: Clock;
-  /** By key. At most one per key of the store. */
-  readonly #held = new Map<string, HeldPortion>();
+  /** The current portion of each key. At most one per key of the store. */
+  readonly #held = new Map<string, Portion & { endsAtMs: number }>();
   readonly #taking = new Map<string, Promise<void>>();
   #failingSinceMs: number | undefined;
 
@@ -67,11 +62,9 @@ export class RateLimiter {
 
   /** Requests of a key that need a portion at the same time share it. */
   #take(keyId: string, askedAtMs: number): Promise<void> {
-    const taking =
-      this.#taking.get(keyId) ??
-      this.#hold(keyId, askedAtMs).finally(() => this.#taking.delete(keyId));
-    this.#taking.set(keyId, taking);
-    return taking;
+    return this.#taking.getOrInsertComputed(keyId, () =>
+      this.#hold(keyId, askedAtMs).finally(() => this.#taking.delete(keyId)),
+    );
   }
 
   /** A window ends here no later than at its counter, because its rest is measured from before the request. */
