@@ -1,7 +1,5 @@
-import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Log } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
 import type { Cors } from './cors.ts';
 import {
   errorResponse,
@@ -23,7 +21,7 @@ import { operations } from './operations.ts';
 import { respondWithPage, type PublicPages } from './pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
-import { isInInterface, Router, type Route } from './router.ts';
+import { ALL_METHODS, findRoute, isInInterface, type Route } from './router.ts';
 import { parseTarget } from './target.ts';
 
 export interface AppParts extends OperationParts {
@@ -33,15 +31,12 @@ export interface AppParts extends OperationParts {
   /** Undefined if no origin is configured. */
   cors: Cors | undefined;
   pages: PublicPages;
-  clock: Clock;
-  metrics: Metrics;
   log: Log;
   /** Undefined if it is off. */
   accessLog?: Log | undefined;
   newRequestId: () => string;
 }
 
-const router = new Router(operations);
 const NO_SNIFFING = Object.freeze(['X-Content-Type-Options', 'nosniff']);
 const STRICT_APPLIED = Object.freeze(['Preference-Applied', 'handling=strict']);
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
@@ -93,10 +88,10 @@ export class App implements Handler {
 
     if (request.fault !== undefined) throw request.fault;
     if (method === 'OPTIONS' && request.target === '*') {
-      return this.#respondToOptions(request, router.allMethods);
+      return this.#respondToOptions(request, ALL_METHODS);
     }
     const { path, query } = parseTarget(request.target);
-    const route = router.find(path);
+    const [route, pathParameter = ''] = findRoute(path) ?? [];
     context.route = route?.path ?? (pages.has(path) ? path : '');
     if (!isInInterface(path)) return respondWithPage(pages, request, path);
     if (method === 'OPTIONS' && route !== undefined) {
@@ -126,7 +121,7 @@ export class App implements Handler {
     }
     if (context.isStrict) headers.push(STRICT_APPLIED);
     context.query = query;
-    context.pathParameter = route.pathParameter;
+    context.pathParameter = pathParameter;
     return operation.handler(context, this.#parts);
   }
 

@@ -1,4 +1,5 @@
 import type { Operation } from './operation.ts';
+import { operations } from './operations.ts';
 
 /** The paths of the operations begin with the version of the interface. */
 const PREFIX = '/v1';
@@ -12,49 +13,38 @@ export function isInInterface(path: string): boolean {
 export interface Route {
   /** With the name of its parameter. */
   path: string;
-  /** By method. HEAD is handled as GET. */
-  byMethod: ReadonlyMap<string, Operation>;
-  pathParameter: string;
-}
-
-interface RoutePattern extends Omit<Route, 'pathParameter'> {
   /** The path up to its parameter. */
   stem: string;
   hasParameter: boolean;
+  /** By method. HEAD is handled as GET. */
+  byMethod: ReadonlyMap<string, Operation>;
 }
 
-/** Finds the operations of a path. */
-export class Router {
-  readonly #patterns: readonly RoutePattern[];
-  /** Every method that some operation has, for `OPTIONS *`. */
-  readonly allMethods: readonly string[];
+const routes: readonly Route[] = [...Map.groupBy(operations, ({ path }) => path)].map(newRoute);
 
-  constructor(operations: readonly Operation[]) {
-    this.#patterns = [...Map.groupBy(operations, ({ path }) => path)].map(newPattern);
-    const methods = this.#patterns.flatMap(({ byMethod }) => [...byMethod.keys()]);
-    this.allMethods = [...new Set([...methods, 'OPTIONS'])];
-  }
-
-  /** Compares the path with each pattern. There are two, so this is faster than hashing the path. */
-  find(path: string): Route | undefined {
-    for (const pattern of this.#patterns) {
-      const { stem, hasParameter } = pattern;
-      if (path === stem && !hasParameter) return { ...pattern, pathParameter: '' };
-      const pathParameter = hasParameter && path.startsWith(stem) ? path.slice(stem.length) : '';
-      if (pathParameter !== '' && !pathParameter.includes('/')) {
-        return { ...pattern, pathParameter };
-      }
-    }
-    return undefined;
-  }
-}
-
-function newPattern([path, operations]: [string, Operation[]]): RoutePattern {
+function newRoute([path, sharing]: [string, Operation[]]): Route {
   const byMethod = new Map<string, Operation>();
-  for (const operation of operations) {
+  for (const operation of sharing) {
     byMethod.set(operation.method, operation);
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
   const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  return { path: PREFIX + path, byMethod, stem, hasParameter: parameter !== undefined };
+  return { path: PREFIX + path, stem, hasParameter: parameter !== undefined, byMethod };
+}
+
+/** Every method that some operation has, for `OPTIONS *`. */
+export const ALL_METHODS: readonly string[] = [
+  ...new Set(routes.flatMap(({ byMethod }) => [...byMethod.keys()])),
+  'OPTIONS',
+];
+
+/** Compares the path with each route. There are two, so this is faster than hashing the path. */
+export function findRoute(path: string): [route: Route, parameter: string] | undefined {
+  for (const route of routes) {
+    const { stem, hasParameter } = route;
+    if (path === stem && !hasParameter) return [route, ''];
+    const parameter = hasParameter && path.startsWith(stem) ? path.slice(stem.length) : '';
+    if (parameter !== '' && !parameter.includes('/')) return [route, parameter];
+  }
+  return undefined;
 }
