@@ -24,11 +24,6 @@ const QUIET_MS_MAX = 65_000;
 const DROP_INTERVAL_MS = 60_000;
 /** How long a client may take for the head of a request and for all of it, and how often that is checked. */
 export const CLIENT_TIMEOUTS = { headersMs: 10_000, requestMs: 15_000, sweepMs: 1_000 };
-/**
- * How long an idle connection may still send a request after the service was told to stop. Those that become idle
- * later are closed at the next multiple of this time.
- */
-const IDLE_GRACE_MS = 1_000;
 /** The longest that a service which stops accepts connections: under constant load there is always another one. */
 const ACCEPT_WAITING_MS_MAX = 1_000;
 
@@ -139,13 +134,13 @@ export class HttpServer implements Measured {
   /** Stops accepting, finishes the requests in flight, and closes what is left after the grace period. */
   async close(graceMs: number): Promise<void> {
     await this.stopListening();
-    clearInterval(this.#sweeping);
     this.#connections.sweep();
     this.#connections.isClosing = true;
-    const idle = setInterval(() => this.#connections.sweep(), IDLE_GRACE_MS);
+    // Until the next sweep, an idle connection may still send a request.
+    this.#sweeping.refresh();
     const cut = setTimeout(() => this.#connections.destroyAll(), graceMs);
     await this.#closed.promise;
-    clearInterval(idle);
+    clearInterval(this.#sweeping);
     clearTimeout(cut);
   }
 
