@@ -183,6 +183,27 @@ test('after CONNECT node:http no longer listens for errors, and closes the socke
   assert.deepEqual([socket.destroyed, tunnel.destroyed], [true, false]);
 });
 
+test('the event of a request tells what its Expect asks for, except in HTTP/1.0', async (t) => {
+  const { server } = await open(t, '');
+  const seen: string[] = [];
+  listenTo(server, {
+    onConnection: () => undefined,
+    onExchange: ({ httpVersion, expects }) => seen.push(`${httpVersion} ${expects}`),
+    onFault: () => undefined,
+    onTunnel: () => undefined,
+  });
+  for (const version of ['1.1', '1.0']) {
+    for (const expectation of ['100-Continue', 'cats']) {
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      t.after(() => client.destroy());
+      const before = seen.length;
+      client.write(`GET / HTTP/${version}\r\nHost: x\r\nExpect: ${expectation}\r\n\r\n`);
+      await until('the request', () => seen.length > before);
+    }
+  }
+  assert.deepEqual(seen, ['1.1 continue', '1.1 other', '1.0 nothing', '1.0 nothing']);
+});
+
 test('a fault has the reason of the parser', async (t) => {
   const { server } = await open(t, '');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -39,7 +39,7 @@ export class Exchange implements HttpRequest {
   readonly httpVersion: string;
   readonly headers: HttpRequest['headers'];
   readonly address: string | undefined;
-  /** What its Expect asks for. HTTP/1.0 ignores that header. */
+  /** What its Expect asks for, of which HTTP/1.0 has none (lib/_http_server.js, parserOnIncoming). */
   readonly expects: 'nothing' | 'continue' | 'other';
   readonly #request: ReceivedRequest;
   readonly #response: ServerResponse;
