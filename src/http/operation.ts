@@ -68,7 +68,7 @@ export interface RequestContext {
   petId: bigint | undefined;
   /** The id of the API key. Empty until the key is accepted. */
   keyId: string;
-  /** Headers that the response gets, whatever its status. */
+  /** Lists of headers that the response gets in addition to its own, whatever its status. */
   readonly headers: (readonly string[])[];
 }
 

@@ -31,8 +31,9 @@ const kept = new WeakMap<readonly string[], string>();
 /** Throws if a header could end before its line does. */
 function linesOf(headers: readonly string[]): string {
   const isKept = Object.isFrozen(headers);
-  let lines = isKept ? (kept.get(headers) ?? '') : '';
-  if (lines !== '') return lines;
+  const known = isKept ? kept.get(headers) : undefined;
+  if (known !== undefined) return known;
+  let lines = '';
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? '';
     const value = headers[index + 1] ?? '';
