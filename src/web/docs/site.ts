@@ -35,10 +35,16 @@ export async function renderSite(service: DocumentedService, repository: URL): P
       ? renderReference(markdown, { source, operationTexts, baseUrl: service.baseUrl })
       : markdown.render(source);
     pages.set(page.path, layout({ page, html, sections, root, isWide: isReference }));
+    // The words of the changelog would be a third of the index, and lead away from the page that explains them.
+    const isIndexed = page.path !== '/docs/changelog';
     index.push({
       href: page.path.slice(1),
       title: page.title,
-      sections: sections.map(({ id, title, terms }) => [id, title, [...new Set(terms)].join(' ')]),
+      sections: sections.map(({ id, title, terms }) => [
+        id,
+        title,
+        isIndexed ? [...new Set(terms)].join(' ') : '',
+      ]),
     });
   }
   return { pages, searchIndex: JSON.stringify(index) };
