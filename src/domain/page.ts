@@ -1,5 +1,6 @@
 import { crc32 } from './crc32.ts';
 import { Refusal } from './errors.ts';
+import { INT64_MAX } from './int64.ts';
 import { PET_STATUSES, type PetStatus } from './pet.ts';
 
 export const LIMIT_MIN = 1;
@@ -25,12 +26,20 @@ export const Cursor = {
   examples: [LAST_CURSOR],
 } as const;
 
-/** A request for a page: at most `limit` animals with ids above `afterId`, or the last ones, in ascending order of id. */
-export interface PageRequest {
+/**
+ * Where a page is in the order of ids: the animals that follow an id, or the last ones up to an id. Both kinds
+ * are in ascending order.
+ */
+export type PagePosition = { afterId: bigint } | { upToId: bigint };
+
+/** The position of the last page of a list. */
+export const LAST_POSITION = { upToId: INT64_MAX } as const;
+
+/** A request for a page: at most `limit` animals of this status at the position. */
+export type PageRequest = PagePosition & {
   limit: number;
   status: PetStatus | undefined;
-  afterId: bigint | typeof LAST_CURSOR;
-}
+};
 
 /** Parses the query parameters of a list. */
 export function parsePageRequest({
@@ -42,7 +51,7 @@ export function parsePageRequest({
   return {
     limit: limit === undefined ? LIMIT_DEFAULT : parseLimit(limit),
     status: parsedStatus,
-    afterId: cursor === undefined ? 0n : parseCursor(cursor, parsedStatus),
+    ...(cursor === undefined ? { afterId: 0n } : parseCursor(cursor, parsedStatus)),
   };
 }
 
@@ -61,25 +70,30 @@ function parseStatus(text: string): PetStatus {
   throw new Refusal('invalid_parameter', `status must be one of ${PET_STATUSES.join(', ')}.`);
 }
 
-// A cursor is the base64url form of 13 bytes: one for the status filter, eight for the last id of the
-// previous page, and a CRC-32 of these nine. The checksum only detects damage; a cursor holds no secret.
+// A cursor is the base64url form of 13 bytes: one for the status filter and the direction, eight for an id, and
+// a CRC-32 of these nine. The checksum only detects damage; a cursor holds no secret.
 const FILTER_BYTE = { all: 0, available: 1, pending: 2, sold: 3 } as const;
+/** Added to the first byte where the page is one on the way back. */
+const BACKWARD = 4;
 const CHECKED_BYTES = 9;
 const CURSOR_BYTES = 13;
 
-export function newCursor(afterId: bigint, status: PetStatus | undefined): string {
+/** The cursor of the animals after an id or, on the way back, of the last ones up to an id. */
+export function newCursor(
+  id: bigint,
+  status: PetStatus | undefined,
+  direction: 'forward' | 'backward' = 'forward',
+): string {
   const bytes = Buffer.allocUnsafe(CURSOR_BYTES);
-  bytes.writeUInt8(FILTER_BYTE[status ?? 'all'], 0);
-  bytes.writeBigInt64BE(afterId, 1);
+  const filter = FILTER_BYTE[status ?? 'all'];
+  bytes.writeUInt8(direction === 'forward' ? filter : filter + BACKWARD, 0);
+  bytes.writeBigInt64BE(id, 1);
   bytes.writeUInt32BE(crc32(bytes, CHECKED_BYTES), CHECKED_BYTES);
   return bytes.toString('base64url');
 }
 
-export function parseCursor(
-  text: string,
-  status: PetStatus | undefined,
-): bigint | typeof LAST_CURSOR {
-  if (text === LAST_CURSOR) return LAST_CURSOR;
+export function parseCursor(text: string, status: PetStatus | undefined): PagePosition {
+  if (text === LAST_CURSOR) return LAST_POSITION;
   const bytes = Buffer.from(text, 'base64url');
   if (
     bytes.length !== CURSOR_BYTES ||
@@ -89,14 +103,15 @@ export function parseCursor(
   ) {
     throw new Refusal(
       'invalid_cursor',
-      'cursor is not valid: use the one in the rel="next" link of the previous page.',
+      'cursor is not valid: use "last", or the one in the rel="next" or rel="prev" link of a page.',
     );
   }
-  if (bytes.readUInt8(0) !== FILTER_BYTE[status ?? 'all']) {
-    throw new Refusal(
-      'invalid_cursor',
-      'cursor is for a different status filter: use the same status as for the page that returned it.',
-    );
-  }
-  return bytes.readBigInt64BE(1);
+  const id = bytes.readBigInt64BE(1);
+  const filter = FILTER_BYTE[status ?? 'all'];
+  if (bytes.readUInt8(0) === filter) return { afterId: id };
+  if (bytes.readUInt8(0) === filter + BACKWARD) return { upToId: id };
+  throw new Refusal(
+    'invalid_cursor',
+    'cursor is for a different status filter: use the same status as for the page that returned it.',
+  );
 }

@@ -9,24 +9,39 @@ import { PET_STATUSES } from './pet.ts';
 
 const filters = fc.constantFrom(undefined, ...PET_STATUSES);
 const ids = fc.bigInt(0n, INT64_MAX);
+const directions = fc.constantFrom('forward', 'backward');
 const isRefusal = (error: unknown) => error instanceof Refusal && error.code === 'invalid_cursor';
 
-test('a cursor contains its id, is URL-safe and has at most 64 characters', () => {
+test('a cursor contains its id and its direction, is URL-safe and has at most 64 characters', () => {
   fc.assert(
-    fc.property(ids, filters, (id, status) => {
-      const cursor = newCursor(id, status);
+    fc.property(ids, filters, directions, (id, status, direction) => {
+      const cursor = newCursor(id, status, direction);
       assert.match(cursor, /^[\w-]+$/);
       assert.ok(cursor.length <= CURSOR_LENGTH_MAX);
-      assert.equal(parseCursor(cursor, status), id);
+      const position = direction === 'forward' ? { afterId: id } : { upToId: id };
+      assert.deepEqual(parseCursor(cursor, status), position);
     }),
   );
 });
 
+test('a cursor of version 1.0.0 stays valid', () => {
+  assert.deepEqual(parseCursor('AAAAAAAAAAAU_NPA0w', undefined), { afterId: 20n });
+  assert.deepEqual(parseCursor('AX__________5i-FQg', 'available'), { afterId: INT64_MAX });
+  assert.deepEqual(parseCursor('AgAAAAAAAAABv_gMvg', 'pending'), { afterId: 1n });
+  assert.deepEqual(parseCursor('AwAAAAAAAAAHQeC9yA', 'sold'), { afterId: 7n });
+});
+
+test('the cursor of the last page is "last" with every filter', () => {
+  for (const status of [undefined, ...PET_STATUSES]) {
+    assert.deepEqual(parseCursor('last', status), { upToId: INT64_MAX });
+  }
+});
+
 test('a cursor is refused with a different status filter', () => {
   fc.assert(
-    fc.property(ids, filters, filters, (id, made, used) => {
+    fc.property(ids, filters, filters, directions, (id, made, used, direction) => {
       fc.pre(made !== used);
-      assert.throws(() => parseCursor(newCursor(id, made), used), isRefusal);
+      assert.throws(() => parseCursor(newCursor(id, made, direction), used), isRefusal);
     }),
   );
 });
@@ -36,10 +51,11 @@ test('a cursor with one character changed, added or removed is refused', () => {
     fc.property(
       ids,
       filters,
+      directions,
       fc.nat(),
       fc.constantFrom('A', 'b', '9', '-', '=', ' ', ''),
-      (id, status, at, put) => {
-        const cursor = newCursor(id, status);
+      (id, status, direction, at, put) => {
+        const cursor = newCursor(id, status, direction);
         const place = at % cursor.length;
         const changed = cursor.slice(0, place) + put + cursor.slice(place + 1);
         fc.pre(changed !== cursor);

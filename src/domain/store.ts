@@ -1,6 +1,6 @@
 import type { ApiKey } from './api-key.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
-import type { PageRequest } from './page.ts';
+import type { PagePosition } from './page.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 import type { RateLimit, TakePortion } from './rate-limit.ts';
 
@@ -33,8 +33,8 @@ export interface PetStore {
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation>;
   findPet(id: bigint): Promise<Pet | undefined>;
   /**
-   * At most `count` animals with ids above `afterId`, or the last ones, in ascending order, each with the JSON
-   * that `petJson` writes. Every page costs the same.
+   * At most `count` animals with ids above `afterId`, or the last ones with ids up to `upToId`, in ascending
+   * order, each with the JSON that `petJson` writes. Every page costs the same, in both directions.
    */
   listPetJson(query: PetQuery): Promise<PetJson[]>;
   /**
@@ -94,9 +94,10 @@ export interface RateLimitStore {
   portions?(limit: RateLimit): TakePortion;
 }
 
-export interface PetQuery extends Pick<PageRequest, 'status' | 'afterId'> {
+export type PetQuery = PagePosition & {
+  status: PetStatus | undefined;
   count: number;
-}
+};
 
 export type PetJson = readonly [id: bigint, json: string];
 

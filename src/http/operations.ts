@@ -37,7 +37,7 @@ export const operations: readonly Operation[] = [
     path: '/pets',
     summary: 'List all animals',
     description:
-      'Returns a page of animals in ascending order of id. To read all animals, follow the `rel="next"` link until a response has none. The `rel="last"` link returns the newest animals.',
+      'Returns a page of animals in ascending order of id. To read all animals, follow the `rel="next"` link until a response has none. The `rel="last"` link returns the newest animals; from there, the `rel="prev"` links lead back to the oldest.',
     scope: 'pets:read',
     parameters: [
       {
@@ -57,7 +57,7 @@ export const operations: readonly Operation[] = [
         in: 'query',
         schema: Cursor,
         description:
-          'Return the page at this cursor. Take the cursor from the `rel="next"` link of the previous page, and keep the same `status`. With `last`, the service returns the last `limit` animals.',
+          'Return the page at this cursor. Take the cursor from a `rel="next"` or `rel="prev"` link, and keep the same `status`. With `last`, the service returns the last `limit` animals.',
       },
       ifNoneMatch,
       prefer,

@@ -3,6 +3,7 @@ import { newIdempotencyClaim, parseIdempotencyKey } from '../domain/idempotency.
 import { petJson } from '../domain/json.ts';
 import {
   LAST_CURSOR,
+  LAST_POSITION,
   LIMIT_DEFAULT,
   newCursor,
   parsePageRequest,
@@ -39,25 +40,40 @@ async function representPage(
   { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
   const page = parsePageRequest(parseQuery(context));
-  const { afterId, limit, status } = page;
+  const { limit } = page;
+  // One animal more than the page may have shows that another page follows.
+  const found = await store.listPetJson({ ...page, count: limit + 1 });
+  const shown = 'afterId' in page ? found.slice(0, limit) : found.slice(-limit);
+
   const first = pageUrl(baseUrl, page);
   const withCursor = `${first}${first.includes('?') ? '&' : '?'}cursor=`;
+  const link = (rel: string, cursor: string) => `<${withCursor}${cursor}>; rel="${rel}"`;
+  const links = neighbourLinks(page, shown, found.length > limit, link);
   // Both are the same for every page, so that a new animal does not change the ETag of the pages before it.
-  const ends = `<${first}>; rel="first", <${withCursor}${LAST_CURSOR}>; rel="last"`;
-  // One animal more than the page may have shows that another page follows.
-  const count = afterId === LAST_CURSOR ? limit : limit + 1;
-  const found = await store.listPetJson({ status, afterId, count });
-  const shown = found.slice(0, limit);
-  const [lastId] = shown.at(-1) ?? [];
-  if (lastId === undefined || found.length === shown.length) {
-    return newRepresentation(jsonArray(shown), ends);
-  }
-  const next = `<${withCursor}${newCursor(lastId, status)}>; rel="next"`;
-  return newRepresentation(jsonArray(shown), `${next}, ${ends}`);
+  links.push(`<${first}>; rel="first"`, link('last', LAST_CURSOR));
+  const body = `[${shown.map(([, json]) => json).join(',')}]`;
+  return newRepresentation(body, links.join(', '));
 }
 
-function jsonArray(pets: readonly PetJson[]): string {
-  return `[${pets.map(([, json]) => json).join(',')}]`;
+/** The links to the next page and, on the way back from the last page, to the page before. */
+function neighbourLinks(
+  page: PageRequest,
+  shown: readonly PetJson[],
+  hasMore: boolean,
+  link: (rel: string, cursor: string) => string,
+): string[] {
+  const { status } = page;
+  if ('afterId' in page) {
+    const [lastId = page.afterId] = shown.at(-1) ?? [];
+    return hasMore ? [link('next', newCursor(lastId, status))] : [];
+  }
+  const { upToId } = page;
+  const [firstId = upToId] = shown[0] ?? [];
+  const links: string[] = [];
+  // Even an empty page has it: its animals may have been removed.
+  if (upToId !== LAST_POSITION.upToId) links.push(link('next', newCursor(upToId, status)));
+  if (hasMore) links.push(link('prev', newCursor(firstId - 1n, status, 'backward')));
+  return links;
 }
 
 function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {

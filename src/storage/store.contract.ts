@@ -131,6 +131,38 @@ function animals(promise: PromiseOf): void {
     }
   });
 
+  promise(
+    'the pages back from the last one are those of the whole list, whatever was removed',
+    async (store) => {
+      const all: Pet[] = [];
+      for (let index = 0; index < 60; index += 1) {
+        const status = PET_STATUSES[((index * index) % 7) % PET_STATUSES.length] ?? 'sold';
+        all.push(await create(store, { ...REX, status }));
+      }
+      const statuses = fc.constantFrom(undefined, ...PET_STATUSES);
+      const property = fc.asyncProperty(
+        statuses,
+        fc.integer({ min: 1, max: 70 }),
+        fc.option(fc.nat(), { nil: undefined, freq: 1 }),
+        async (status, count, removed) => {
+          if (removed !== undefined && all.length > 20) {
+            const [gone] = all.splice(removed % all.length, 1);
+            assert.deepEqual(await store.removePets(gone === undefined ? [] : [gone.id]), []);
+          }
+          const expected = all.filter((pet) => (status ?? pet.status) === pet.status);
+          for (let upToId: bigint = INT64_MAX; ;) {
+            const page = await listPets(store, { status, upToId, count });
+            assert.deepEqual(page, expected.splice(-count));
+            const [first] = page;
+            if (first === undefined) break;
+            upToId = first.id - 1n;
+          }
+        },
+      );
+      await fc.assert(property, { numRuns: 60 });
+    },
+  );
+
   promise('a list has each animal with its id, as JSON', async (store) => {
     const all: Pet[] = [];
     for (let index = 0; index < 30; index += 1) {
@@ -144,15 +176,21 @@ function animals(promise: PromiseOf): void {
           await store.listPetJson({ status, afterId: 4n, count }),
           pets.slice(0, count).map((pet) => [pet.id, petJson(pet)]),
         );
-        const ofStatus = all.filter((pet) => (status ?? pet.status) === pet.status);
-        assert.deepEqual(
-          await store.listPetJson({ status, afterId: 'last', count }),
-          ofStatus.slice(-count).map((pet) => [pet.id, petJson(pet)]),
-        );
+        for (const upToId of [INT64_MAX, 30n, 23n, 1n, 0n]) {
+          const before = all.filter(
+            (pet) => pet.id <= upToId && (status ?? pet.status) === pet.status,
+          );
+          assert.deepEqual(
+            await store.listPetJson({ status, upToId, count }),
+            before.slice(-count).map((pet) => [pet.id, petJson(pet)]),
+          );
+        }
       }
     }
-    const end = { status: undefined, afterId: INT64_MAX, count: 10 };
-    assert.deepEqual(await store.listPetJson(end), []);
+    for (const nowhere of [{ afterId: INT64_MAX }, { upToId: INT64_MIN }]) {
+      const query = { status: undefined, count: 10, ...nowhere };
+      assert.deepEqual(await store.listPetJson(query), []);
+    }
   });
 
   promise('two callers of one page may change what they got', async (store) => {
@@ -593,6 +631,36 @@ function concurrency(promise: PromiseOf): void {
       assert.deepEqual(
         met,
         (await written).toSorted((one, other) => Number(one - other)),
+      );
+    },
+  );
+
+  promise(
+    'a reader that walks back during creates meets each earlier animal once and misses none',
+    async (store, { open }) => {
+      await Promise.all(Array.from({ length: 300 }, () => create(store)));
+      const reader = await open();
+      const walk = { isDone: false };
+      const creating = (async () => {
+        let created = 0;
+        for (; !walk.isDone; created += 1) await create(store);
+        return created;
+      })();
+      const met: bigint[] = [];
+      for (let upToId: bigint = INT64_MAX; ;) {
+        const page = await listPets(reader, { status: undefined, upToId, count: 3 });
+        const [first] = page;
+        if (first === undefined) break;
+        met.unshift(...page.map(({ id }) => id));
+        upToId = first.id - 1n;
+        await turn();
+      }
+      walk.isDone = true;
+      assert.ok((await creating) > 0);
+      assert.ok(met.length >= 300);
+      assert.deepEqual(
+        met,
+        met.map((_, index) => BigInt(index + 1)),
       );
     },
   );

@@ -19,7 +19,7 @@ const ANIMALS = 5;
 export const OUTPUT = `${ID} Rex 🐶
 ${ID}
 ${ANIMALS} animals
-400 invalid_cursor cursor is not valid: use the one in the rel="next" link of the previous page.
+400 invalid_cursor cursor is not valid: use "last", or the one in the rel="next" or rel="prev" link of a page.
 401 invalid_api_key The API key is malformed; was it copied completely?
 404 pet_not_found No animal has this id.
 `;

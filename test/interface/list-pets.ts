@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import { loadConfig } from '../../src/config.ts';
 import { newCursor } from '../../src/domain/page.ts';
+import { openConfiguredStore } from '../../src/service.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import {
+  flagsOf,
   linksOf,
   startTestService,
   type Received,
@@ -139,8 +143,140 @@ export function listPetsTests(storage: TestStorage): void {
           ids.push(...idsOf(walked));
         }
         assert.deepEqual(idsOf(end), ids.slice(-7), filter);
-        assert.deepEqual(Object.keys(linksOf(end)).toSorted(), ['first', 'last']);
+        assert.deepEqual(Object.keys(linksOf(end)).toSorted(), ['first', 'last', 'prev']);
       }
+    });
+
+    test('rel="prev" leads from the last page to the oldest animal, with any limit and status, each animal once', async (t) => {
+      const small = await startTestService(storage);
+      t.after(() => small.close());
+      for (let index = 0; index < 60; index += 1) {
+        const status = STATUSES[((index * index) % 7) % 3];
+        const body = JSON.stringify({ name: 'Rex', categoryId: 7, status });
+        await small.send('/pets', { method: 'POST', body });
+      }
+      const property = fc.asyncProperty(
+        fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 100 })),
+        fc.constantFrom('', ...STATUSES.map((status) => `&status=${status}`)),
+        async (limit, filter) => {
+          const { ids } = await walk(small, `/pets?limit=100${filter}`);
+          const pages = await walkBack(small, `/pets?limit=${limit}${filter}&cursor=last`);
+          for (const page of pages) assert.deepEqual(idsOf(page), ids.splice(-limit));
+          assert.deepEqual(ids, []);
+          for (const [index, page] of pages.entries()) {
+            const next = index === 0 ? [] : ['next'];
+            const prev = index === pages.length - 1 ? [] : ['prev'];
+            const expected = ['first', 'last', ...next, ...prev];
+            assert.deepEqual(Object.keys(linksOf(page)).toSorted(), expected);
+          }
+        },
+      );
+      await fc.assert(property, { numRuns: 40 });
+    });
+
+    test('a page of the way back has the next link of the animals after it, and those pages have no prev', async () => {
+      const last = await service.send('/pets?limit=7&status=sold&cursor=last');
+      const earlier = await service.send(pathOf(service, linksOf(last)['prev']));
+      const later = await service.send(pathOf(service, linksOf(earlier)['next']));
+      assert.equal(later.text, last.text);
+      assert.deepEqual(Object.keys(linksOf(later)).toSorted(), ['first', 'last']);
+      for (const path of ['/pets?limit=7&status=sold', '/pets']) {
+        let page = await service.send(path);
+        for (let count = 0; count < 3; count += 1) {
+          assert.deepEqual(Object.keys(linksOf(page)).toSorted(), ['first', 'last', 'next']);
+          page = await service.send(pathOf(service, linksOf(page)['next']));
+        }
+      }
+    });
+
+    test('the cursor of a page on the way back is opaque, short, and bound to its filter', async () => {
+      const { prev } = linksOf(await service.send('/pets?limit=7&status=sold&cursor=last'));
+      const url = new URL(String(prev));
+      assert.equal(url.href.slice(0, service.baseUrl.length), service.baseUrl);
+      const cursor = String(url.searchParams.get('cursor'));
+      assert.match(cursor, /^[\w-]{1,64}$/);
+      assert.equal((await service.send(`/pets?status=sold&cursor=${cursor}`)).status, 200);
+      for (const filter of ['', '&status=pending']) {
+        const refusal = await service.send(`/pets?limit=7${filter}&cursor=${cursor}`);
+        assertError(refusal, 'invalid_cursor', /a different status filter/);
+      }
+    });
+
+    test('a new animal does not change the ETag of a page on the way back, and If-None-Match, HEAD and strict handling work there', async () => {
+      const { prev } = linksOf(await service.send('/pets?limit=7&cursor=last'));
+      const path = pathOf(service, prev);
+      const page = await service.send(path);
+      await create(2);
+      for (const sent of [
+        { headers: { 'if-none-match': String(page.headers.etag) } },
+        { headers: { 'if-none-match': String(page.headers.etag), prefer: 'handling=strict' } },
+      ]) {
+        const again = await service.send(path, sent);
+        assert.deepEqual([again.status, again.text], [304, '']);
+        assert.equal(again.headers.link, page.headers.link);
+      }
+      const head = await service.send(path, { method: 'HEAD' });
+      assert.equal(head.text, '');
+      for (const name of ['content-length', 'etag', 'link']) {
+        assert.equal(head.headers[name], page.headers[name], name);
+      }
+      // A page that is requested again comes from the cache, and is the same.
+      for (let time = 0; time < 3; time += 1) {
+        const again = await service.send(path);
+        assert.deepEqual([again.text, again.headers.link], [page.text, page.headers.link]);
+      }
+    });
+
+    test('the last page has a prev link as soon as one animal more exists than it shows', async (t) => {
+      const small = await startTestService(storage);
+      t.after(() => small.close());
+      const add = () =>
+        small.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
+      for (const prev of [undefined, undefined, '[1]', '[1,2]']) {
+        await add();
+        const last = await small.send('/pets?limit=2&cursor=last');
+        const url = linksOf(last)['prev'];
+        const shown = url && JSON.stringify(idsOf(await small.send(pathOf(small, url))));
+        assert.equal(shown, prev);
+      }
+    });
+
+    test('a page of the way back whose animals were removed is empty, and still has next', async (t) => {
+      const small = await startTestService(storage);
+      t.after(() => small.close());
+      for (let count = 0; count < 4; count += 1) {
+        await small.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
+      }
+      const path = pathOf(small, linksOf(await small.send('/pets?limit=2&cursor=last'))['prev']);
+      assert.deepEqual(idsOf(await small.send(path)), [1, 2]);
+      const store = await openConfiguredStore(loadConfig(flagsOf(small.flags), {}));
+      await store.removePets([1n, 2n]);
+      await store.close();
+      const empty = await small.send(path);
+      assert.equal(empty.text, '[]');
+      const { next, prev } = linksOf(empty);
+      assert.equal(prev, undefined);
+      assert.deepEqual(idsOf(await small.send(pathOf(small, next))), [3, 4]);
+    });
+
+    test('a reader that follows the prev links during creates sees every earlier animal exactly once', async () => {
+      const idsBefore = (await walk(service, '/pets?limit=100')).ids;
+      const walking = { isDone: false };
+      const creating = (async () => {
+        let created = 0;
+        for (; !walking.isDone && created < 2000; created += 1) await create(created, 'beside');
+        return created;
+      })();
+      const pages = await walkBack(service, '/pets?limit=7&cursor=last');
+      walking.isDone = true;
+      assert.ok((await creating) > 0);
+      const ids = pages.toReversed().flatMap(idsOf);
+      assert.deepEqual(ids.slice(0, idsBefore.length), idsBefore);
+      assert.deepEqual(
+        ids,
+        ids.toSorted((a, b) => a - b),
+      );
+      assert.equal(new Set(ids).size, ids.length, 'no animal may be read twice');
     });
 
     test('a new animal changes the last page, and not the ETag of a page that does not show it', async () => {
@@ -179,12 +315,25 @@ export function listPetsTests(storage: TestStorage): void {
         'invalid_cursor',
       ],
       [
+        'a cursor of the way back for another status',
+        `status=sold&cursor=${newCursor(1n, 'pending', 'backward')}`,
+        'invalid_cursor',
+      ],
+      [
         'a cursor without a status in a list with one',
         `status=sold&cursor=${newCursor(1n, undefined)}`,
         'invalid_cursor',
       ],
       ['a broken percent encoding', 'limit=%zz', 'invalid_parameter'],
     ];
+    test('a cursor that is not one is refused with where cursors come from', async () => {
+      const { message } = (await service.send('/pets?cursor=garbage')).json() as Error;
+      assert.equal(
+        message,
+        'cursor is not valid: use "last", or the one in the rel="next" or rel="prev" link of a page.',
+      );
+    });
+
     for (const [why, query, code] of refused) {
       test(`400 ${code} for ${why}`, async () => {
         assertError(await service.send(`/pets?${query}`), code, /limit|status|cursor/);
@@ -282,6 +431,28 @@ export function listPetsTests(storage: TestStorage): void {
 
 function idsOf(page: Received): number[] {
   return (page.json() as PetJson[]).map(({ id }) => id);
+}
+
+function pathOf(service: TestService, url = ''): string {
+  assert.ok(url.startsWith(service.baseUrl), `this is no link: ${url}`);
+  return url.slice(service.baseUrl.length);
+}
+
+/** Follows the `prev` links to the oldest page. */
+async function walkBack(service: TestService, path: string): Promise<Received[]> {
+  const pages: Received[] = [];
+  for (let prev: string | undefined = path; prev !== undefined;) {
+    const page: Received = await service.send(prev);
+    assert.equal(page.status, 200, page.text);
+    const [later] = (pages.at(-1)?.json() as PetJson[]) ?? [];
+    assert.ok(
+      idsOf(page).every((id) => later === undefined || id < later.id),
+      'no page twice',
+    );
+    pages.push(page);
+    prev = linksOf(page)['prev']?.slice(service.baseUrl.length);
+  }
+  return pages;
 }
 
 /** Follows the `next` links from a first page to the end. */

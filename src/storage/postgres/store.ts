@@ -2,7 +2,6 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
-import { LAST_CURSOR } from '../../domain/page.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import type {
@@ -113,15 +112,17 @@ class PostgresStore implements Store, Measured {
     return row?.[1] === null ? undefined : petOfRow(row as PetRow);
   }
 
-  async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
+  async listPetJson(query: PetQuery): Promise<PetJson[]> {
+    const { status, count } = query;
     const filter = status === undefined ? [] : [status];
     const suffix = status === undefined ? '' : 'OfStatus';
-    if (afterId !== LAST_CURSOR) {
+    if ('afterId' in query) {
       const page = STATEMENTS[`listPets${suffix}`];
-      return (await this.#reads.query(page, [...filter, afterId, count])).map(petJsonOfRow);
+      return (await this.#reads.query(page, [...filter, query.afterId, count])).map(petJsonOfRow);
     }
-    const last = await this.#reads.query(STATEMENTS[`listLastPets${suffix}`], [...filter, count]);
-    return last.map(petJsonOfRow).toReversed();
+    const last = STATEMENTS[`listLastPets${suffix}`];
+    const rows = await this.#reads.query(last, [...filter, query.upToId, count]);
+    return rows.map(petJsonOfRow).toReversed();
   }
 
   async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {

@@ -44,8 +44,10 @@ export function prepareReads(database: DatabaseSync) {
     pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
     petJson: database.prepare(`${PAGE} WHERE id > ? ORDER BY id ${LIMIT}`),
     petJsonOfStatus: database.prepare(`${PAGE} WHERE status = ? AND id > ? ORDER BY id ${LIMIT}`),
-    lastPetJson: database.prepare(`${PAGE} ORDER BY id DESC ${LIMIT}`),
-    lastPetJsonOfStatus: database.prepare(`${PAGE} WHERE status = ? ORDER BY id DESC ${LIMIT}`),
+    lastPetJson: database.prepare(`${PAGE} WHERE id <= ? ORDER BY id DESC ${LIMIT}`),
+    lastPetJsonOfStatus: database.prepare(
+      `${PAGE} WHERE status = ? AND id <= ? ORDER BY id DESC ${LIMIT}`,
+    ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
     version: database.prepare('PRAGMA data_version'),

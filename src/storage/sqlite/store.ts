@@ -2,7 +2,6 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import { LAST_CURSOR } from '../../domain/page.ts';
 import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
 import type {
   Creation,
@@ -129,12 +128,13 @@ class SqliteStore implements Store, Measured {
     return row && petOfRow(row);
   }
 
-  async listPetJson({ status, afterId, count }: PetQuery): Promise<PetJson[]> {
+  async listPetJson(query: PetQuery): Promise<PetJson[]> {
+    const { status, count } = query;
     const filter = status === undefined ? [] : [status];
     const suffix = status === undefined ? '' : 'OfStatus';
-    return afterId === LAST_CURSOR
-      ? this.#read<PetJson>(`lastPetJson${suffix}`, ...filter, count).toReversed()
-      : this.#read(`petJson${suffix}`, ...filter, afterId, count);
+    return 'afterId' in query
+      ? this.#read(`petJson${suffix}`, ...filter, query.afterId, count)
+      : this.#read<PetJson>(`lastPetJson${suffix}`, ...filter, query.upToId, count).toReversed();
   }
 
   setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
