@@ -38,9 +38,19 @@ export const STATEMENTS = named({
     SELECT ${PET_COLUMNS} FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, ordinal)
     LEFT JOIN pets USING (id) ORDER BY ordinal`,
   listPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
-  listPetsOfStatus: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`,
+  /**
+   * A page of one status is the part of the index pets_by_status that begins at the status and the id. With
+   * `status = $1 ... ORDER BY id`, PostgreSQL prefers to read the animals of every status in the order of their
+   * ids, as if the statuses were mixed: where the old animals are sold and the new ones are not, the newest sold
+   * ones would cost a read of all that were added since.
+   */
+  listPetsOfStatus: `
+    SELECT ${PET_COLUMNS} FROM pets WHERE (status, id) > ($1, $2) AND status <= $1
+    ORDER BY status, id LIMIT $3`,
   listLastPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id <= $1 ORDER BY id DESC LIMIT $2`,
-  listLastPetsOfStatus: `SELECT ${PET_COLUMNS} FROM pets WHERE status = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
+  listLastPetsOfStatus: `
+    SELECT ${PET_COLUMNS} FROM pets WHERE (status, id) <= ($1, $2) AND status >= $1
+    ORDER BY status DESC, id DESC LIMIT $3`,
   ping: 'SELECT last_id FROM pet_counter',
   setPetStatus: changeAll('UPDATE pets SET status = $2'),
   removePets: changeAll('DELETE FROM pets'),

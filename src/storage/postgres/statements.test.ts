@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client } from 'pg';
+import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { STATEMENTS } from './statements.ts';
+import { openPostgresStore } from './store.ts';
+
+const ANIMALS = 30_000;
+/** As in a shop that has been open for years: the old animals are sold, and the new ones are not. */
+const SOLD = 20_000;
+
+const PAGES = [
+  ['listPets', '(bigint, bigint)', '(0, 101)', 'pets_pkey'],
+  ['listLastPets', '(bigint, bigint)', '(9223372036854775807, 101)', 'pets_pkey'],
+  ['listPetsOfStatus', '(text, bigint, bigint)', `('available', 0, 101)`, 'pets_by_status'],
+  [
+    'listLastPetsOfStatus',
+    '(text, bigint, bigint)',
+    `('sold', 9223372036854775807, 101)`,
+    'pets_by_status',
+  ],
+] as const;
+
+test('a page of PostgreSQL reads the animals that it shows and no others, in both directions and with any statistics', async (t) => {
+  const server = await PostgresServer.start();
+  const database = await server.createDatabase();
+  await (await openPostgresStore(server.url(database))).close();
+  const client = new Client({ connectionString: server.url(database) });
+  await client.connect();
+  t.after(async () => {
+    await client.end();
+    await server.close();
+  });
+  await client.query(
+    `INSERT INTO pets SELECT id, 'Rex', 7, CASE WHEN id <= ${SOLD} THEN 'sold' ELSE 'available' END
+     FROM generate_series(1, ${ANIMALS}) AS id`,
+  );
+  for (const statistics of ['', 'ANALYZE pets']) {
+    await client.query(statistics);
+    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+      await client.query(`SET plan_cache_mode = ${mode}`);
+      for (const [name, types, values, index] of PAGES) {
+        await client.query(`PREPARE page ${types} AS ${STATEMENTS[name].text}`);
+        const explained = await client.query<string[]>({
+          text: `EXPLAIN (ANALYZE, COSTS OFF) EXECUTE page ${values}`,
+          rowMode: 'array',
+        });
+        await client.query('DEALLOCATE page');
+        const plan = explained.rows.flat().join('\n');
+        assert.match(plan, new RegExp(`Index Scan.* using ${index} on pets .*rows=101`));
+        assert.doesNotMatch(plan, /Filter|Sort/);
+      }
+    }
+  }
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { rowsOf } from './query.ts';
+import { prepareReads } from './statements.ts';
+import { openSqliteStore } from './store.ts';
+
+const PAGES = {
+  petJson: 'SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)',
+  lastPetJson: 'SEARCH pets USING INTEGER PRIMARY KEY (rowid<?)',
+  petJsonOfStatus: 'SEARCH pets USING INDEX pets_by_status (status=? AND id>?)',
+  lastPetJsonOfStatus: 'SEARCH pets USING INDEX pets_by_status (status=? AND id<?)',
+} as const;
+
+test('a page of SQLite is one search of an index, in both directions and with any statistics', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-statements-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'petstore.sqlite');
+  await openSqliteStore(file).close();
+  const database = new DatabaseSync(file, { returnArrays: true });
+  t.after(() => database.close());
+  // The old animals are sold, and the new ones are not.
+  database.exec(
+    `WITH RECURSIVE counter (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM counter WHERE id < 3000)
+     INSERT INTO pets SELECT id, 'Rex', 7, iif(id <= 2000, 'sold', 'available') FROM counter`,
+  );
+  for (const statistics of ['', 'ANALYZE']) {
+    database.exec(statistics);
+    const reads = prepareReads(database);
+    for (const [name, plan] of Object.entries(PAGES)) {
+      const { sourceSQL } = reads[name as keyof typeof PAGES];
+      const steps = rowsOf<unknown[]>(database, `EXPLAIN QUERY PLAN ${sourceSQL}`);
+      assert.deepEqual(
+        steps.map((step) => step.at(-1)),
+        [plan],
+        name,
+      );
+    }
+  }
+});
