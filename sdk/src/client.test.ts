@@ -92,6 +92,37 @@ test('last returns the newest animals of the filter, in ascending order', async 
   );
 });
 
+test('toReversed reads from the newest to the oldest, each once, with the filter, in pages and as an array', async () => {
+  stock(1000);
+  const newest = server.pets.toReversed();
+  const list = newClient().pets.list({ limit: 70 }).toReversed();
+  assert.equal(server.requests.length, 0);
+  assert.deepEqual(await all(list), newest);
+  assert.equal(server.requests.length, Math.ceil(1000 / 70));
+  assert.ok(server.requests[0]?.url.endsWith('?limit=70&cursor=last'));
+  const sold = newest.filter(({ status }) => status === 'sold');
+  assert.deepEqual(await all(newClient().pets.list({ status: 'sold' }).toReversed()), sold);
+  assert.deepEqual(await list.toArray({ max: 71 }), newest.slice(0, 71));
+
+  const first = await list;
+  assert.deepEqual(first, await list.page());
+  assert.deepEqual(first.pets, newest.slice(0, 70));
+  const second = await list.page(first.nextCursor);
+  assert.deepEqual(second.pets, newest.slice(70, 140));
+  assert.deepEqual(await list.last(), first);
+  assert.deepEqual(await all(list.toReversed()), server.pets);
+});
+
+test('toReversed ends at the oldest animal, however many the last page has', async () => {
+  assert.deepEqual(await all(newClient().pets.list().toReversed()), []);
+  for (let count = 1; count <= 5; count += 1) {
+    server.pets.splice(0, Infinity);
+    stock(count);
+    const found = await all(newClient().pets.list({ limit: 2 }).toReversed());
+    assert.deepEqual(found, server.pets.toReversed());
+  }
+});
+
 test('JSON.stringify writes the ids of a pet as numbers with all their digits', async () => {
   const { pets } = newClient();
   server.nextId = 2n ** 63n - 1n;

@@ -1,5 +1,5 @@
 import { readPet, toInt64, writeNewPet } from './json.ts';
-import { findLink, nextCursor } from './link.ts';
+import { findCursor, findLink } from './link.ts';
 import { send } from './request.ts';
 import type { Connection, ListOptions, PetList, Pets, PetStoreOptions } from './types.ts';
 
@@ -65,23 +65,28 @@ function newPets(connection: Connection): Pets {
   };
 }
 
-function newPetList(connection: Connection, { status, limit, signal }: ListOptions): PetList {
+/** A list from the first page on or, reversed, from the last page back. */
+function newPetList(connection: Connection, options: ListOptions, isReversed = false): PetList {
+  const { status, limit, signal } = options;
   const list: PetList = {
-    async page(cursor) {
+    async page(cursor = isReversed ? 'last' : undefined) {
       const query = new URLSearchParams();
       for (const [name, value] of Object.entries({ status, limit, cursor })) {
         if (value !== undefined) query.set(name, String(value));
       }
       const path = `/pets?${query.toString()}`.replace(/\?$/, '');
       return send(connection, { operation: 'GET /pets', path, signal }, (json, headers) => {
-        const next = nextCursor(headers, connection.baseUrl);
+        const nextCursor = findCursor(headers, isReversed ? 'prev' : 'next', connection.baseUrl);
         if (!Array.isArray(json)) throw new TypeError('This is not a list.');
-        if (next && next === cursor) throw new TypeError('The next page is this page.');
-        return { pets: json.map(readPet), nextCursor: next };
+        if (nextCursor && nextCursor === cursor) throw new TypeError('The next page is this page.');
+        const pets = json.map(readPet);
+        return { pets: isReversed ? pets.toReversed() : pets, nextCursor };
       });
     },
 
     last: () => list.page('last'),
+
+    toReversed: () => newPetList(connection, options, !isReversed),
 
     // oxlint-disable-next-line unicorn/no-thenable -- `await list` returns the first page.
     then: (onPage, onError) => list.page().then(onPage, onError),

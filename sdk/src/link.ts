@@ -12,13 +12,17 @@ export function findLink(headers: Headers, wanted: string): string | undefined {
 }
 
 /**
- * Returns the cursor of the next page; the last page has none. The rest of the link is ignored, so that a
- * link to another host never sends the key there.
+ * Returns the cursor of the next or the previous page, if there is one. The rest of the link is ignored, so that
+ * a link to another host never sends the key there.
  */
-export function nextCursor(headers: Headers, baseUrl: string): string | undefined {
-  const link = findLink(headers, 'next');
+export function findCursor(
+  headers: Headers,
+  relation: 'next' | 'prev',
+  baseUrl: string,
+): string | undefined {
+  const link = findLink(headers, relation);
   if (link === undefined) return undefined;
   const cursor = new URL(link, baseUrl).searchParams.get('cursor');
-  if (cursor === null) throw new TypeError('The next link has no cursor.');
+  if (cursor === null) throw new TypeError(`The ${relation} link has no cursor.`);
   return cursor;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findLink, nextCursor } from './link.ts';
+import { findCursor, findLink } from './link.ts';
 
 const BASE_URL = 'https://pets.example/v1';
 const header = (link: string): Headers => new Headers({ link });
@@ -15,8 +15,16 @@ test('the next page is found among other links, however they are written', () =>
     '<?cursor=abc>; rel="next"; crossorigin',
     '<?cursor=abc>; crossorigin; rel = "next"',
   ]) {
-    assert.equal(nextCursor(header(link), BASE_URL), 'abc', link);
+    assert.equal(findCursor(header(link), 'next', BASE_URL), 'abc', link);
   }
+});
+
+test('the page before is found beside the next page', () => {
+  const link = header(
+    '<?cursor=abc>; rel="next", <?cursor=def>; rel="prev", <?cursor=last>; rel="last"',
+  );
+  assert.equal(findCursor(link, 'prev', BASE_URL), 'def');
+  assert.equal(findCursor(link, 'next', BASE_URL), 'abc');
 });
 
 test('a page without a next link is the last page', () => {
@@ -27,14 +35,14 @@ test('a page without a next link is the last page', () => {
     '<a>; title="next"',
     '<a>; rel="nextcloud"',
   ]) {
-    assert.equal(nextCursor(header(link), BASE_URL), undefined, link);
+    assert.equal(findCursor(header(link), 'next', BASE_URL), undefined, link);
   }
-  assert.equal(nextCursor(new Headers(), BASE_URL), undefined);
+  assert.equal(findCursor(new Headers(), 'next', BASE_URL), undefined);
 });
 
 test('a next link without a cursor is an error, not the end of the list', () => {
   assert.throws(() =>
-    nextCursor(header('<https://pets.example/v1/pets?page=2>; rel="next"'), BASE_URL),
+    findCursor(header('<https://pets.example/v1/pets?page=2>; rel="next"'), 'next', BASE_URL),
   );
 });
 

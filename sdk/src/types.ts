@@ -21,7 +21,7 @@ export interface NewPet {
   status?: PetStatus | undefined;
 }
 
-/** One page of a list. Pass `nextCursor` to `page()` for the next page; the last page has none. */
+/** One page of a list. Pass `nextCursor` to `page()` of the same list for the next page; the last page has none. */
 export interface PetPage {
   pets: Pet[];
   nextCursor: string | undefined;
@@ -84,8 +84,10 @@ export interface Pets {
 export interface PetList extends AsyncIterable<Pet>, PromiseLike<PetPage> {
   /** Returns the first page, or the page at this cursor. */
   page(cursor?: string): Promise<PetPage>;
-  /** Returns the newest animals, at most `limit`, in ascending order of id. */
+  /** Returns the newest animals, at most `limit`, in the order of the list. */
   last(): Promise<PetPage>;
+  /** Returns the list from the newest animal to the oldest. Its cursors are its own. */
+  toReversed(): PetList;
   /** Returns the animals of all pages, but at most `max` if it is given. */
   toArray(options?: { max?: number }): Promise<Pet[]>;
 }

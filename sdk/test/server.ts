@@ -149,23 +149,28 @@ function listPets(server: TestServer, query: URLSearchParams): Reply {
   if (!(limit >= 1 && limit <= 100)) {
     return error(400, 'invalid_parameter', 'limit must be an integer from 1 to 100.');
   }
-  if (query.get('cursor') === 'last') {
-    const last = server.pets.filter((pet) => status === null || pet.status === status);
-    return { status: 200, body: `[${last.slice(-limit).map(write).join(',')}]` };
+  const cursor = query.get('cursor') ?? 'after-0';
+  const ofStatus = server.pets.filter((pet) => status === null || pet.status === status);
+  const linkTo = (rel: string, to: string) => {
+    const target = new URLSearchParams(query);
+    target.set('cursor', to);
+    return `<${server.linkBase}/pets?${target.toString()}>; rel="${rel}"`;
+  };
+  const links = [`<${server.linkBase}/pets?limit=${limit}>; rel="first"`];
+  let pets: Pet[];
+  if (cursor.startsWith('after-')) {
+    const matching = ofStatus.filter(({ id }) => id > BigInt(cursor.slice('after-'.length)));
+    pets = matching.slice(0, limit);
+    if (matching.length > limit) links.unshift(linkTo('next', `after-${pets.at(-1)?.id}`));
+  } else {
+    const before = cursor === 'last' ? undefined : BigInt(cursor.slice('before-'.length));
+    const matching = ofStatus.filter(({ id }) => before === undefined || id < before);
+    pets = matching.slice(-limit);
+    if (before !== undefined) links.unshift(linkTo('next', `after-${before - 1n}`));
+    if (matching.length > limit) links.unshift(linkTo('prev', `before-${pets[0]?.id}`));
   }
-  const after = BigInt(query.get('cursor')?.replace('after-', '') ?? '0');
-  const matching = server.pets.filter(
-    (pet) => pet.id > after && (status === null || pet.status === status),
-  );
-  const pets = matching.slice(0, limit);
-  const next = new URLSearchParams(query);
-  next.set('cursor', `after-${pets.at(-1)?.id}`);
-  const first = `<${server.linkBase}/pets?limit=${limit}>; rel="first"`;
-  const links =
-    matching.length > limit
-      ? `<${server.linkBase}/pets?${next.toString()}>; rel="next", ${first}`
-      : first;
-  return { status: 200, headers: { Link: links }, body: `[${pets.map(write).join(',')}]` };
+  const body = `[${pets.map(write).join(',')}]`;
+  return { status: 200, headers: { Link: links.join(', ') }, body };
 }
 
 function createPetOnce(server: TestServer, claims: Claims, { headers, body }: SeenRequest): Reply {
