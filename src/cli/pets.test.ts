@@ -79,6 +79,32 @@ describe('petstore pets', () => {
     assert.equal(all.stderr, '');
   });
 
+  test('list --newest begins with the newest animal, and --newest --all ends with the oldest', async () => {
+    const own = await startTestService(sqliteStorage);
+    const env = { PETSTORE_API_KEY: own.key, PETSTORE_BASE_URL: own.baseUrl };
+    for (let index = 1; index <= 7; index += 1) {
+      const status = index % 2 === 0 ? 'sold' : 'pending';
+      await run(['add', '--name', `N${index}`, '--category-id', '7', '--status', status], { env });
+    }
+    const list = async (...flags: string[]) => {
+      const { stdout, stderr } = await run(['list', '--newest', ...flags], { env });
+      return [stdout.replaceAll(/.*N(\d)\n/g, '$1'), stderr];
+    };
+    const results = [
+      await list('--limit', '3'),
+      await list('--limit', '3', '--all'),
+      await list('--limit', '2', '--all', '--status', 'sold'),
+      await list(),
+    ];
+    await own.close();
+    assert.deepEqual(results, [
+      ['765', 'There are more animals: --all shows them.\n'],
+      ['7654321', ''],
+      ['642', ''],
+      ['7654321', ''],
+    ]);
+  });
+
   test('a table on a terminal has one heading, and later pages keep the columns of the first', async () => {
     const own = await startTestService(sqliteStorage);
     const env = { PETSTORE_API_KEY: own.key, PETSTORE_BASE_URL: own.baseUrl, NO_COLOR: '1' };

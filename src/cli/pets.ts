@@ -41,13 +41,18 @@ const list = defineCommand({
     },
     ...SERVICE_OPTIONS,
   },
-  switches: { all: 'follow the pages to the last one', ...SWITCHES },
+  switches: {
+    newest: 'begin with the newest animal',
+    all: 'follow the pages to the last one',
+    ...SWITCHES,
+  },
   notes: NOTES,
-  examples: ['pets list --status available', 'pets list --all --json'],
+  examples: ['pets list --status available', 'pets list --newest', 'pets list --all --json'],
   action: ({ options, switches, io }) =>
     withService(options['base-url'], switches.json, io, async (store, print) => {
       const { status, limit = switches.all ? LIMIT_MAX : undefined } = options;
-      const listed = store.pets.list({ status, limit });
+      const ascending = store.pets.list({ status, limit });
+      const listed = switches.newest ? ascending.toReversed() : ascending;
       let page = await listed.page();
       if (page.pets.length === 0) io.stderr.write('There are no animals to show.\n');
       print(page.pets);
