@@ -112,6 +112,32 @@ test('limit and status together are judged by a status that two animals share', 
   assert.equal((await judge(id, nothing)).kind, 'kept');
 });
 
+test('pages are judged where the list links to them, and prev only where it is offered', async () => {
+  const id = 'listPets.pages';
+  const verdict = (deviation?: Deviation) => judge(id, { animals: 3, deviation });
+  assert.equal((await verdict()).kind, 'kept');
+  assert.equal((await verdict('links to no page before')).kind, 'kept');
+  assert.equal((await verdict('links to no other page')).kind, 'not-checkable');
+  assert.equal((await verdict('links to pages elsewhere')).kind, 'not-checkable');
+  const same = await verdict('links as prev to the same page');
+  assert.ok(same.kind === 'broken');
+  assert.match(same.request, /from=2/);
+  assert.equal(same.expected, 'none of the animals of the page that links to it as prev');
+  assert.equal((await judge(id, { animals: 1 })).kind, 'not-checkable');
+});
+
+test('pages that others move by adding an animal meanwhile are not judged', async () => {
+  const verdict = await withService(
+    { animals: 3, deviation: 'adds an animal before every list of one' },
+    (service) => {
+      const clause = CLAUSES.find((each) => each.id === 'listPets.pages');
+      assert.ok(clause?.kind === 'service');
+      return verdictOf(() => clause.check(service));
+    },
+  );
+  assert.equal(verdict.kind, 'not-checkable');
+});
+
 test('the default limit is judged with 21 animals, of which the check adds only those missing', async () => {
   const id = 'limit.default';
   const added = await judge(id, { animals: 5 });

@@ -25,7 +25,7 @@ export interface Exchange extends Evidence {
   credential: Credential;
   status: number;
   contentType: string | undefined;
-  headerNames: string[];
+  headers: Headers;
   text: string;
   /** The body with exact integers; undefined if it is not JSON. */
   body: unknown;
@@ -115,7 +115,7 @@ function newExchange(
     response: `${response.status}, ${contentType ?? 'no Content-Type'}, ${text === '' ? 'no body' : text}`,
     status: response.status,
     contentType,
-    headerNames: [...response.headers.keys()],
+    headers: response.headers,
     text,
     body: isUtf8(bytes) ? parseBody(text) : undefined,
   };

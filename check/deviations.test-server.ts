@@ -42,6 +42,9 @@ export const FAULTS = {
     'limit.default',
   ],
   'refuses the limit 100': ['listPets.limit.range'],
+  'links as next to the same page': ['listPets.pages'],
+  'links as prev to the same page': ['listPets.pages'],
+  'links to a page that it refuses': ['listPets.pages'],
   'reads a bad limit as no limit': ['listPets.limit.integer', 'limit.minimum', 'limit.maximum'],
   'ignores the filter': [
     'listPets.status.available',
@@ -114,6 +117,10 @@ export const PARTIAL_FAULTS = {
 /** What a service may do because the specification does not forbid it. None of it breaks a clause. */
 export const PERMITTED_DEVIATIONS = [
   'lists the oldest first',
+  'links to no other page',
+  'links to no page before',
+  'links to pages elsewhere',
+  'adds an animal before every list of one',
   'clamps the limit',
   'finds nothing for an unknown status',
   'takes names in ASCII only',

@@ -85,12 +85,12 @@ function withoutElements(shape: Set<string>): Set<string> {
 
 function responseKindsOf(exchanges: readonly Exchange[]): Map<string, ResponseKind> {
   const kinds = new Map<string, ResponseKind>();
-  for (const { operation, status, headerNames, body } of exchanges) {
+  for (const { operation, status, headers, body } of exchanges) {
     const kind = kinds.getOrInsertComputed(`${operation} ${status}`, () => ({
       headers: new Set(),
       shape: new Set(),
     }));
-    for (const name of headerNames) if (!TRANSPORT_HEADERS.has(name)) kind.headers.add(name);
+    for (const name of headers.keys()) if (!TRANSPORT_HEADERS.has(name)) kind.headers.add(name);
     addShape(kind.shape, body, []);
   }
   return kinds;

@@ -95,6 +95,7 @@ class ReferenceService {
     const status = query.get('status');
     if (status !== null && this.#is('refuses every filter')) throw new HttpError(400);
     const limit = this.#limit(query.get('limit'));
+    if (limit === 1 && this.#is('adds an animal before every list of one')) this.#store({});
     // The specification states no order. New animals come first unless the deviation says otherwise.
     let animals = this.#is('lists the oldest first') ? this.animals : this.animals.toReversed();
     if (status !== null && !this.#is('ignores the filter')) {
@@ -109,10 +110,39 @@ class ReferenceService {
     if (status !== null && this.#is('hides the newest animal from filters')) {
       animals = animals.filter((animal) => animal !== this.animals.at(-1));
     }
-    const page = animals.slice(0, limit).map((animal) => this.#show(animal, 'list'));
+    const from = Number(query.get('from') ?? 0);
+    if (!(from >= 0)) throw new HttpError(400);
+    this.#linkPages(response, query, { from, limit, count: animals.length });
+    const page = animals.slice(from, from + limit).map((animal) => this.#show(animal, 'list'));
     if (this.#is('lists an animal twice') && page.length > 1) page[1] = page[0] ?? '';
     const body = `[${page.join()}]`;
     this.#send(response, 200, this.#is('wraps the list') ? `{"items":${body}}` : body);
+  }
+
+  /** Pages of an offset: the simplest that can be linked. */
+  #linkPages(
+    response: ServerResponse,
+    query: URLSearchParams,
+    { from, limit, count }: { from: number; limit: number; count: number },
+  ): void {
+    if (this.#is('links to no other page') || limit === Infinity) return;
+    const path = this.#is('links to pages elsewhere') ? '/animals' : `${this.prefix}/pets`;
+    const link = (rel: string, start: number, size: number): string => {
+      const target = new URLSearchParams(query);
+      target.set('limit', String(size));
+      target.set('from', this.#is('links to a page that it refuses') ? 'nowhere' : String(start));
+      return `<${path}?${target.toString()}>; rel="${rel}"`;
+    };
+    const links = [link('last', Math.max(0, count - limit), limit)];
+    const before = Math.max(0, from - limit);
+    const isSame = (fault: Deviation, start: number) => (this.#is(fault) ? from : start);
+    if (from + limit < count) {
+      links.push(link('next', isSame('links as next to the same page', from + limit), limit));
+    }
+    if (from > 0 && !this.#is('links to no page before')) {
+      links.push(link('prev', isSame('links as prev to the same page', before), from - before));
+    }
+    response.setHeader('link', links.join(', '));
   }
 
   #limit(text: string | null): number {

@@ -28,13 +28,14 @@ function exchange(values: Partial<Exchange>): Exchange {
     response: 'the response',
     status: 200,
     contentType: 'application/json',
-    headerNames: [],
+    headers: new Headers(),
     text: 'some text',
     body: [],
     ...values,
   };
 }
 
+const headersOf = (...names: string[]) => new Headers(names.map((name) => [name, '1']));
 const list = (...body: unknown[]) => exchange({ body });
 const created = (body: unknown) => exchange({ operation: 'createPet', status: 201, body });
 const fetched = (body: unknown) => exchange({ operation: 'getPet', body });
@@ -177,13 +178,19 @@ test('an error that is no verdict is a fault of the check, and is not hidden', a
 
 test('two addresses differ in headers and bodies of the same kind of response', () => {
   const one = [
-    exchange({ headerNames: ['date', 'x-one', 'etag'], body: [{ id: 1n, tags: [{ a: [1n] }] }] }),
-    exchange({ status: 404, headerNames: ['x-unknown'], body: undefined }),
+    exchange({
+      headers: headersOf('date', 'x-one', 'etag'),
+      body: [{ id: 1n, tags: [{ a: [1n] }] }],
+    }),
+    exchange({ status: 404, headers: headersOf('x-unknown'), body: undefined }),
     created({ id: 1n }),
     fetched(null),
   ];
   const other = [
-    exchange({ headerNames: ['via', 'x-two', 'etag'], body: [{ id: 'a', tags: [{ a: ['b'] }] }] }),
+    exchange({
+      headers: headersOf('via', 'x-two', 'etag'),
+      body: [{ id: 'a', tags: [{ a: ['b'] }] }],
+    }),
     created([]),
     fetched(undefined),
   ];

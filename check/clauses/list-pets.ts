@@ -1,6 +1,9 @@
+import { findLink } from '../../sdk/src/link.ts';
 import type { Clause } from '../clause.ts';
+import type { Exchange } from '../client.ts';
 import { expectError, expectPets, expectThat, isRefused } from '../expect.ts';
 import { LIMIT_MAX, LIMIT_MIN, PET_STATUSES, type PetStatus } from '../specification.ts';
+import type { ServiceUnderCheck } from '../service-under-check.ts';
 import { NotCheckable } from '../verdict.ts';
 
 const section = 'Endpoints';
@@ -17,11 +20,13 @@ export const LIST_PETS: Clause[] = [
     },
   },
   {
-    kind: 'uncheckable',
+    kind: 'service',
     id: 'listPets.pages',
     section,
-    sentence: 'GET /pets returns a paginated list of animals.',
-    why: 'the specification does not say how a client gets the next page',
+    sentence:
+      'GET /pets returns a paginated list: no animal is on a page and on the one beside it.',
+    writes: false,
+    check: checkPages,
   },
   {
     kind: 'service',
@@ -108,6 +113,55 @@ export const LIST_PETS: Clause[] = [
     check: async (service) => expectError(await service.list('', 'none'), 401),
   },
 ];
+
+/**
+ * The specification does not say how a client gets another page. Where a service offers the usual way, links of
+ * RFC 8288, they must lead to other animals; it need not offer any of them.
+ */
+async function checkPages(service: ServiceUnderCheck): Promise<void> {
+  const first = '?limit=1';
+  const last = queryOfLink(service, await service.list(first), 'last');
+  const isNextFollowed = await checkBeside(service, first, 'next');
+  const isPreviousFollowed = last !== undefined && (await checkBeside(service, last, 'prev'));
+  if (!isNextFollowed && !isPreviousFollowed) {
+    throw new NotCheckable('the list links to no other page, and the specification requires none');
+  }
+}
+
+/** Returns whether the page has such a link. */
+async function checkBeside(
+  service: ServiceUnderCheck,
+  query: string,
+  relation: 'next' | 'prev',
+): Promise<boolean> {
+  const page = await service.list(query);
+  const ids = expectPets(page).map(({ id }) => id);
+  const queryBeside = queryOfLink(service, page, relation);
+  if (queryBeside === undefined) return false;
+  const beside = await service.list(queryBeside);
+  const isOther = expectPets(beside).every(({ id }) => !ids.includes(id));
+  if (!isOther) {
+    // Where pages are counted from the start of the list, an animal that others add moves all of them.
+    const again = expectPets(await service.list(query));
+    if (again.some(({ id }) => !ids.includes(id))) {
+      throw new NotCheckable('others have added animals meanwhile');
+    }
+  }
+  expectThat(isOther, beside, `none of the animals of the page that links to it as ${relation}`);
+  return true;
+}
+
+/** Only the query of a link is used, so that the key is sent to no other address. */
+function queryOfLink(
+  service: ServiceUnderCheck,
+  { headers }: Exchange,
+  relation: string,
+): string | undefined {
+  const target = findLink(headers, relation);
+  if (target === undefined) return undefined;
+  const { pathname, search } = new URL(target, `${service.subject.base}/pets`);
+  return pathname.endsWith('/pets') ? search : undefined;
+}
 
 function filteredBy(status: PetStatus): Clause {
   return {
