@@ -254,7 +254,7 @@ test('console › the filter shows the animals of one status, from the first pag
   await newest.click();
   await place(page, 'No animals');
   await page.getByRole('button', { name: 'Show all' }).click();
-  await place(page, 'All 22 animals, newest first');
+  await place(page, 'Animals 1–20, newest first, more follow');
   assert.equal(await page.evaluate('document.activeElement.id'), 'all');
   assert.equal(await page.locator('#list-message').textContent(), '');
   await newest.click();

@@ -78,7 +78,7 @@ test('console › the URL has the status, the page size and the cursor: back, fo
   await place(other, 'Animals 1–20, more follow');
 });
 
-test('console › "Newest" shows the last 100 animals of the filter, newest first, and the address has it', async (t) => {
+test('console › "Newest" begins with the newest animal of the filter, and "Next" leads back to the oldest', async (t) => {
   const many = Array.from({ length: 350 }, (_, index) => PETS[index % 3]).map((pet, index) => ({
     categoryId: 7,
     ...pet,
@@ -87,39 +87,80 @@ test('console › "Newest" shows the last 100 animals of the filter, newest firs
   const stage = await Stage.open(t, { pets: many });
   const { page, context } = await visit(t, stage, { key: stage.key });
   await place(page, 'Animals 1–20, more follow');
-  await page.getByLabel('Page size').selectOption('10');
   const newest = page.getByRole('button', { name: 'Newest' });
   await newest.click();
-  await place(page, 'The last 100 animals, newest first');
-  const shown = await names(page);
-  assert.deepEqual([shown.length, shown[0], shown[99]], [100, 'Animal 350', 'Animal 251']);
-  assert.equal(await newest.getAttribute('aria-pressed'), 'true');
+  await place(page, 'Animals 1–20, newest first, more follow');
+  assert.equal(page.url(), `${stage.site}/?cursor=last`);
+  await page.getByLabel('Page size').selectOption('100');
+  const shown: string[] = [];
+  for (const range of ['1–100', '101–200', '201–300']) {
+    await place(page, `Animals ${range}, newest first, more follow`);
+    shown.push(...(await names(page)));
+    assert.equal(await newest.getAttribute('aria-pressed'), 'true');
+    await next(page).click();
+  }
+  await place(page, 'Animals 301–350, newest first, the last');
+  shown.push(...(await names(page)));
+  assert.deepEqual(shown, many.map(({ name }) => name).toReversed());
   assert.equal(await next(page).getAttribute('aria-disabled'), 'true');
-  assert.equal(await page.getByLabel('Page size').isVisible(), false);
-  assert.equal(page.url(), `${stage.site}/?limit=10&cursor=last`);
+  assert.match(page.url(), /\/\?limit=100&cursor=[\w-]+&order=newest$/);
   await page.locator('#list-curl button').click();
-  await page.getByText(`'${stage.site}/v1/pets?limit=100&cursor=last'`).waitFor();
+  await page.getByText(/v1\/pets\?limit=100&cursor=[\w-]+'/).waitFor();
+
+  // Back, reload and "Previous" keep the order and the count.
+  await page.goBack();
+  await place(page, 'Animals 201–300, newest first, more follow');
+  await page.reload();
+  await place(page, 'Animals 201–300, newest first, more follow');
+  const link = page.url();
+  const previous = page.getByRole('button', { name: 'Previous' });
+  await previous.click();
+  await place(page, 'Animals 101–200, newest first');
+  await previous.click();
+  await place(page, 'Animals 1–100, newest first');
+  assert.equal(await previous.getAttribute('aria-disabled'), 'true');
+  assert.equal(page.url(), `${stage.site}/?limit=100&cursor=last`);
+
+  const other = await context.newPage();
+  await other.goto(link);
+  await signIn(other, stage.key);
+  await place(other, '100 animals, newest first, more follow');
+  assert.deepEqual(await names(other), shown.slice(200, 300));
+  assert.equal(await other.getByRole('button', { name: 'Newest', pressed: true }).count(), 1);
+  await next(other).click();
+  await place(other, '50 animals, newest first, the last');
+  await other.goto(link);
+  await other.getByRole('button', { name: 'First page' }).click();
+  await place(other, 'Animals 1–100, newest first, more follow');
+});
+
+test('console › "Newest" keeps the filter, shows a new animal first, and ends with a second press', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key, path: '/?limit=10' });
+  const newest = page.getByRole('button', { name: 'Newest' });
+  await newest.click();
+  await place(page, 'Animals 1–10, newest first, more follow');
   await page.getByLabel('Name').fill('Rex');
   await page.getByLabel('Category id').fill('7');
   await page.getByRole('button', { name: 'Add animal' }).click();
   await page.locator('#rows tr.new:first-child', { hasText: 'Rex' }).waitFor();
+  await next(page).click();
+  await place(page, 'Animals 11–20, newest first, more follow');
+  assert.equal((await names(page))[0], 'Animal 36');
 
   await filter(page, 'Sold').click();
-  await until(page, `document.querySelector('#rows .name')?.textContent === 'Animal 348'`);
+  await until(page, `document.querySelector('#rows .name')?.textContent === 'Animal 45'`);
+  await place(page, 'Animals 1–10, newest first, more follow');
+  await next(page).click();
+  await place(page, 'Animals 11–15, newest first, the last');
   const sold = new Set(await page.locator('#rows .chip').allTextContents());
   assert.deepEqual(sold, new Set(['Sold']));
-  const link = page.url();
   await newest.click();
   await place(page, 'Animals 1–10, more follow');
-  await page.goBack();
-  await place(page, 'The last 100 animals, newest first');
-  const other = await context.newPage();
-  await other.goto(link);
-  await signIn(other, stage.key);
-  await place(other, 'The last 100 animals, newest first');
-  await other.getByRole('button', { name: 'First page' }).click();
-  await place(other, 'Animals 1–10, more follow');
-  assert.equal(await other.getByRole('button', { name: 'Newest', pressed: false }).count(), 1);
+  assert.equal(await newest.getAttribute('aria-pressed'), 'false');
+  assert.equal(page.url(), `${stage.site}/?status=sold&limit=10`);
+  await page.goto(`${stage.site}/?order=newest&limit=50`);
+  await place(page, 'All 46 animals, newest first');
 });
 
 test('console › /?id=7 opens one animal after the key was accepted, and an open animal has that link', async (t) => {

@@ -94,7 +94,7 @@ export async function catalogueStates(t: TestContext, check: Check): Promise<voi
   await place(page, 'Animals 1–20, more follow');
   await check(page, 'catalogue');
   await press(page, 'Newest');
-  await place(page, 'All 23 animals, newest first');
+  await place(page, 'Animals 1–20, newest first, more follow');
   await check(page, 'newest');
   await press(page, 'Newest');
   await place(page, 'Animals 1–20, more follow');

@@ -10,12 +10,10 @@ import {
   enterPlace,
   firstPage,
   followHistory,
-  isNewest,
-  limitOf,
-  newestPage,
   placeInAddress,
   queryOf,
   restoreScroll,
+  type Filter,
   type Place,
   type Step,
 } from './place.ts';
@@ -55,7 +53,7 @@ export class Catalogue {
   readonly #limit = byId('limit', HTMLSelectElement);
   readonly #filter = byId('filter', HTMLFormElement);
   readonly #curl = offerCurl(byId('list-curl', HTMLElement), () =>
-    curlCommand(`${BASE_URL}/pets${queryOf(this.#place, limitOf(this.#place))}`),
+    curlCommand(`${BASE_URL}/pets${queryOf(this.#place)}`),
   );
   #place = placeInAddress();
   #nextStep: Step = { cursor: undefined, before: undefined };
@@ -68,8 +66,7 @@ export class Catalogue {
     this.#on = on;
     this.#filter.addEventListener('change', () => this.#goTo(this.#start(this.#wanted)));
     byId('newest', HTMLButtonElement).addEventListener('click', () => {
-      const to = isNewest(this.#place) ? firstPage : newestPage;
-      this.#goTo(to(this.#wanted));
+      this.#goTo(firstPage(this.#wanted, !this.#place.isNewestFirst));
     });
     this.#filter.addEventListener('submit', (event) => event.preventDefault());
     this.#previous.addEventListener('click', () => {
@@ -123,21 +120,21 @@ export class Catalogue {
     return this.#place.status;
   }
 
-  get #wanted(): Omit<Place, 'trail'> {
+  get #wanted(): Filter {
     const wanted = new FormData(this.#filter).get('status');
     const status = PET_STATUSES.find((each) => each === wanted);
     return { status, limit: Number(this.#limit.value) };
   }
 
-  /** Another filter starts at the first page, or shows the newest if these are shown. */
-  #start(filter: Omit<Place, 'trail'>): Place {
-    return isNewest(this.#place) ? newestPage(filter) : firstPage(filter);
+  /** Another filter starts at the first page of the same order. */
+  #start(filter: Filter): Place {
+    return firstPage(filter, this.#place.isNewestFirst);
   }
 
   /** The page before, or the first one where the pages between are not known. */
   get #placeBefore(): Place {
     const trail = this.#place.trail.slice(0, -1);
-    return trail.length > 0 ? { ...this.#place, trail } : firstPage(this.#place);
+    return trail.length > 0 ? { ...this.#place, trail } : this.#start(this.#place);
   }
 
   #goTo(place: Place): void {
@@ -149,8 +146,7 @@ export class Catalogue {
   #showControls(place: Place): void {
     this.#place = place;
     this.#limit.value = String(place.limit);
-    byId('page-size', HTMLElement).hidden = isNewest(place);
-    byId('newest', HTMLElement).setAttribute('aria-pressed', String(isNewest(place)));
+    byId('newest', HTMLElement).setAttribute('aria-pressed', String(place.isNewestFirst));
     for (const radio of this.#filter.querySelectorAll('input')) {
       radio.checked = radio.value === (place.status ?? '');
     }
@@ -159,12 +155,12 @@ export class Catalogue {
   async #load({ isReturn, isAutomatic = false, isQuiet = false }: Loading = {}): Promise<void> {
     this.#loading.abort();
     const { signal } = (this.#loading = new AbortController());
-    const { status, trail } = this.#place;
-    const limit = limitOf(this.#place);
+    const { status, limit, isNewestFirst, trail } = this.#place;
     if (!isQuiet) this.#setBusy(true);
     try {
       const list = this.#session.pets.list({ status, limit, signal });
-      this.#render(await list.page(trail.at(-1)?.cursor));
+      const ordered = isNewestFirst ? list.toReversed() : list;
+      this.#render(await ordered.page(trail.at(-1)?.cursor));
       if (isReturn) restoreScroll();
     } catch (error) {
       // A later request has replaced this one, or will follow.
@@ -188,10 +184,8 @@ export class Catalogue {
     const before = this.#place.trail.at(-1)?.before;
     const after = before === undefined ? undefined : before + pets.length;
     this.#nextStep = { cursor: nextCursor, before: after };
-    const areNewest = isNewest(this.#place);
-    this.#replaceRows(areNewest ? pets.toReversed() : pets);
-    const isFirst = this.#showPrevious();
-    const isEmpty = pets.length === 0 && (isFirst || areNewest);
+    this.#replaceRows(pets);
+    const isEmpty = this.#showPrevious() && pets.length === 0;
     this.#message.replaceChildren(
       ...(isEmpty
         ? [
@@ -202,9 +196,8 @@ export class Catalogue {
           ]
         : []),
     );
-    this.#count.textContent = areNewest
-      ? newestWords(pets.length, limitOf(this.#place))
-      : countWords(pets.length, before, nextCursor !== undefined);
+    const words = this.#place.isNewestFirst ? newestWords : countWords;
+    this.#count.textContent = words(pets.length, before, nextCursor !== undefined);
     setUsable(this.#next, nextCursor !== undefined);
   }
 
@@ -225,7 +218,7 @@ export class Catalogue {
   /** Returns whether this is the first page. */
   #showPrevious(): boolean {
     const { trail } = this.#place;
-    const isFirst = trail.length === 1 && trail[0]?.cursor === undefined;
+    const isFirst = trail.at(-1)?.before === 0;
     this.#previous.textContent = trail.length === 1 && !isFirst ? 'First page' : 'Previous';
     setUsable(this.#previous, !isFirst);
     return isFirst;
@@ -256,19 +249,22 @@ export class Catalogue {
 
 /** What is known about the place in the whole list, and no more. */
 function countWords(count: number, before: number | undefined, hasMore: boolean): string {
-  if (before === undefined) {
-    const animals = count === 1 ? '1 animal' : `${count} animals`;
-    return hasMore ? `${animals}, more follow` : `${animals}, the last`;
-  }
   if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
-  const [first, last] = [before + 1, before + count];
-  const animals = count === 1 ? `Animal ${first}` : `Animals ${first}–${last}`;
-  return hasMore ? `${animals}, more follow` : `${animals} of ${last}`;
+  const animals = rangeWords(count, before);
+  if (hasMore) return `${animals}, more follow`;
+  return before === undefined ? `${animals}, the last` : `${animals} of ${before + count}`;
 }
 
-/** Fewer than were requested are all that there are. */
-function newestWords(count: number, limit: number): string {
-  if (count === 0) return 'No animals';
-  if (count === 1) return 'The only animal';
-  return `${count < limit ? 'All' : 'The last'} ${count} animals, newest first`;
+/** On the way back, nobody counts the animals that are added meanwhile. */
+function newestWords(count: number, before: number | undefined, hasMore: boolean): string {
+  if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
+  const animals = rangeWords(count, before);
+  if (hasMore) return `${animals}, newest first, more follow`;
+  if (before !== 0) return `${animals}, newest first, the last`;
+  return count === 1 ? 'The only animal' : `All ${count} animals, newest first`;
+}
+
+function rangeWords(count: number, before: number | undefined): string {
+  if (before === undefined) return count === 1 ? '1 animal' : `${count} animals`;
+  return count === 1 ? `Animal ${before + 1}` : `Animals ${before + 1}–${before + count}`;
 }

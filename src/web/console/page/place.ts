@@ -1,10 +1,10 @@
 import { PET_STATUSES, type PetStatus } from '../../../../sdk/src/index.ts';
 
+const NEWEST_FIRST = 'newest';
 const PAGE_SIZES = [10, 20, 50, 100];
 export const PAGE_SIZE_DEFAULT = 20;
-/** The cursor with which the service reads from the end of the list. */
+/** The cursor of the newest animals. The cursors of the pages after it lead to older ones. */
 const LAST = 'last';
-const NEWEST_MAX = 100;
 /** Beyond this, the oldest pages cannot be reached with "Previous", only with "First page". */
 const TRAIL_LENGTH_MAX = 1_000;
 
@@ -15,10 +15,14 @@ export interface Step {
 }
 
 /** What the list shows. The trail has the pages up to the current one. */
-export interface Place {
+export interface Place extends Filter {
+  isNewestFirst: boolean;
+  trail: Step[];
+}
+
+export interface Filter {
   status: PetStatus | undefined;
   limit: number;
-  trail: Step[];
 }
 
 /** What the browser keeps with an entry of its history. The address has the rest. */
@@ -31,22 +35,10 @@ function kept(): Kept {
   return Object(history.state) as Kept;
 }
 
-export function firstPage(place: Omit<Place, 'trail'>): Place {
-  return { ...place, trail: [{ cursor: undefined, before: 0 }] };
-}
-
-/** The animals that were added last. */
-export function newestPage(place: Omit<Place, 'trail'>): Place {
-  return { ...place, trail: [{ cursor: LAST, before: undefined }] };
-}
-
-export function isNewest({ trail }: Place): boolean {
-  return trail.at(-1)?.cursor === LAST;
-}
-
-/** How many animals are requested. The newest are not divided into pages. */
-export function limitOf(place: Place): number {
-  return isNewest(place) ? NEWEST_MAX : place.limit;
+/** The first page of an order. */
+export function firstPage({ status, limit }: Filter, isNewestFirst: boolean): Place {
+  const cursor = isNewestFirst ? LAST : undefined;
+  return { status, limit, isNewestFirst, trail: [{ cursor, before: 0 }] };
 }
 
 /** The place in the address. Values that a link cannot have are ignored. */
@@ -55,20 +47,28 @@ export function placeInAddress(): Place {
   const status = PET_STATUSES.find((each) => each === query.get('status'));
   const limit = PAGE_SIZES.find((each) => String(each) === query.get('limit')) ?? PAGE_SIZE_DEFAULT;
   const cursor = query.get('cursor') ?? undefined;
-  if (cursor === undefined) return firstPage({ status, limit });
+  const isNewestFirst = query.get('order') === NEWEST_FIRST || cursor === LAST;
+  const first = firstPage({ status, limit }, isNewestFirst);
+  if (cursor === undefined || cursor === LAST) return first;
   const { trail = [] } = kept();
   const isOfAddress = trail.at(-1)?.cursor === cursor;
-  return { status, limit, trail: isOfAddress ? trail : [{ cursor, before: undefined }] };
+  return { ...first, trail: isOfAddress ? trail : [{ cursor, before: undefined }] };
 }
 
-/** The query of this place, for the address of the page and, with its own limit, for that of the service. */
-export function queryOf({ status, trail, ...place }: Place, limit = place.limit): string {
+/** The query with which the service is asked for this place. */
+export function queryOf({ status, limit, trail }: Place): string {
   const query = new URLSearchParams();
   if (status !== undefined) query.set('status', status);
   if (limit !== PAGE_SIZE_DEFAULT) query.set('limit', String(limit));
   const cursor = trail.at(-1)?.cursor;
   if (cursor !== undefined) query.set('cursor', cursor);
   return query.size > 0 ? `?${query.toString()}` : '';
+}
+
+/** The query of the page. It has the order too, which only the service can tell from a cursor. */
+function addressOf(place: Place): string {
+  const isOrderNeeded = place.isNewestFirst && place.trail.at(-1)?.cursor !== LAST;
+  return isOrderNeeded ? `${queryOf(place)}&order=${NEWEST_FIRST}` : queryOf(place);
 }
 
 /** The id of one animal that the address links to, as it is written there. */
@@ -92,7 +92,7 @@ export function showLinkedId(id: bigint | undefined): void {
 /** Makes the place a new entry of the history. */
 export function enterPlace(place: Place): void {
   const trail = place.trail.slice(-TRAIL_LENGTH_MAX);
-  history.pushState({ trail, scrollY }, '', location.pathname + queryOf(place));
+  history.pushState({ trail, scrollY }, '', location.pathname + addressOf(place));
 }
 
 /** Calls back when the user goes back or forward to another place. */
