@@ -1,13 +1,16 @@
-// Runs test files, on all cores, and lists at the end what was skipped and why. The word is one of SUITES; without
-// one, it is what `npm test` runs.
+// Runs test files, on all cores. The word is one of SUITES; without one, it is what `npm test` runs. `--verbose` shows
+// every test, and what failed in full.
 
 import '../harness/memory-folder.ts';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { LastScreen, type Lint } from './last-screen.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_MS_MAX = 240_000;
@@ -63,33 +66,46 @@ function isChangeClean(): boolean {
   );
 }
 
-const [suite = 'normal'] = process.argv.slice(2);
+/** Format, rules and types of all files, beside the tests: on a busy machine they take as long. */
+async function lint(): Promise<Lint> {
+  const startedMs = performance.now();
+  const options = { cwd: ROOT, shell: process.platform === 'win32' };
+  const output = await new Promise<string>((resolve) => {
+    execFile('npm', ['run', '--silent', 'lint'], options, (error, stdout, stderr) =>
+      resolve(error === null ? '' : `${stdout}${stderr}` || error.message),
+    );
+  });
+  return { output, seconds: Math.round((performance.now() - startedMs) / 1_000) };
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { verbose: { type: 'boolean', default: false } },
+});
+const [suite = 'normal'] = positionals;
 if (suite === 'fast' && !isChangeClean()) process.exit(1);
 
 const isLong = suite !== 'normal' && suite !== 'fast';
 // Most tests wait more than they compute, so more files than cores keep the cores busy. Long ones compute.
 const filesPerCore = isLong ? 1 : 2;
-const skipped = new Map<string, string[]>();
+const files = filesOf(suite).map((file) => join(ROOT, file));
 const stream = run({
-  files: filesOf(suite).map((file) => join(ROOT, file)),
+  files,
   cwd: ROOT,
   concurrency: filesPerCore * availableParallelism(),
   timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
-stream.on('test:fail', ({ todo }) => {
-  if (todo === undefined || todo === false) process.exitCode = 1;
+const linting = suite === 'normal' ? lint() : undefined;
+const screen = new LastScreen(process.stdout, {
+  root: ROOT,
+  fileCount: files.length,
+  isVerbose: values.verbose,
 });
-stream.on('test:pass', ({ name, skip }) => {
-  if (skip === undefined || skip === false) return;
-  const reason = skip === true ? 'no reason was given' : skip;
-  skipped.set(reason, [...(skipped.get(reason) ?? []), name]);
-});
-stream.on('end', () => {
-  process.on('exit', () => {
-    for (const [reason, names] of skipped) {
-      process.stdout.write(`Skipped: ${reason}\n${names.map((name) => `  ${name}\n`).join('')}`);
-    }
-  });
-});
-stream.compose(spec).pipe(process.stdout);
+const ended = screen.follow(stream, linting);
+if (values.verbose) await pipeline(stream, new spec(), process.stdout, { end: false });
+else stream.resume();
+await ended;
+const found = await linting;
+screen.show(found);
+if (screen.isFailed || (found !== undefined && found.output !== '')) process.exitCode = 1;
