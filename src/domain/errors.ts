@@ -99,6 +99,13 @@ export class Refusal extends Error {
   }
 }
 
+/** A refusal that is made once and used often. It has no stack, which would name the place of the constant. */
+export function sharedRefusal(code: ErrorCode, message: string): Refusal {
+  const refusal = new Refusal(code, message);
+  delete refusal.stack;
+  return refusal;
+}
+
 /** How many names an error message repeats, and how many code points of each. */
 const NAMES_MAX = 10;
 const NAME_CODE_POINTS_MAX = 40;

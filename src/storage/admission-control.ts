@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/errors.ts';
+import { sharedRefusal } from '../domain/errors.ts';
 import { gauge, type Figure, type Measured } from '../ops/metrics.ts';
 
 /** At most this many items wait, in the queue or in flight. */
@@ -24,7 +24,7 @@ const SIZE_VARIANCE_MIN = 16;
  */
 export class AdmissionControl implements Measured {
   /** Made once: the stack trace of an error costs a tenth of a refused request. */
-  readonly overloaded = new Refusal(
+  readonly overloaded = sharedRefusal(
     'overloaded',
     'Too many writes are waiting; try again shortly.',
   );

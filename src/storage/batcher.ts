@@ -9,7 +9,6 @@ import { unavailable } from './unavailable.ts';
 const DELAY_MS_MAX = 3;
 /** An item with less time left than this is refused instead of sent: its outcome might stay unknown. */
 const SEND_TIME_MIN_MS = 1_000;
-const TOO_LATE = new Error('the items before it took too long');
 /** Upper bounds of the buckets that the sizes of batches are counted in. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
@@ -103,7 +102,10 @@ export class Batcher<Item, Result> implements Measured {
   async #settle(batch: Pending<Item, Result>[]): Promise<void> {
     const latest = performance.now() + SEND_TIME_MIN_MS;
     const inTime = batch.filter(({ deadline }) => deadline > latest);
-    rejectAll(batch.slice(0, batch.length - inTime.length), TOO_LATE);
+    if (inTime.length < batch.length) {
+      const late = batch.slice(0, batch.length - inTime.length);
+      rejectAll(late, new Error('the items before it took too long'));
+    }
     const [first] = inTime;
     if (first === undefined) return;
     try {

@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/errors.ts';
+import { sharedRefusal, type Refusal } from '../../domain/errors.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** node:http allocates memory for every chunk, however short it is. */
@@ -6,8 +6,11 @@ const BODY_CHUNKS_MAX = 4_096;
 
 const EMPTY = Buffer.alloc(0);
 
-export const CUT_SHORT = new Refusal('malformed_request', 'The body ended before it was complete.');
-const TOO_LARGE = new Refusal(
+export const CUT_SHORT = sharedRefusal(
+  'malformed_request',
+  'The body ended before it was complete.',
+);
+const TOO_LARGE = sharedRefusal(
   'body_too_large',
   `The body is over ${BODY_BYTES_MAX} bytes, or in over ${BODY_CHUNKS_MAX} chunks.`,
 );

@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/errors.ts';
+import { sharedRefusal, type Refusal } from '../../domain/errors.ts';
 import type { ClientFault, Exchange } from './node-http.ts';
 
 export const HEADER_BYTES_MAX = 16 * 1024;
@@ -10,7 +10,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::\d*)?$/i;
 /** The host of a target in absolute form. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
-const malformed = (message: string) => new Refusal('malformed_request', message);
+const malformed = (message: string) => sharedRefusal('malformed_request', message);
 
 /** Everything that HTTP/1.1 forbids in a head, or that exceeds a limit of the service. */
 const refusals = {
@@ -22,24 +22,24 @@ const refusals = {
   authority: malformed('The request target must be a path, or a URL with a valid host.'),
   codingOfOldVersion: malformed('HTTP/1.0 has no Transfer-Encoding; send a Content-Length.'),
   lastCoding: malformed('The last transfer coding must be chunked.'),
-  coding: new Refusal('not_implemented', 'The only supported transfer coding is chunked.'),
-  method: new Refusal('not_implemented', 'The service does not support this method.'),
-  tunnel: new Refusal('not_implemented', 'CONNECT is for proxies, and this service is not one.'),
-  version: new Refusal(
+  coding: sharedRefusal('not_implemented', 'The only supported transfer coding is chunked.'),
+  method: sharedRefusal('not_implemented', 'The service does not support this method.'),
+  tunnel: sharedRefusal('not_implemented', 'CONNECT is for proxies, and this service is not one.'),
+  version: sharedRefusal(
     'http_version_not_supported',
     'The service supports only HTTP/1.1 and HTTP/1.0.',
   ),
-  expectation: new Refusal('expectation_failed', 'The only supported Expect is 100-continue.'),
-  tooSlow: new Refusal('request_timeout', 'The request did not arrive completely in time.'),
-  targetTooLong: new Refusal(
+  expectation: sharedRefusal('expectation_failed', 'The only supported Expect is 100-continue.'),
+  tooSlow: sharedRefusal('request_timeout', 'The request did not arrive completely in time.'),
+  targetTooLong: sharedRefusal(
     'uri_too_long',
     `The request target is over ${TARGET_LENGTH_MAX} characters.`,
   ),
-  headTooLarge: new Refusal(
+  headTooLarge: sharedRefusal(
     'headers_too_large',
     `The request has over ${HEADERS_MAX} headers, or over ${HEADER_BYTES_MAX} bytes of them.`,
   ),
-  chunkExtensions: new Refusal('body_too_large', 'The chunk extensions are too large.'),
+  chunkExtensions: sharedRefusal('body_too_large', 'The chunk extensions are too large.'),
 };
 
 export const TUNNEL_REFUSAL = refusals.tunnel;

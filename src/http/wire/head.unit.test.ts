@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorCode } from '../../domain/errors.ts';
+import { CUT_SHORT } from './body.ts';
 import { explainClientFault, TARGET_LENGTH_MAX } from './head.ts';
 
 const FIRST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -18,6 +19,12 @@ function explain(code: string, bytes?: string, bytesParsed?: number) {
 
 test('a client that is gone gets no response', () => {
   for (const code of ['ECONNRESET', 'EPIPE']) assert.equal(explain(code), undefined);
+});
+
+test('a refusal that is made once has no stack, which would name the place of the constant', () => {
+  const explained = explain('HPE_HEADER_OVERFLOW', lineOf(TARGET_LENGTH_MAX));
+  assert.equal(explained?.code, 'headers_too_large');
+  assert.deepEqual([explained.stack, CUT_SHORT.stack], [undefined, undefined]);
 });
 
 test('a head that is too large is 414 if its target is, and otherwise 431', () => {
