@@ -163,7 +163,10 @@ test('a rotated key ends after the overlap, also if a clock that is ahead has cr
     const [successor] = await keys.json('rotate', id, '--overlap', '1h');
     const old = (await keys.json('list')).find((key) => key.id === id);
     const successorMs = Date.parse(successor?.createdAt ?? '');
-    assert.ok(successorMs >= now && successorMs > createdMs, `${successor?.createdAt}`);
+    assert.ok(
+      successorMs >= now && successorMs > createdMs,
+      `the successor is of ${successor?.createdAt}`,
+    );
     assert.equal(Date.parse(old?.expiresAt ?? '') - successorMs, HOUR_MS);
   }
 });

@@ -132,7 +132,10 @@ for (const requests of [1, 2, 20, 21, 39, 40, 41, 200, 999, 10_000]) {
     for (let sent = 0; sent < before; sent += 1) await count(processes[random.integer(3)]);
     // The other two get no more requests, so what they hold stays unused.
     for (let sent = 0; sent < requests; sent += 1) await count(processes[0]);
-    assert.ok(accepted <= requests && accepted >= requests - 2 * 0.05 * requests, `${accepted}`);
+    assert.ok(
+      accepted <= requests && accepted >= requests - 2 * 0.05 * requests,
+      `${accepted} accepted`,
+    );
     // Each portion is one request.
     if (requests < 40) assert.equal(accepted, requests);
   });

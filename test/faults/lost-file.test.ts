@@ -114,7 +114,7 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
       );
       assert.ok(
         statuses.every((status) => status === 503 || status === 0),
-        statuses.join(),
+        `the statuses are ${statuses.join()}`,
       );
       await endedWith(subject, /petstore\.sqlite was deleted or replaced: put the right file/);
       assert.deepEqual(setAsideIn(file), [

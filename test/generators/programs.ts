@@ -29,7 +29,7 @@ export function blocksOf(heading: string): Record<string, string> {
   const markdown = readFileSync(join(ROOT, 'docs', 'generated-clients.md'), 'utf8');
   const section = markdown.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const blocks = [...section.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
-  assert.ok(blocks.length >= 2, heading);
+  assert.ok(blocks.length >= 2, `"${heading}" has ${blocks.length} blocks`);
   return Object.fromEntries(blocks.map(([, language = '', text = '']) => [language, text]));
 }
 

@@ -48,7 +48,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
       while (sent < 2 * LIMIT) {
         sent += 1;
         const { status } = await list(sent % 3 === 0 ? 1 : 0, key);
-        assert.ok(status === 200 || status === 429, `${status}`);
+        assert.ok(status === 200 || status === 429, `the status is ${status}`);
         if (status === 200) accepted += 1;
       }
     };

@@ -30,7 +30,7 @@ describe('Bytes on a raw socket', () => {
   after(() => service.close());
 
   test('the table has at least 100 malformed requests', () => {
-    assert.ok(malformedRequests.length >= 100, String(malformedRequests.length));
+    assert.ok(malformedRequests.length >= 100, `it has ${malformedRequests.length}`);
   });
 
   for (const [why, bytes, code = 'malformed_request'] of malformedRequests) {

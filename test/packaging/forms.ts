@@ -94,7 +94,7 @@ for (const [which, node] of Object.entries(NODES)) {
         };
         assert.ok(
           !['preinstall', 'install', 'postinstall'].some((name) => name in scripts),
-          manifest,
+          `${manifest} has an install script`,
         );
       }
       await useInstalled(t, [], options(program));

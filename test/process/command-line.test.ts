@@ -519,7 +519,10 @@ test('keys list shows when each key last called the deprecated operation, on wha
   assert.deepEqual([first?.name, first?.lastDeprecatedCallAt], ['first key', null]);
   assert.equal(shop?.name, 'shop');
   for (const { lastUsedAt } of calls) {
-    assert.ok(Math.abs(Date.parse(lastUsedAt) - Date.now()) < 3_600_000, lastUsedAt);
+    assert.ok(
+      Math.abs(Date.parse(lastUsedAt) - Date.now()) < 3_600_000,
+      `last used at ${lastUsedAt}`,
+    );
   }
   assert.ok(Math.abs(Date.parse(shop.lastDeprecatedCallAt) - Date.now()) < 3_600_000);
   const piped = await runHere(['keys', 'list', ...store]);

@@ -122,7 +122,7 @@ test('a configured origin may read responses and their headers; another origin m
     'Retry-After',
     'X-Request-Id',
   ]) {
-    assert.ok(exposed.includes(name), name);
+    assert.ok(exposed.includes(name), `${name} is missing`);
   }
   const other = await service.send('/pets', { headers: { origin: 'https://evil.example' } });
   assert.equal(other.headers['access-control-allow-origin'], undefined);

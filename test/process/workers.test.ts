@@ -247,10 +247,10 @@ test('workers never exceed a rate limit together, and each leaves at most 5 % of
   let accepted = 0;
   for (let sent = 0; sent < 2 * LIMIT; sent += 1) {
     const { status } = await send(`${service.baseUrl}/pets`, { headers });
-    assert.ok(status === 200 || status === 429, `${status}`);
+    assert.ok(status === 200 || status === 429, `the status is ${status}`);
     if (status === 200) accepted += 1;
   }
-  assert.ok(accepted <= LIMIT && accepted >= LIMIT * (1 - WORKERS * 0.05), `${accepted}`);
+  assert.ok(accepted <= LIMIT && accepted >= LIMIT * (1 - WORKERS * 0.05), `${accepted} accepted`);
 });
 
 test('an error that stops every worker is printed once, with exit code 2', async (t) => {

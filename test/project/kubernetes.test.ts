@@ -67,7 +67,10 @@ test('a pod has time for its drain delay and for its requests before it is kille
   const [grace] = found(deployment, /terminationGracePeriodSeconds: (\d+)/g);
   const { drainDelaySeconds } = loadConfig({ 'drain-delay': valueOf('PETSTORE_DRAIN_DELAY') }, {});
   assert.ok(drainDelaySeconds > 0);
-  assert.ok(Number(grace) >= drainDelaySeconds + GRACE_SECONDS + MARGIN_SECONDS, String(grace));
+  assert.ok(
+    Number(grace) >= drainDelaySeconds + GRACE_SECONDS + MARGIN_SECONDS,
+    `it has ${grace} s`,
+  );
 });
 
 test('the variables that the program reads are not overwritten by the Service of the same name', () => {

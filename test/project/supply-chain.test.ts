@@ -20,7 +20,7 @@ test('the bill of materials lists every package that runs, with licence and hash
   for (const name of Object.keys({ ...manifest['dependencies'] })) {
     assert.ok(
       listed.some((each) => each.startsWith(`${name}@`)),
-      name,
+      `${name} is missing`,
     );
   }
   for (const component of sbom.components) {

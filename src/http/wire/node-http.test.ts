@@ -314,7 +314,7 @@ test('a socket tells how many bytes have moved, without those that wait for the 
     return stalled === before;
   };
   await until('no byte moves', hasStalled);
-  assert.ok(socket.bytesWritten === bytes && stalled < bytes, `${stalled}`);
+  assert.ok(socket.bytesWritten === bytes && stalled < bytes, `${stalled} bytes have moved`);
   client.resume();
   await until('all bytes have moved', () => movedBytes(socket) === bytes + 3);
 });

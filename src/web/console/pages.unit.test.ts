@@ -111,7 +111,7 @@ test('in staging the console says so in its title, in a band and in the examples
     '--name NAME --env staging',
     '>Staging</span>',
   ]) {
-    assert.ok(html.includes(part), part);
+    assert.ok(html.includes(part), `the page lacks ${part}`);
     assert.equal((await textOf('/')).includes(part), false, part);
   }
 });

@@ -91,7 +91,7 @@ test('an interval without requests has no latency', async () => {
   await history.take();
   const [none, measured, idle] = lineOf(history, 'Latency', 'p99');
   assert.deepEqual([none, idle], [undefined, undefined]);
-  assert.ok(measured !== undefined && measured > 2.5 && measured <= 5, String(measured));
+  assert.ok(measured !== undefined && measured > 2.5 && measured <= 5, `p99 is ${measured}`);
 });
 
 test('a quantile is interpolated between the bounds of its bucket', () => {
