@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const FILES = ['package.json', 'package-lock.json', '.npmrc'];
+const INSTALL_MS_MAX = 300_000;
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 /** Where the tools of a folder are installed. */
@@ -45,9 +46,11 @@ async function install(folder: string): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await mkdir(target, { recursive: true });
   for (const file of FILES) await cp(join(folder, file), join(target, file));
-  await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--loglevel=error'], {
+  const flags = ['--ignore-scripts', '--loglevel=error', '--fetch-retries=1'];
+  await promisify(execFile)('npm', ['ci', ...flags], {
     cwd: target,
     shell: process.platform === 'win32',
+    timeout: INSTALL_MS_MAX,
   });
   await writeFile(stamp, lock);
 }

@@ -51,11 +51,7 @@ const service = await startService(loadConfig(flags, {}), {
   isWorker: false,
   log: openLog('silent', process.stderr),
 });
-const isRoot = process.getuid?.() === 0;
-const browser = await chromium.launch({
-  executablePath: findChromium() ?? 'chromium',
-  args: isRoot ? ['--no-sandbox'] : [],
-});
+const browser = await chromium.launch(findChromium());
 try {
   const apiKey = service.firstKey ?? '';
   const { pets } = new PetStore({ baseUrl: service.baseUrl, apiKey });

@@ -2,6 +2,7 @@
 // every test, and what failed in full.
 
 import '../harness/memory-folder.ts';
+import { installChromium } from '../harness/chromium.ts';
 import { execFile, spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -84,6 +85,11 @@ const { values, positionals } = parseArgs({
 });
 const [suite = 'normal'] = positionals;
 if (suite === 'fast' && !isChangeClean()) process.exit(1);
+
+if (suite === 'normal' || suite === 'long') {
+  const reason = await installChromium();
+  if (reason !== undefined) process.stderr.write(`No browser was installed: ${reason}\n`);
+}
 
 const isLong = suite !== 'normal' && suite !== 'fast';
 // Most tests wait more than they compute, so more files than cores keep the cores busy. Long ones compute.

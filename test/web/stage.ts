@@ -54,10 +54,8 @@ after(async () => {
 
 /** One browser for all tests of this process. */
 function browser(): Promise<Browser> {
-  running ??= chromium.launch({
-    executablePath: findChromium() ?? '',
-    args: [...BROWSER_FLAGS, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
-  });
+  const found = findChromium();
+  running ??= chromium.launch({ ...found, args: [...BROWSER_FLAGS, ...(found?.args ?? [])] });
   return running;
 }
 
