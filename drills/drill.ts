@@ -14,8 +14,8 @@ export interface Drill {
   readonly quickRounds: number;
   /** It takes long, so it runs only if it is named. */
   readonly isNamedOnly?: boolean;
-  /** The sentence "nginx is not installed", if a part is missing. The drill is then skipped. */
-  readonly findMissing?: () => string | undefined;
+  /** What it needs and this machine lacks, as harness/needs.ts says it, or false. The drill is then skipped. */
+  readonly findMissing?: () => string | false;
   readonly run: RunDrill;
   /** The same drill on a variant that is broken on purpose. */
   readonly control: {

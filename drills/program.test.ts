@@ -138,14 +138,14 @@ test('--quick runs few rounds, and the control gets the same seed', async () => 
 test('a drill that must be named runs only if it is named, and a missing part skips a drill', async () => {
   const drills = {
     long: newDrill({ isNamedOnly: true }),
-    other: newDrill({ findMissing: () => 'nginx is not installed' }),
+    other: newDrill({ findMissing: () => 'needs nginx, which is not installed' }),
   };
   const all = await run(['all'], drills);
   assert.doesNotMatch(all.stdout, /^long:/m);
-  assert.match(all.stdout, /^other: skipped, because nginx is not installed$/m);
+  assert.match(all.stdout, /^other: skipped, because it needs nginx, which is not installed$/m);
   assert.match(
     all.stdout,
-    /^other was skipped, because nginx is not installed\nall: 0 passed, 0 failed$/m,
+    /^Skipped other: needs nginx, which is not installed\nall: 0 passed, 0 failed$/m,
   );
   assert.match((await run(['long'], drills)).stdout, /^long: 3 passed, 0 failed$/m);
 });

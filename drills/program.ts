@@ -177,10 +177,10 @@ class Program {
     };
     try {
       print(`${name}: ${drill.promise}\n`);
-      const missing = drill.findMissing?.();
-      if (missing !== undefined) {
-        print(`${name}: skipped, because ${missing}\n\n`);
-        return { passed: 0, failed: 0, note: `${name} was skipped, because ${missing}` };
+      const missing = drill.findMissing?.() ?? false;
+      if (missing !== false) {
+        print(`${name}: skipped, because it ${missing}\n\n`);
+        return { passed: 0, failed: 0, note: `Skipped ${name}: ${missing}` };
       }
       const rounds = selection.rounds ?? (isQuick ? drill.quickRounds : drill.rounds);
       const startedMs = performance.now();

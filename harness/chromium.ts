@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LaunchOptions } from 'playwright-core';
 import { processVariables } from '../src/config.ts';
-import { findProgram } from './needs.ts';
+import { findProgram, needs } from './needs.ts';
 import { installTools, toolsFolder } from './tools.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -86,8 +86,10 @@ async function unpack(): Promise<void> {
 }
 
 /** The value for the `skip` option of a test: the reason with the command that installs a browser, or false. */
-export const NEEDS_CHROMIUM =
-  findChromium() === undefined && `needs chromium: ${installCommand()}, or set CHROMIUM_PATH`;
+export const NEEDS_CHROMIUM = needs(
+  `chromium: ${installCommand()}, or set CHROMIUM_PATH`,
+  findChromium() !== undefined,
+);
 
 function installCommand(): string {
   if (process.platform === 'darwin') return 'brew install --cask chromium';

@@ -1,5 +1,5 @@
-// What a test needs beyond Node.js and the packages. A test that cannot run is skipped by name, and its reason begins
-// with what is missing: `.ci/run` fails if a reason names a program that is installed.
+// What a test needs beyond Node.js and the packages. Every test that cannot run is skipped with a reason of `needs`:
+// `.ci/run` reads what is missing, and fails if it is there.
 
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -25,8 +25,13 @@ export function findProgram(name: string): string | undefined {
 }
 
 /** The value for the `skip` option of a test: the reason, or false. */
-export function needsProgram(name: string): string | false {
-  return findProgram(name) === undefined && `needs ${name}, which is not installed`;
+export function needs(what: string, isThere: boolean): string | false {
+  return !isThere && `needs ${what}`;
 }
 
-export const NEEDS_LINUX = process.platform !== 'linux' && 'needs Linux';
+export function needsProgram(name: string, isThere = findProgram(name) !== undefined) {
+  return needs(`${name}, which is not installed`, isThere);
+}
+
+export const NEEDS_LINUX = needs('Linux', process.platform === 'linux');
+export const OLDER_NODE = 'an older Node.js';

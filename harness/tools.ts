@@ -6,6 +6,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { needs } from './needs.ts';
 
 const FILES = ['package.json', 'package-lock.json', '.npmrc'];
 const INSTALL_MS_MAX = 300_000;
@@ -27,7 +28,7 @@ export async function installTools(folder: string): Promise<string | false> {
   } catch (error) {
     const reason = unreachable(error);
     if (reason === undefined) throw error;
-    return `needs the npm registry: ${reason}`;
+    return needs(`the npm registry: ${reason}`, false);
   }
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { needs } from '../../harness/needs.ts';
 import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
 import { run as runCommand } from '../../harness/command.ts';
 import { brokenBy } from '../broken/broken.ts';
@@ -25,7 +26,7 @@ export const drill: Drill = {
   unit: 'cycles',
   rounds: 10,
   quickRounds: 2,
-  findMissing: () => (canMount() ? undefined : 'only root can mount a small disk'),
+  findMissing: () => needs('the right to mount a small disk', canMount()),
   run: (options) => run(options),
   control: {
     brokenBy: 'commits that do not fit on the disk count as stored',

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { needs } from '../../harness/needs.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { run } from '../../harness/command.ts';
 import { brokenBy } from '../broken/broken.ts';
@@ -57,9 +58,9 @@ interface FuzzOptions extends DrillOptions {
   nodeFlags?: readonly string[];
 }
 
-function findMissing(): string | undefined {
+function findMissing(): string | false {
   const { status } = spawnSync('python3', ['-c', 'import venv, ensurepip']);
-  return status === 0 ? undefined : 'Python with venv is not installed';
+  return needs('Python with venv', status === 0);
 }
 
 /** Schemathesis with all its checks and phases, on each store. */

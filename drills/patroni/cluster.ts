@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { findProgram } from '../../harness/needs.ts';
+import { needs, needsProgram } from '../../harness/needs.ts';
 import { TEST_PASSWORD, unprivilegedUser } from '../../harness/postgres-server.ts';
 import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { addressOf, canOpenNetwork, Network, type Machine } from './network.ts';
@@ -29,16 +29,18 @@ const OTHER_PATRONI = process.env['PETSTORE_DRILL_PATRONI'];
 
 const execute = promisify(execFile);
 
-/** Says what is missing here, or returns undefined if a cluster can run. */
-export function findMissing(): string | undefined {
-  const missing = ['ip', 'setpriv', 'bash', 'etcd'].find((name) => findProgram(name) === undefined);
-  if (missing !== undefined) return `${missing} is not installed`;
-  if (!canOpenNetwork()) return 'network namespaces need root';
+/** Says what is missing here, or returns false if a cluster can run. */
+export function findMissing(): string | false {
+  for (const name of ['ip', 'setpriv', 'bash', 'etcd']) {
+    const missing = needsProgram(name);
+    if (missing !== false) return missing;
+  }
+  if (!canOpenNetwork()) return needs('the right to make network namespaces', false);
   const absent = [POSTGRES_FOLDER, OTHER_PATRONI ?? PYTHON].find((file) => !existsSync(file));
-  if (absent !== undefined) return `there is no ${absent}`;
-  if (OTHER_PATRONI !== undefined) return undefined;
+  if (absent !== undefined) return needs(absent, false);
+  if (OTHER_PATRONI !== undefined) return false;
   const { status } = spawnSync(PYTHON, ['-c', 'import venv, ensurepip']);
-  return status === 0 ? undefined : 'Python with venv is not installed';
+  return needs('Python with venv', status === 0);
 }
 
 export interface Node {

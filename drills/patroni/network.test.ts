@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { canOpenNetwork } from './network.ts';
-import { needsProgram } from '../../harness/needs.ts';
+import { needs, needsProgram } from '../../harness/needs.ts';
 import { until } from '../../harness/until.ts';
 
-const skip = needsProgram('ip') || (!canOpenNetwork() && 'needs root, to make network namespaces');
+const skip = needsProgram('ip') || needs('the right to make network namespaces', canOpenNetwork());
 
 /** Opens a network with one machine, and then does what `rest` says. A closed port refuses a connection at once. */
 const program = (rest: string) => `

@@ -19,7 +19,7 @@ export const drill: Drill = {
   unit: 'kills',
   rounds: 20,
   quickRounds: 2,
-  findMissing: () => (PGBOUNCER_MISSING === false ? undefined : PGBOUNCER_MISSING),
+  findMissing: () => PGBOUNCER_MISSING,
   run: (options) => run(options),
   control: {
     brokenBy: 'one create in twenty is acknowledged and not stored',

@@ -11,7 +11,7 @@ const options = { cuts: 150, seed: 7, creates: 120, hasCommands: false };
 // Each of these has lost acknowledged animals once.
 test(
   'a power cut at any moment loses no acknowledged animal, also after the first start, after a crash and after a sync that failed',
-  { skip: findMissingTool() ?? false },
+  { skip: findMissingTool() },
   async () => {
     const report = await drillPowerCut(options);
     assert.deepEqual(report.violations, []);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { needsProgram, NEEDS_LINUX } from '../../harness/needs.ts';
 import { MAIN } from '../../harness/command.ts';
 import type { ServiceProcess } from '../../harness/service-process.ts';
 
@@ -47,12 +48,8 @@ export interface RecordedEvent {
 }
 
 /** Why nothing can be recorded on this machine. */
-export function findMissingTool(): string | undefined {
-  if (process.platform !== 'linux') return 'the recorder works only on Linux';
-  for (const tool of ['cc', 'flock']) {
-    if (spawnSync(tool, ['--version']).error !== undefined) return `${tool} is not installed`;
-  }
-  return undefined;
+export function findMissingTool(): string | false {
+  return NEEDS_LINUX || needsProgram('cc') || needsProgram('flock');
 }
 
 /** Runs commands of the service, and records what they do with the files below `root`. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { needs } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { isInstalled, Proxy, PROXY_PROGRAMS, type ProxyProgram } from '../../harness/proxies.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
@@ -35,8 +36,7 @@ export const drill: Drill = {
   rounds: 20_000,
   quickRounds: 1_000,
   isNamedOnly: true,
-  findMissing: () =>
-    INSTALLED.length > 0 ? undefined : 'none of nginx, Caddy and HAProxy is installed',
+  findMissing: () => needs('nginx, Caddy or HAProxy; none is installed', INSTALLED.length > 0),
   async run(options) {
     const reports: Record<string, DrillReport> = {};
     for (const kind of INSTALLED) {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { needs } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { run as runCommand } from '../../harness/command.ts';
 import { runChanges } from '../catalogue/drill.ts';
@@ -26,10 +27,7 @@ export const drill: Drill = {
   unit: 'rounds',
   rounds: 5,
   quickRounds: 1,
-  findMissing: () =>
-    VERSIONS.every(isInHistory)
-      ? undefined
-      : `versions ${VERSIONS.join(' and ')} are not in the history of this clone`,
+  findMissing: () => needs('the whole history: git fetch --unshallow', VERSIONS.every(isInHistory)),
   run: async (options) => {
     const database = await PostgresServer.start({ isDurable: true });
     try {

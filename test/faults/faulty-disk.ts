@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { needs } from '../../harness/needs.ts';
 
 /** While a certain file exists, fsync waits, as on a disk that hangs. */
 export const HANGING_SYNC = `
@@ -93,7 +94,7 @@ export class DiskFault {
 
   /** The value for the `skip` option of a test: the reason, or false. */
   get skip(): string | false {
-    return this.#library === undefined && 'needs a C compiler (cc) that builds for this Linux';
+    return needs('cc, a C compiler that builds for this Linux', this.#library !== undefined);
   }
 
   /** A disk that has the fault between `hold` and `release`, for the processes that get its variables. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { needsProgram } from '../../harness/needs.ts';
+import { needs, needsProgram } from '../../harness/needs.ts';
 import { MAIN, run, refusalIn } from '../../harness/command.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -28,9 +28,7 @@ const node = [process.execPath, MAIN] as const;
 const restricted = isRoot ? (['setpriv', ...WITHOUT_OVERRIDE, ...node] as const) : node;
 const canRestrict = !isRoot || spawnSync('setpriv', [...WITHOUT_OVERRIDE, 'true']).status === 0;
 const withModes = {
-  skip: canRestrict
-    ? false
-    : 'needs a user that is not root, or the right to drop capabilities with setpriv',
+  skip: needs('the right to drop capabilities with setpriv', canRestrict),
 };
 /** The limit of a process for the size of files stands for a disk that is full: both make every write fail. */
 const withLimit = { skip: needsProgram('prlimit') };

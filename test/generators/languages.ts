@@ -7,6 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { needs } from '../../harness/needs.ts';
 import type { TestService } from '../../harness/test-service.ts';
 import { unreachable } from '../../harness/tools.ts';
 import { blocksOf, DOCUMENTED_ORIGIN, IS_NEWEST, OUTPUT, ROOT, startService } from './programs.ts';
@@ -56,7 +57,7 @@ function withNewest(commands: string): string {
 
 for (const [name, language] of Object.entries(LANGUAGES)) {
   const missing = findMissing(language);
-  const skip = missing === undefined ? false : `needs the tools of ${name}: ${missing} fails`;
+  const skip = needs(`the tools of ${name}: ${missing} fails`, missing === undefined);
   test(`${name}: the generated client runs the program of the page`, { skip }, async (t) => {
     const folder = join(FOLDER, language.file);
     rmSync(folder, { recursive: true, force: true });

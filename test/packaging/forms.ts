@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { needs, OLDER_NODE } from '../../harness/needs.ts';
 import { makeSingleFile } from '../../scripts/single-file.ts';
 import { useInstalled } from './installed-program.ts';
 import { installPackage, olderNode, packService } from './packages.ts';
@@ -72,7 +73,7 @@ const older = olderNode();
 const NODES = { 'the older Node.js of this machine': older, 'Node.js 26': process.execPath };
 
 for (const [which, node] of Object.entries(NODES)) {
-  const skip = node === undefined ? 'needs an older Node.js' : false;
+  const skip = needs(OLDER_NODE, node !== undefined);
   describe(`The npm package on ${which}`, { skip }, () => {
     const place = join(folder, which.replaceAll(' ', '-'));
     const env = {

@@ -6,6 +6,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } 
 import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { after, before, describe, test } from 'node:test';
+import { needs, OLDER_NODE } from '../../harness/needs.ts';
 import { useInstalled } from './installed-program.ts';
 import { installPackage, olderNode, packService, REPOSITORY } from './packages.ts';
 import { run } from '../../harness/command.ts';
@@ -75,7 +76,7 @@ describe('The npm package', () => {
   });
 
   const node = olderNode() ?? '';
-  const skip = node === '' && 'needs an older Node.js';
+  const skip = needs(OLDER_NODE, node !== '');
   test('an older Node.js starts the one that npm installed', { skip }, async () => {
     const [name = ''] = globSync('node-*', { cwd: join(REPOSITORY, 'node_modules') });
     const modules = join(installed, 'node_modules');

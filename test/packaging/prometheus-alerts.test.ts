@@ -1,13 +1,14 @@
 // A real Prometheus with the rules of contrib/prometheus, whose durations are shortened to seconds.
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { needsProgram } from '../../harness/needs.ts';
 import { Load } from '../../harness/load.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { freePort } from '../../harness/free-port.ts';
@@ -20,11 +21,10 @@ const RANGE_SECONDS = 10;
 const CALM_MS = 15_000;
 const ALERT_MS_MAX = 60_000;
 const POLL_MS = 250;
-const isMissing = spawnSync('prometheus', ['--version']).error !== undefined;
 
 test(
   'the alerts of contrib/prometheus fire while the store is locked or the service is away, and only then',
-  { skip: isMissing ? 'Prometheus is not installed' : false },
+  { skip: needsProgram('prometheus') },
   async (t) => {
     const data = temporaryFolder(t);
     const [port, adminPort] = [await freePort(), await freePort()];

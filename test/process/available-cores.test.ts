@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync 
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { availableCores } from '../../src/cli/available-cores.ts';
-import { needsProgram } from '../../harness/needs.ts';
+import { needs, needsProgram } from '../../harness/needs.ts';
 import { refusalIn, run } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../harness/temporary-folder.ts';
 const CGROUP_V1 = '/sys/fs/cgroup/cpu';
 const MODULE = new URL('../../src/cli/available-cores.ts', import.meta.url).href;
 const SCRIPT = `import('${MODULE}').then(({ availableCores }) => console.log(availableCores()))`;
-const skip = availableParallelism() < 2 && 'needs two cores';
+const skip = needs('two cores', availableParallelism() >= 2);
 
 function isCgroupV1Writable(): boolean {
   try {
@@ -41,7 +41,7 @@ test('auto starts one worker per core', { skip }, async (t) => {
   assert.match(service.stderr(), new RegExp(`"workers":${availableCores()},`));
 });
 
-const skipCgroup = skip || (!isCgroupV1Writable() && 'needs a writable cgroup v1');
+const skipCgroup = skip || needs('a writable cgroup v1', isCgroupV1Writable());
 test('auto respects the quota of a cgroup v1 above its own', { skip: skipCgroup }, (t) => {
   const parent = `${CGROUP_V1}/petstore-test-${process.pid}`;
   const child = `${parent}/child`;

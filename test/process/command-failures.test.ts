@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { NEEDS_LINUX } from '../../harness/needs.ts';
+import { needs, NEEDS_LINUX } from '../../harness/needs.ts';
 import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
 import { type Finished, MAIN, refusalIn, run, runHere } from '../../harness/command.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -138,7 +138,7 @@ test('a command on a locked store prints one line and ends with exit code 1', as
   );
 });
 
-const withSmallDisk = { skip: canMount() ? false : 'needs the right to mount a small disk' };
+const withSmallDisk = { skip: needs('the right to mount a small disk', canMount()) };
 
 function smallDisk(t: TestContext, kibibytes: number): string {
   const { disk, unmount } = mountSmallDisk(kibibytes);
@@ -207,7 +207,7 @@ test(
 );
 
 const FULL_DEVICE = '/dev/full';
-const withFullDevice = { skip: existsSync(FULL_DEVICE) ? false : `needs ${FULL_DEVICE}` };
+const withFullDevice = { skip: needs(FULL_DEVICE, existsSync(FULL_DEVICE)) };
 
 test(
   'a command whose standard output cannot be written ends with exit code 1',

@@ -6,6 +6,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { needsProgram } from '../../harness/needs.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const PACKAGES = {
@@ -83,7 +84,7 @@ function runAs(versions: object, script: string, args: string[], path = '') {
   return { status, stderr };
 }
 
-const options = { skip: process.platform === 'win32' ? 'needs sh' : false };
+const options = { skip: needsProgram('sh') };
 
 describe('Setup', options, () => {
   for (const extent of ['runtime', 'development']) {

@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { needs, needsProgram, OLDER_NODE } from '../../harness/needs.ts';
 import { SAME_SIGNAL_MS } from '../../src/cli/serve.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
@@ -40,7 +41,7 @@ function findOlderNode(): string | undefined {
 }
 
 // Only the script of util-linux tells its version.
-const hasTerminal = spawnSync('script', ['--version']).status === 0;
+const needsTerminal = needsProgram('script', spawnSync('script', ['--version']).status === 0);
 const olderNode = findOlderNode();
 const STARTS: [what: string, command: string | undefined][] = [
   ['npm start', 'npm start --'],
@@ -172,8 +173,7 @@ describe('Stopping', { concurrency: 3 }, () => {
   });
 
   for (const [what, command] of STARTS) {
-    const missing = command === undefined ? 'an older Node.js' : 'script';
-    const skip = hasTerminal && command !== undefined ? false : `needs ${missing}`;
+    const skip = needsTerminal || needs(OLDER_NODE, command !== undefined);
     test(`Ctrl-C on a terminal: ${what} completes the request in flight`, { skip }, async (t) => {
       // exec: the shell of script would get the signal too, and dash reports it as its own end.
       const line = `exec ${command} --port 0 --admin-port off --data '${temporaryFolder(t)}'`;
@@ -203,7 +203,7 @@ describe('Stopping', { concurrency: 3 }, () => {
 
   test(
     'a terminal that is closed stops the service as SIGTERM does',
-    { skip: hasTerminal ? false : 'needs script' },
+    { skip: needsTerminal },
     async (t) => {
       const data = temporaryFolder(t);
       const log = join(data, 'log');
@@ -224,7 +224,7 @@ describe('Stopping', { concurrency: 3 }, () => {
 
   test(
     'SIGTERM to the whole process group counts once, though an older Node.js passes its own on',
-    { skip: olderNode === undefined ? 'needs an older Node.js' : false },
+    { skip: needs(OLDER_NODE, olderNode !== undefined) },
     async (t) => {
       const args = serveArgs(temporaryFolder(t));
       const child = spawn(String(olderNode), args, { detached: true });

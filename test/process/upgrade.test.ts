@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test, type TestContext } from 'node:test';
+import { needs } from '../../harness/needs.ts';
 import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
 import {
   FIXTURE_KEY,
@@ -106,7 +107,7 @@ async function assertRefusedBy(
   version: OlderVersion,
   flags: string[],
 ): Promise<void> {
-  const skip = !isInHistory(version) && 'needs the whole history: git fetch --unshallow';
+  const skip = needs('the whole history: git fetch --unshallow', isInHistory(version));
   await t.test(
     `version ${version} refuses the store that this version has used`,
     { skip },

@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { parseEnv } from 'node:util';
+import { needs, OLDER_NODE } from '../../harness/needs.ts';
 import { installPackage, olderNode, packService, REPOSITORY } from '../packaging/packages.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { MAIN, type RunOptions } from '../../harness/command.ts';
@@ -132,7 +133,7 @@ test('the npm package sends its spans', { skip }, async (t) => {
 const older = olderNode();
 test(
   'an older Node.js passes OpenTelemetry on to the one that it starts',
-  { skip: skip || (older === undefined && 'needs an older Node.js') },
+  { skip: skip || needs(OLDER_NODE, older !== undefined) },
   async (t) => {
     const flags = ['--data', temporaryFolder(t)];
     assertTraced(await traceRequests(t, flags, [older ?? '', MAIN]));

@@ -7,6 +7,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { needs } from '../../../harness/needs.ts';
 import { listPets } from '../../../harness/list-pets.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { until } from '../../../harness/until.ts';
@@ -221,7 +222,8 @@ test('a create whose wait for the standby was cancelled by hand is refused', asy
 test('a session that is ended while it is opened is opened again', async (context) => {
   const database = await server.createDatabase();
   const [[version] = []] = await server.query('SHOW server_version_num');
-  if (Number(version) < 170_000) return context.skip('needs login triggers, of PostgreSQL 17');
+  const missing = needs('login triggers, of PostgreSQL 17', Number(version) >= 170_000);
+  if (missing !== false) return context.skip(missing);
   await server.query(
     `CREATE SEQUENCE logins;
      CREATE FUNCTION end_first() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -25,6 +25,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { needs } from '../../../harness/needs.ts';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
@@ -468,7 +469,7 @@ describe('restore', () => {
   test(
     'the restored file has the owner and group of the former one, or of the folder',
     {
-      skip: process.getuid?.() === 0 ? false : 'needs root, which can give a file to another user',
+      skip: needs('root, which can give a file to another user', process.getuid?.() === 0),
     },
     async () => {
       await createPets(5);

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { processVariables } from '../../../src/config.ts';
 import { DOCS } from '../../../src/web/docs/contents.ts';
-import { needsProgram } from '../../../harness/needs.ts';
+import { needs, needsProgram } from '../../../harness/needs.ts';
 import {
   sqliteStorage,
   startTestService,
@@ -149,7 +149,7 @@ function isLast({ code }: Sample): boolean {
 describe('The samples of /docs', () => {
   for (const language of ['curl', 'client', 'fetch', 'python']) {
     const isMissing = language === 'python' && !succeeds('python3', '-c', 'import requests');
-    const skip = isMissing && 'needs Python 3 with the package requests';
+    const skip = needs('Python 3 with the package requests', !isMissing);
     test(`every sample in ${language} runs`, { skip }, async () => {
       const those = samples.filter((sample) => sample.language === language);
       assert.ok(those.length >= 4, `There are only ${those.length} samples.`);
