@@ -27,9 +27,13 @@ function newDrill(change: Partial<Drill> = {}): Drill {
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-drills-'));
 after(() => rmSync(folder, { recursive: true }));
-const places = { logs: join(folder, 'logs'), document: join(folder, 'reliability.md') };
+const places = {
+  logs: join(folder, 'logs'),
+  document: join(folder, 'reliability.md'),
+  stolenMs: () => 0,
+};
 
-async function run(args: string[], drills: Record<string, Drill>) {
+async function run(args: string[], drills: Record<string, Drill>, stolenMs = places.stolenMs) {
   const list: DrillList = Object.fromEntries(
     Object.entries(drills).map(([name, drill]) => [name, async () => ({ drill })]),
   );
@@ -38,7 +42,7 @@ async function run(args: string[], drills: Record<string, Drill>) {
     stdout: { write: (text: string) => (stdout += text) },
     stderr: { write: (text: string) => (stderr += text) },
   };
-  const code = await runProgram(args, list, output, places);
+  const code = await runProgram(args, list, output, { ...places, stolenMs });
   return { code, stdout, stderr };
 }
 
@@ -63,6 +67,39 @@ test('a drill that fails prints its violations and the command that repeats it, 
     /^crash: 2 passed, 1 failed\n\ncrash failed: Rex is lost \(\S+crash-7\.log\)\nall: 2 passed, 1 failed\n$/m,
   );
   assert.match(readFileSync(join(places.logs, 'crash-7.log'), 'utf8'), /^VIOLATION Rex is lost$/m);
+});
+
+test('a quick drill that failed while the host was busy is run once more, which is counted', async () => {
+  let runs = 0;
+  const flaky = () => newDrill({ run: async () => ((runs += 1) === 1 ? RED : GREEN) });
+  const args = ['crash', '--quick', '--seed', '7'];
+  let stolen = 0;
+  const busy = await run(args, { crash: flaky() }, () => (stolen += 60_000));
+  assert.deepEqual([busy.code, runs], [0, 2]);
+  assert.match(
+    busy.stdout,
+    /^Repeated, because the host took 60000 ms of \d+: crash failed: Rex is lost \(.*\)\nall: 3 passed, 0 failed, 1 repeated\n$/m,
+  );
+  runs = 0;
+  const calm = await run(args, { crash: flaky() });
+  assert.deepEqual([calm.code, runs], [1, 1]);
+  const red = newDrill({ run: async () => RED });
+  const again = await run(args, { crash: red }, () => (stolen += 60_000));
+  assert.equal(again.code, 1);
+  assert.match(again.stdout, /^all: 2 passed, 1 failed, 1 repeated$/m);
+});
+
+test('what the time was not enough for is listed, and what failed before still counts', async () => {
+  const endless = newDrill({ run: () => new Promise(() => undefined) });
+  const drills = { first: newDrill(), endless, last: newDrill() };
+  const { code, stdout } = await run(['all', '--seconds', '1', '--seed', '7'], drills);
+  assert.equal(code, 0);
+  assert.match(
+    stdout,
+    /^Not reached in 1 s: endless\nNot reached in 1 s: last\nall: 3 passed, 0 failed$/m,
+  );
+  const red = { first: newDrill({ run: async () => RED }), endless };
+  assert.equal((await run(['all', '--seconds', '1', '--seed', '7'], red)).code, 1);
 });
 
 test('a drill that throws has failed, and the next drill still runs', async () => {

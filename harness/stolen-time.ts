@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 200;
+/** The kernel counts in hundredths of a second, on every platform that Node.js runs on. */
+const TICK_MS = 10;
 
 /** A response, with the time of its request on the clock of `Date.now()`. */
 export interface Timed {
@@ -48,6 +50,11 @@ export class StolenTime implements Disposable {
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
+}
+
+/** For how long the host has given the processors of this machine to others, since its start. */
+export function stolenMs(): number {
+  return stolenTicks() * TICK_MS;
 }
 
 /** 0 where the kernel does not tell. */
