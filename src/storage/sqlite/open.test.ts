@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
@@ -70,7 +71,8 @@ test('a store waits for its thread at the end of the process only while it is op
   const store = openSqliteStore(join(folder, 'exit.sqlite'));
   assert.equal(process.listenerCount('exit'), listeners + 1);
   await store.close();
-  assert.equal(process.listenerCount('exit'), listeners);
+  // The thread of a busy machine may end after that.
+  await until('it waits no longer', () => process.listenerCount('exit') === listeners);
 });
 
 test('a folder that cannot be created is named in the error', async () => {
@@ -539,7 +541,9 @@ test('while another program locks the file, every write is refused in time and r
     assert.equal(result.status, 'rejected');
     assert.equal((result.reason as { code?: string }).code, 'unavailable');
   }
-  assert.ok(performance.now() - began < 5_000);
+  // One after the other they would take minutes.
+  const tookMs = performance.now() - began;
+  assert.ok(tookMs < 30_000, `they took ${tookMs} ms`);
   other.exec('ROLLBACK');
   other.close();
   const created = await store.createPet(REX);
