@@ -1,7 +1,7 @@
 // A real PostgreSQL for tests and drills, on a free port and in a temporary folder. It ends with the process that
 // started it, even if that process is killed.
 
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -225,7 +225,8 @@ export class PostgresServer {
     const pids = [postmaster, ...childrenOf(postmaster)];
     for (const pid of pids) this.#signal(pid, 'SIGKILL');
     this.#process?.kill('SIGKILL');
-    while (pids.some((pid) => this.#signal(pid, 0) && !isZombie(pid))) await sleep(READY_POLL_MS);
+    const isAlive = ({ pid, isZombie }: Process) => pids.includes(pid) && !isZombie;
+    while (listProcesses().some(isAlive)) await sleep(READY_POLL_MS);
     // The file names a process that may remain as a zombie. The next start would take that for a running server.
     await rm(join(this.data, 'postmaster.pid'), { force: true });
   }
@@ -299,30 +300,44 @@ async function idOf(flag: '-u' | '-g'): Promise<number> {
   return Number(stdout);
 }
 
-/** The child processes, read from /proc on Linux. On other systems only the first process is known. */
 function childrenOf(parent: number | undefined): number[] {
-  if (parent === undefined || !existsSync('/proc')) return [];
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => parentOf(pid) === parent);
+  return parent === undefined
+    ? []
+    : listProcesses()
+        .filter((each) => each.parent === parent)
+        .map(({ pid }) => pid);
 }
 
-function parentOf(pid: number): number | undefined {
-  return Number(stateAndParentOf(pid)[1]);
+interface Process {
+  pid: number;
+  parent: number;
+  /** It has ended, but its parent has not waited for it yet. */
+  isZombie: boolean;
 }
 
-/** Whether the process has ended but its parent has not waited for it yet. */
-function isZombie(pid: number | undefined): boolean {
-  return pid !== undefined && stateAndParentOf(pid)[0] === 'Z';
+/** From /proc on Linux, where `ps` may be missing, and from `ps` elsewhere. */
+export function listProcesses(hasProc = existsSync('/proc/self/stat')): Process[] {
+  const lines = hasProc
+    ? readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map(readStat)
+    : spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).stdout.split('\n');
+  return lines.flatMap((line) => {
+    const [pid = '', parent = '', state = ''] = line.trim().split(/\s+/);
+    return pid === ''
+      ? []
+      : { pid: Number(pid), parent: Number(parent), isZombie: state[0] === 'Z' };
+  });
 }
 
-function stateAndParentOf(pid: number): string[] {
+/** In the order of `ps`; empty if the process has ended meanwhile. */
+function readStat(pid: string): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may contain spaces. The state and the parent follow it.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return `${pid} ${parent} ${state}`;
   } catch {
-    return [];
+    return '';
   }
 }
