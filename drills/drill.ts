@@ -40,8 +40,6 @@ export interface DrillReport {
   passed: number;
   /** One sentence per check that did not hold. */
   violations: readonly string[];
-  /** How often a part was repeated because the host was too busy to measure. */
-  repetitions?: number;
   /** Figures in the order in which they are shown. */
   figures: Readonly<Record<string, string | number>>;
 }

@@ -202,7 +202,8 @@ class Program {
     const again = await this.#runOne(name, drill, selection);
     const why = `Repeated, because the host took ${Math.round(stolen)} ms of ${Math.round(tookMs)}`;
     const notes = [`${why}: ${first.note}`, ...(again.note === undefined ? [] : [again.note])];
-    return { ...again, note: notes.join('\n'), isRepeated: true };
+    const entry = again.entry && { ...again.entry, isRepeated: true };
+    return { ...again, note: notes.join('\n'), isRepeated: true, ...(entry && { entry }) };
   }
 
   /** After each drill: a complete run takes hours, and may be ended early. */
