@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
-import { oneOf } from '../setting.ts';
+import { oneOf, UsageError } from '../setting.ts';
 import { defineCommand, type Io, type Output } from './command.ts';
 import { pagesOf, TABLES, type CatalogueReader } from '../storage/copy.ts';
 import { petOfRow, type PetRow } from '../storage/rows.ts';
 import { openReaderByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { EXPORT_FORMATS, headerOf, writePet, type ExportFormat } from './pet-format.ts';
+import { EXPORT_FORMATS, headerOf, writePet, type WrittenFormat } from './pet-format.ts';
 import { Progress } from './terminal.ts';
 
 export const exportPets = defineCommand({
@@ -18,13 +18,29 @@ export const exportPets = defineCommand({
     },
     ...STORE_OPTIONS,
   },
+  switches: {
+    'for-spreadsheet': 'write CSV that a spreadsheet opens as UTF-8, and of which it runs nothing',
+  },
   notes: `The animals are those of one moment, in the order of their ids. Until the export ends, its snapshot
-keeps the log of SQLite from shrinking, and PostgreSQL from cleaning up changed rows.`,
-  examples: ['export > animals.ndjson', 'export --format csv > animals.csv'],
-  async action({ options, flags, io }) {
+keeps the log of SQLite from shrinking, and PostgreSQL from cleaning up changed rows.
+
+CSV has every name as it is, for programs. A spreadsheet runs a name such as =1+1 as a formula:
+--for-spreadsheet writes a tab in front of it, and a byte order mark at the start of the file.
+The import and the console remove both.`,
+  examples: [
+    'export > animals.ndjson',
+    'export --format csv > animals.csv',
+    'export --for-spreadsheet > animals.csv',
+  ],
+  async action({ options, switches, flags, io }) {
+    const isForSpreadsheet = switches['for-spreadsheet'];
+    if (isForSpreadsheet && flags['format'] === 'ndjson') {
+      throw new UsageError('--for-spreadsheet writes CSV: leave out --format ndjson.');
+    }
+    const format = isForSpreadsheet ? 'spreadsheet' : options.format;
     const { store, name } = await openReaderByFlags(flags, io.env);
     try {
-      const count = await writePets(store, options.format, io);
+      const count = await writePets(store, format, io);
       io.stderr.write(
         `Exported ${count.toLocaleString('en-US')} animal${count === 1 ? '' : 's'} from ${name}.\n`,
       );
@@ -35,7 +51,7 @@ keeps the log of SQLite from shrinking, and PostgreSQL from cleaning up changed 
   },
 });
 
-async function writePets(reader: CatalogueReader, format: ExportFormat, io: Io): Promise<number> {
+async function writePets(reader: CatalogueReader, format: WrittenFormat, io: Io): Promise<number> {
   const progress = new Progress(io.stderr);
   const output = new ExportOutput(io.stdout);
   await output.write(headerOf(format));

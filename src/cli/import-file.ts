@@ -6,12 +6,22 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../setting.ts';
 import type { ImportProgress } from '../domain/store.ts';
-import { detectLayout, LAYOUT_BYTES, type Layout, type PetFormat } from '../pet-file/layout.ts';
+import { isSpreadsheet, markedEncoding, type Encoding } from '../pet-file/encoding.ts';
+import {
+  detectLayout,
+  LAYOUT_BYTES,
+  PetFileError,
+  type ChooseColumns,
+  type Layout,
+  type PetFormat,
+} from '../pet-file/layout.ts';
 import { newPetReader, type LineFault, type PetPiece } from '../pet-file/pet-reader.ts';
 import { PET_RULES } from './pet-format.ts';
 
 /** The file name that means standard input. */
 const STANDARD_INPUT = '-';
+/** Enough to recognise a byte order mark and a spreadsheet. */
+const START_BYTES = 4;
 /** Bytes per read. The animals of one read, about five thousand, are stored in one transaction. */
 const READ_BYTES = 256 * 1024;
 
@@ -47,8 +57,37 @@ export async function requireReadable(file: string): Promise<void> {
   throw new UsageError(`"${file}" is a folder: import needs a file, or - for standard input.`);
 }
 
-/** Opens a file. What can be read only once, such as standard input, is copied to a temporary file first. */
+/**
+ * Opens a file, whose content is then UTF-8. What can be read only once, such as standard input, and what has
+ * another encoding is copied to a temporary file first.
+ */
 export async function openInput(
+  file: string,
+  stdin: AsyncIterable<Uint8Array>,
+  { encoding, signal }: { encoding: Encoding; signal: AbortSignal },
+): Promise<FileHandle> {
+  const handle = await openBytes(file, stdin, signal);
+  try {
+    const start = Buffer.alloc(START_BYTES);
+    await handle.read(start, 0, start.length, 0);
+    if (isSpreadsheet(start)) {
+      throw new PetFileError(
+        'This is an Excel file or another spreadsheet: save it as CSV, or copy its cells and paste them into the console.',
+      );
+    }
+    const found = markedEncoding(start) ?? encoding;
+    if (found === 'utf-8') return handle;
+    const bytes = handle.createReadStream({ start: 0, autoClose: false });
+    const copy = await temporaryCopy(toUtf8(bytes, found), signal);
+    await handle.close();
+    return copy;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function openBytes(
   file: string,
   stdin: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
@@ -58,6 +97,54 @@ export async function openInput(
   // A file that the system generates, such as one in /proc, has no size.
   if (found.isFile() && found.size > 0) return open(file);
   return temporaryCopy(createReadStream(file), signal);
+}
+
+async function* toUtf8(
+  chunks: AsyncIterable<Uint8Array>,
+  encoding: Exclude<Encoding, 'utf-8'>,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const encoder = new TextEncoder();
+  const utf8 = new Utf8Check();
+  try {
+    for await (const chunk of chunks) {
+      utf8.read(chunk);
+      yield encoder.encode(decoder.decode(chunk, { stream: true }));
+    }
+    yield encoder.encode(decoder.decode());
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new PetFileError(`The file is not valid ${encoding.toUpperCase()}.`);
+  }
+  // Windows-1252 reads any bytes, so that every letter with an accent would become two others.
+  if (encoding === 'windows-1252' && utf8.isProven()) {
+    throw new PetFileError('The file is UTF-8: leave out --encoding windows-1252.');
+  }
+}
+
+/** Bytes above ASCII that are valid UTF-8 are hardly ever another encoding. */
+class Utf8Check {
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #isValid = true;
+  #isAscii = true;
+
+  read(chunk: Uint8Array): void {
+    this.#isAscii &&= chunk.every((byte) => byte < 0x80);
+    this.#isValid &&= this.#canDecode(chunk, { stream: true });
+  }
+
+  isProven(): boolean {
+    return !this.#isAscii && this.#isValid && this.#canDecode(new Uint8Array(), { stream: false });
+  }
+
+  #canDecode(chunk: Uint8Array, options: { stream: boolean }): boolean {
+    try {
+      this.#decoder.decode(chunk, options);
+      return true;
+    } catch {
+      return false;
+    }
+  }
 }
 
 async function temporaryCopy(
@@ -85,6 +172,7 @@ export async function checkFile(
   handle: FileHandle,
   options: {
     format: PetFormat | undefined;
+    choose: ChooseColumns | undefined;
     onFaults: (faults: readonly LineFault[], layout: Layout) => void;
     onProgress: (animals: number, share: number) => void;
     signal: AbortSignal;
@@ -94,7 +182,7 @@ export async function checkFile(
   const file: OpenedFile = { handle, sizeBytes: Number(size), modifiedNs };
   const start = Buffer.alloc(Math.min(LAYOUT_BYTES, file.sizeBytes));
   await handle.read(start, 0, start.length, 0);
-  const layout = detectLayout(start, options.format);
+  const layout = detectLayout(start, options);
   const reader = newPetReader(layout, { rules: PET_RULES, linesBefore: 0 });
   const content = createHash('sha256');
   let [readBytes, animals, invalid] = [0, 0, 0];

@@ -1,7 +1,8 @@
 import type { ImportProgress } from '../domain/store.ts';
-import { layoutWords, type Layout } from '../pet-file/layout.ts';
+import { layoutWords, type Layout, type UnknownColumns } from '../pet-file/layout.ts';
 import { unitOf, type LineFault } from '../pet-file/pet-reader.ts';
 import type { Output } from './command.ts';
+import { columnsAdvice } from './import-columns.ts';
 import type { CheckedFile } from './import-file.ts';
 import { printable, Progress } from './terminal.ts';
 
@@ -61,6 +62,13 @@ export class ImportReport {
   /** Ends with nothing imported, because the file as a whole cannot be read. */
   unreadable(reason: string): number {
     this.#print(`${reason} Nothing was imported.`);
+    return 1;
+  }
+
+  /** Ends with nothing imported, and says how the columns can be named. */
+  unknownColumns({ message, sample }: UnknownColumns): number {
+    this.unreadable(message);
+    for (const line of columnsAdvice(sample)) this.#print(line);
     return 1;
   }
 

@@ -1,11 +1,12 @@
 import { oneOf, UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts';
-import { PetFileError } from '../pet-file/layout.ts';
+import { PetFileError, UnknownColumns, type TableSample } from '../pet-file/layout.ts';
 import type { PetPiece } from '../pet-file/pet-reader.ts';
 import { defineCommand } from './command.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
+import { chooseColumns, COLUMNS_OPTION } from './import-columns.ts';
 import {
   checkFile,
   FileChanged,
@@ -18,6 +19,7 @@ import { ImportReport } from './import-report.ts';
 import { Suspension } from './suspension.ts';
 
 const FORMATS = ['csv', 'ndjson', 'json'] as const;
+const ENCODINGS = ['utf-8', 'windows-1252'] as const;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 interface Import {
@@ -38,6 +40,12 @@ export const importPets = defineCommand({
       defaultText: 'the content tells',
       description: 'the format of the file',
     },
+    columns: COLUMNS_OPTION,
+    encoding: {
+      ...oneOf(ENCODINGS),
+      default: 'utf-8',
+      description: 'the encoding of the file; UTF-16 is recognised',
+    },
     ...STORE_OPTIONS,
   },
   switches: {
@@ -48,7 +56,8 @@ export const importPets = defineCommand({
   },
   notes: `The file is a table whose first line names its columns (name, categoryId or category, and status
 if you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array
-of at most 16 MiB. Other columns and fields, such as an id, are ignored.
+of at most 16 MiB. Other columns and fields, such as an id, are ignored. A table with other
+headings, or without any, needs --columns; the refusal prints it ready to copy.
 
 The whole file is checked first. If a line is invalid, nothing is imported, and the first 20
 such lines are listed. With --skip-invalid the others are imported and all invalid lines are
@@ -58,11 +67,16 @@ the content is recognized, and no animal is added twice.`,
     'import animals.csv --dry-run',
     'import animals.ndjson',
     'import - --skip-invalid < animals.csv',
+    'import tiere.csv --columns name=Tier,category=Art-Nr. --encoding windows-1252',
   ],
   async action({ arguments: [name = ''], options, switches, flags, io }) {
     const isSkipping = switches['skip-invalid'];
+    const { format, columns, encoding } = options;
     if (isSkipping && switches.strict) {
       throw new UsageError('--strict and --skip-invalid exclude each other: give one of them.');
+    }
+    if (columns !== undefined && format !== undefined && format !== 'csv') {
+      throw new UsageError(`--columns is for tables: leave it out, or --format ${format}.`);
     }
     await requireReadable(name);
     await using opened = new AsyncDisposableStack();
@@ -77,11 +91,11 @@ the content is recognized, and no animal is added twice.`,
     const report = new ImportReport(io.stderr, { store, isSkipping });
     const signal = opened.use(new StopSignal()).signal;
     try {
-      const handle = await openInput(name, io.stdin ?? process.stdin, signal);
+      const handle = await openInput(name, io.stdin ?? process.stdin, { encoding, signal });
       opened.defer(() => handle.close());
-      const { format } = options;
+      const choose = columns && ((sample: TableSample) => chooseColumns(columns, sample));
       const { faults: onFaults, checking: onProgress } = report;
-      const file = await checkFile(handle, { format, onFaults, onProgress, signal });
+      const file = await checkFile(handle, { format, choose, onFaults, onProgress, signal });
       report.checked(file);
       const before = (await found?.store.findImport(sourceOf(file))) ?? newProgress(file);
       if (before.position === file.sizeBytes && file.sizeBytes > 0) {
@@ -94,6 +108,7 @@ the content is recognized, and no animal is added twice.`,
       return file.invalid > 0 && !isSkipping ? report.refused(file) : report.couldImport(file);
     } catch (error) {
       if (signal.aborted && isAbort(error)) return report.interrupted(undefined);
+      if (error instanceof UnknownColumns) return report.unknownColumns(error);
       if (error instanceof PetFileError) return report.unreadable(error.message);
       if (error instanceof FileChanged) return report.changed(undefined);
       if (error instanceof Refusal) return report.failed(refusalLine(error));
@@ -135,7 +150,13 @@ async function importFile(
   return importPieces(file, before, work);
 }
 
-const sourceOf = ({ layout, digest }: CheckedFile) => `${layout.format}:${digest}`;
+/** The same content with other columns is another list of animals. */
+function sourceOf({ layout, digest }: CheckedFile): string {
+  const source = `${layout.format}:${digest}`;
+  if (layout.format !== 'csv' || !layout.isChosen) return source;
+  const { name, categoryId, status } = layout.columns;
+  return `${source}:${[name, categoryId, status].join(',')}`;
+}
 
 function newProgress(file: CheckedFile): ImportProgress {
   return { source: sourceOf(file), position: 0, lines: 0, imported: 0, skipped: 0 };

@@ -1,6 +1,6 @@
 import { newPet, type Pet } from '../domain/pet.ts';
 import { parseJson, petJson } from '../domain/json.ts';
-import { csvLine } from '../pet-file/csv.ts';
+import { csvLine, guardFormula } from '../pet-file/csv.ts';
 import type { PetRules } from '../pet-file/read-pet.ts';
 
 /** The formats of an export. */
@@ -14,13 +14,20 @@ export const PET_RULES: PetRules = {
 };
 
 const COLUMNS = ['id', 'name', 'categoryId', 'status'] as const;
+/** With it, spreadsheets read the file as UTF-8. `petstore import` and the console accept it. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** CSV for programs, which has every name as it is, or for a spreadsheet, which must run none. */
+export type WrittenFormat = ExportFormat | 'spreadsheet';
 
 /** The text before the first animal. */
-export function headerOf(format: ExportFormat): string {
-  return format === 'csv' ? csvLine(COLUMNS) : '';
+export function headerOf(format: WrittenFormat): string {
+  if (format === 'ndjson') return '';
+  return (format === 'spreadsheet' ? BYTE_ORDER_MARK : '') + csvLine(COLUMNS);
 }
 
-export function writePet(pet: Pet, format: ExportFormat): string {
+export function writePet(pet: Pet, format: WrittenFormat): string {
   if (format === 'ndjson') return `${petJson(pet)}\n`;
-  return csvLine([String(pet.id), pet.name, String(pet.categoryId), pet.status]);
+  const name = format === 'spreadsheet' ? guardFormula(pet.name) : pet.name;
+  return csvLine([String(pet.id), name, String(pet.categoryId), pet.status]);
 }

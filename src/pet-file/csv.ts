@@ -1,6 +1,6 @@
 // CSV as RFC 4180 defines it: a field with commas, quotes or line breaks is enclosed in double quotes, and a
 // double quote inside it is doubled. Spreadsheets also separate fields by semicolons or tabs; only commas
-// are written.
+// are written. Between tabs, as a spreadsheet copies cells, a quote inside a field needs no quotes around it.
 
 export const SEPARATORS = [',', ';', '\t'] as const;
 export type Separator = (typeof SEPARATORS)[number];
@@ -13,6 +13,19 @@ export function csvLine(fields: readonly string[]): string {
     MUST_QUOTE.test(field) ? `"${field.replaceAll('"', '""')}"` : field,
   );
   return `${written.join(',')}\r\n`;
+}
+
+/** A spreadsheet runs a cell that begins with one of these as a formula. The tabs are those of a guard. */
+const FORMULA = /^\t*[=+@-]/;
+
+/** Makes a spreadsheet show the text instead of running it: a tab in front. */
+export function guardFormula(text: string): string {
+  return FORMULA.test(text) ? `\t${text}` : text;
+}
+
+/** Undoes `guardFormula`, for a cell of any table. */
+export function unguardFormula(cell: string): string {
+  return cell.startsWith('\t') && FORMULA.test(cell) ? cell.slice(1) : cell;
 }
 
 export interface CsvRecordEnd {
@@ -28,6 +41,7 @@ export interface CsvRecordEnd {
 /** Finds the end of the first record. A quote opens a quoted field only at the start of that field. */
 export function findCsvRecordEnd(bytes: Uint8Array, separator: Separator): CsvRecordEnd {
   const end = separator.charCodeAt(0);
+  const faultyQuote = separator === '\t' ? -1 : QUOTE;
   const last = bytes.length - 1;
   let at = 0;
   while (at <= last) {
@@ -38,7 +52,12 @@ export function findCsvRecordEnd(bytes: Uint8Array, separator: Separator): CsvRe
       at = quote + 1;
       if (bytes[at] === RETURN && (at === last || bytes[at + 1] === NEWLINE)) at += 1;
     } else {
-      while (at <= last && bytes[at] !== end && bytes[at] !== NEWLINE && bytes[at] !== QUOTE) {
+      while (
+        at <= last &&
+        bytes[at] !== end &&
+        bytes[at] !== NEWLINE &&
+        bytes[at] !== faultyQuote
+      ) {
         at += 1;
       }
     }
@@ -78,5 +97,5 @@ function endOfQuoted(record: string, start: number): number | undefined {
 function endOfBare(record: string, start: number, separator: Separator): number | undefined {
   const next = record.indexOf(separator, start);
   const end = next === -1 ? record.length : next;
-  return record.slice(start, end).includes('"') ? undefined : end;
+  return separator !== '\t' && record.slice(start, end).includes('"') ? undefined : end;
 }

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../harness/any-character.ts';
-import { csvFieldsOrUndefined, csvLine, findCsvRecordEnd, type CsvRecordEnd } from './csv.ts';
+import {
+  csvFieldsOrUndefined,
+  csvLine,
+  findCsvRecordEnd,
+  guardFormula,
+  unguardFormula,
+  type CsvRecordEnd,
+} from './csv.ts';
 
 test('any fields come back from CSV exactly as they were written', () => {
   fc.assert(
@@ -52,4 +59,25 @@ test('a record ends at the first line break outside quotes', () => {
   for (const [text, outcome, at] of ends) {
     assert.deepEqual(findCsvRecordEnd(Buffer.from(text), ','), { outcome, at }, text);
   }
+});
+
+test('between tabs, as a spreadsheet copies cells, a quote inside a field stands for itself', () => {
+  const record = 'Rex "the king"\t7\t"two\nlines"';
+  assert.deepEqual(csvFieldsOrUndefined(record, '\t'), ['Rex "the king"', '7', 'two\nlines']);
+  const end = findCsvRecordEnd(Buffer.from(`${record}\nnext`), '\t');
+  assert.deepEqual(end, { outcome: 'complete', at: record.length });
+});
+
+test('a text that a spreadsheet would run gets a tab in front, and any text comes back exactly', () => {
+  for (const text of ['=1+1', '+49', '-5', '@SUM', '\t=1', '\t\t@']) {
+    assert.equal(guardFormula(text), `\t${text}`);
+  }
+  for (const text of ['Rex', '', ' =1', "'=1", '\tRex', 'a=b'])
+    assert.equal(guardFormula(text), text);
+  const start = fc.constantFrom('', '\t', '\t\t', '=', '\t=', '\t\t-', ' @');
+  fc.assert(
+    fc.property(start, fc.string({ unit: anyCharacter }), (before, text) => {
+      assert.equal(unguardFormula(guardFormula(before + text)), before + text);
+    }),
+  );
 });

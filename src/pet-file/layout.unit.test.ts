@@ -24,7 +24,7 @@ function read(
   { chunkBytes = 1_000_000, linesBefore = 0, format, rules = RULES }: Reading = {},
 ) {
   const bytes = Buffer.from(text);
-  const layout = detectLayout(bytes.subarray(0, LAYOUT_BYTES), format);
+  const layout = detectLayout(bytes.subarray(0, LAYOUT_BYTES), { format });
   const reader = newPetReader(layout, { rules, linesBefore });
   const pieces = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
@@ -154,7 +154,11 @@ const refused: [what: string, text: string | Uint8Array, reason: RegExp][] = [
     '[{"name":"Rex","categoryId":7}',
     /^The file is not one valid JSON array \(Expected .*\)\.$/,
   ],
-  ['a JSON array that is not UTF-8', Buffer.from('["\u00e4"]', 'latin1'), /is not valid UTF-8\.$/],
+  [
+    'a JSON array that is not UTF-8',
+    Buffer.from('["\u00e4"]', 'latin1'),
+    /is not valid UTF-8: if it is Windows-1252, /,
+  ],
   ['a JSON array with something behind it', '[]\n[]', /^The file is not one valid JSON array/],
 ];
 for (const [what, text, reason] of refused) {
@@ -246,7 +250,7 @@ test('a JSON array is continued behind the items that were read before', () => {
 });
 
 function words(text: string, format?: PetFormat): string {
-  return layoutWords(detectLayout(Buffer.from(text), format));
+  return layoutWords(detectLayout(Buffer.from(text), { format }));
 }
 
 test('people are told which column was taken for what, and which was not used', () => {

@@ -63,7 +63,7 @@ class LineReader implements PetReader {
       table === undefined
         ? (record) => petOfJson(rules.parseJson(record), rules)
         : rowReader(table, rules);
-    this.#isHeaderNext = table !== undefined && linesBefore === 0;
+    this.#isHeaderNext = table?.hasHeadings === true && linesBefore === 0;
   }
 
   push(chunk: Uint8Array): PetPiece[] {
@@ -157,7 +157,11 @@ class ArrayReader implements PetReader {
       const value = this.#rules.parseJson(parts.join('') + decoder.decode());
       if (Array.isArray(value)) return value as unknown[];
     } catch (cause) {
-      if (cause instanceof TypeError) throw new PetFileError('The file is not valid UTF-8.');
+      if (cause instanceof TypeError) {
+        throw new PetFileError(
+          'The file is not valid UTF-8: if it is Windows-1252, add --encoding windows-1252.',
+        );
+      }
       if (!(cause instanceof Refusal)) throw cause;
       const detail = cause.cause instanceof Error ? ` (${cause.cause.message})` : '';
       throw new PetFileError(`The file is not one valid JSON array${detail}.`, { cause });

@@ -1,8 +1,9 @@
 import { Refusal } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
-import { csvFieldsOrUndefined } from './csv.ts';
-import { fieldOf, shownHeading, type Field, type TableLayout } from './layout.ts';
+import { fieldOf, type Field } from './columns.ts';
+import { csvFieldsOrUndefined, unguardFormula } from './csv.ts';
+import { shownHeading, type TableLayout } from './layout.ts';
 
 /** Parses JSON without rounding, and makes an animal of fields. Both throw a Refusal that says what is wrong. */
 export interface PetRules {
@@ -54,7 +55,9 @@ function statusOf(text: string): string {
 }
 
 /** Returns how to read the rows of a table. */
-export function rowReader({ separator, headings, columns }: TableLayout, rules: PetRules): ReadPet {
+export function rowReader(table: TableLayout, rules: PetRules): ReadPet {
+  const { separator, headings, columns } = table;
+  const each = table.hasHeadings ? 'one for each column of the header' : 'as the first line';
   return (record) => {
     const fields = csvFieldsOrUndefined(record, separator);
     if (fields === undefined) {
@@ -68,13 +71,13 @@ export function rowReader({ separator, headings, columns }: TableLayout, rules: 
     if (fields.length !== headings.length) {
       throw new Refusal(
         'invalid_field',
-        `The line has ${fields.length} fields: it must have ${headings.length}, one for each column of the header.`,
+        `The line has ${fields.length} fields: it must have ${headings.length}, ${each}.`,
       );
     }
     const categoryText = (fields[columns.categoryId] ?? '').trim();
     const status = statusOf(fields[columns.status ?? -1] ?? '');
     const found = {
-      name: fields[columns.name] ?? '',
+      name: unguardFormula(fields[columns.name] ?? ''),
       categoryId: parseInt64(categoryText) ?? categoryText,
       // In a table an empty field is the only way to omit a status.
       ...(status === '' ? {} : { status }),

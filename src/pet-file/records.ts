@@ -1,8 +1,11 @@
 import { findCsvRecordEnd, type Separator } from './csv.ts';
+import { asWindows1252 } from './encoding.ts';
 
 /** A longer record is refused; a request body has the same limit. */
 export const RECORD_BYTES_MAX = 64 * 1024;
 
+/** Of a record in a message. */
+const SHOWN_BYTES_MAX = 60;
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -138,7 +141,7 @@ export class RecordSplitter {
     this.#isAtStart = false;
     if (fault !== undefined) return { line, fault };
     const text = this.#decode(bytes);
-    if (text === undefined) return { line, fault: 'is not valid UTF-8.' };
+    if (text === undefined) return { line, fault: notUtf8(bytes) };
     const from = isAtStart && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
     const content = text.slice(from, text.endsWith('\r') ? -1 : undefined);
     return content === '' ? undefined : { line, text: content };
@@ -151,6 +154,13 @@ export class RecordSplitter {
       return undefined;
     }
   }
+}
+
+/** Shows the record in the encoding that it probably has, so that a person can tell. */
+export function notUtf8(bytes: Uint8Array): string {
+  const text = asWindows1252(bytes.subarray(0, SHOWN_BYTES_MAX)).trim();
+  const rest = bytes.length > SHOWN_BYTES_MAX ? '…' : '';
+  return `is not valid UTF-8. As Windows-1252 it is "${text}${rest}": if that is right, add --encoding windows-1252.`;
 }
 
 function countLines(record: Uint8Array): number {

@@ -179,7 +179,11 @@ test('bytes that are not UTF-8 spoil their own line only, and a byte order mark 
   const { records } = split(bytes, { chunkBytes: 100 });
   assert.deepEqual(records, [
     { line: 1, text: 'a' },
-    { line: 2, fault: 'is not valid UTF-8.' },
+    {
+      line: 2,
+      fault:
+        'is not valid UTF-8. As Windows-1252 it is "bÿ": if that is right, add --encoding windows-1252.',
+    },
     { line: 3, text: '\uFEFFc' },
   ]);
   const second = new RecordSplitter({ separator: undefined, linesBefore: 2 });

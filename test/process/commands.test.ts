@@ -114,6 +114,10 @@ before(async () => {
   );
   writeFileSync(join(everything, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
   writeFileSync(join(everything, 'animals.csv'), 'name,categoryId\nRex,7\n');
+  writeFileSync(
+    join(everything, 'tiere.csv'),
+    Buffer.from('Tier;Art-Nr.\nL\u00f6we;7\n', 'latin1'),
+  );
   writeFileSync(join(everything, 'sold.txt'), '1\n2\n');
   mkdirSync(join(everything, 'bin'));
   mkdirSync(join(everything, 'backups'));

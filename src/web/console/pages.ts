@@ -51,7 +51,7 @@ export const LATER_MODULES = [
     'pet-rules',
     'save',
   ].map(inPageFolder),
-  ...['csv', 'layout', 'pet-reader', 'read-pet', 'records'].map(
+  ...['columns', 'csv', 'encoding', 'layout', 'pet-reader', 'read-pet', 'records'].map(
     (name) => `src/pet-file/${name}.ts`,
   ),
   ...['errors', 'int64'].map((name) => `src/domain/${name}.ts`),
