@@ -30,7 +30,9 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/units.ts',
   ],
   fast: ['test/units.ts'],
-  long: ['{drills,test/packaging,test/web/accessibility,test/web/samples}/**/*.test.ts'],
+  long: [
+    '{drills,test/packaging,test/web/accessibility,test/web/long,test/web/samples}/**/*.test.ts',
+  ],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
 };

@@ -76,7 +76,9 @@ function score(field: Field, heading: string, cells: readonly string[]): number 
     .toLowerCase();
   const isNamed = LIKELY_HEADINGS[field].test(letters);
   // A status must be one of three words, so other words are not one, whatever the heading says.
-  if (field === 'status' ? share < 1 : share <= 0.5 && !isNamed) return 0;
+  if (field === 'status' && share < 1) return 0;
+  // Cells that do not fit are faults. A heading makes them the last choice, so that a person sees the faults.
+  if (share <= 0.5) return isNamed ? 0.5 : 0;
   const isRowNumber = field === 'categoryId' && (ROW_NUMBER.test(letters) || isCounting(filled));
   return 1 + 4 * share + (fieldOf(heading) === field ? 6 : isNamed ? 3 : 0) - (isRowNumber ? 4 : 0);
 }

@@ -15,6 +15,11 @@ const guesses: [what: string, text: string, guess: (number | undefined)[]][] = [
   ['prices and dates', 'Seit;Preis;Wer;Was\n1.2.2024;12,50;Rex;7', [2, 3, undefined]],
   ['statuses in other words', 'Tier;Art;Status\nRex;7;verkauft\nTom;8;', [0, 1, undefined]],
   ['categories in words', 'Tier;Kategorie\nRex;Hunde\nTom;Katzen', [0, 1, undefined]],
+  [
+    'a heading over words, and numbers elsewhere',
+    'Wer;Art;Nummer\nRex;Hund;7\nTom;Hund;7',
+    [0, 2, undefined],
+  ],
   ['words alone', 'red,blue\ngreen,yellow', [0, undefined, undefined]],
   ['numbers alone', '1,2\n3,4', [undefined, 0, undefined]],
   ['rows of several lengths', 'Wer;Was\nRex\nTom;8;x\n', [0, 1, undefined]],

@@ -80,9 +80,19 @@ export async function emptyStates(t: TestContext, check: Check): Promise<void> {
   await page.getByLabel('Paste CSV').fill('Id\tName\tCategory id\tStatus\n1\tRex\t7\tSold\n');
   await page.getByText('Not used: Id.').waitFor();
   await check(page, 'many-spreadsheet');
-  await page.getByLabel('Paste CSV').fill('a,b');
+  await page.getByLabel('Paste CSV').fill('names\nRex');
   await page.getByText('must name its columns').waitFor();
   await check(page, 'many-no-list');
+  const rows = 'Rex;7;sold;rot;12,50\n Mimi ;3;;;\nAda;x;;blau;\n';
+  await page.getByLabel('Paste CSV').fill(`"Tier, Name";Art-Nr.;Status;Farbe;Preis\n${rows}`);
+  await page.getByText('Which column is which?').waitFor();
+  await check(page, 'many-columns');
+  const chooser = page.waitForEvent('filechooser');
+  await press(page, 'Choose a file');
+  const buffer = Buffer.from('Name;Kategorie\r\nL\u00f6we;7\r\nB\u00e4r;8\r\n', 'latin1');
+  await (await chooser).setFiles({ name: 'tiere.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('Read as Windows-1252').waitFor();
+  await check(page, 'many-encoding');
 }
 
 export async function catalogueStates(t: TestContext, check: Check): Promise<void> {
@@ -179,6 +189,21 @@ export async function troubleStates(t: TestContext, check: Check): Promise<void>
   await press(page, 'Stop here');
   await page.getByText('Stopped. Not sent: 1.').waitFor();
   await check(page, 'many-done');
+  await page.unroute('**/v1/pets');
+  for (const [list, words] of [
+    ['name,category\nRex,7\n', 'Finished.'],
+    ['name,category\nRex,7\nAda,8\n ,9\n', '1 line was there already'],
+  ] as const) {
+    await press(page, 'Add another list');
+    await page.getByLabel('Paste CSV').fill(list);
+    if (list.includes('Ada')) {
+      await page.getByText('1 of these 2 lines were added before').waitFor();
+      await check(page, 'many-seen');
+    }
+    await page.locator('#many .primary').click();
+    await page.getByText(words).first().waitFor();
+  }
+  await check(page, 'many-again');
 }
 
 export async function restrictedStates(t: TestContext, check: Check): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PetStoreError, type Pets } from '../../../sdk/src/index.ts';
+import { PetStoreError, type NewPet } from '../../../sdk/src/index.ts';
 import { BulkAdd, type Phase, type Row } from './page/bulk.ts';
 
 const LOST = new PetStoreError('connection_lost', 'Gone.');
@@ -8,7 +8,9 @@ const LOST = new PetStoreError('connection_lost', 'Gone.');
 const rowOf = (line: number): Row => ({
   line,
   pet: { name: `Rex ${line}`, categoryId: 7n, status: 'available' },
+  occurrence: 1,
   idempotencyKey: `key-${line}`,
+  isSeen: false,
 });
 
 const refusal = (status: number, retryAfterMs?: number) =>
@@ -19,16 +21,19 @@ function newBulk(
   count: number,
   errors: (Error | undefined)[],
   onPhase: (bulk: BulkAdd, phase: Phase) => void = () => undefined,
+  replays: { isReplay?: boolean; isFirstAttempt?: boolean } = {},
 ) {
   const rows = Array.from({ length: count }, (_, index) => rowOf(index + 1));
   const phases: string[] = [];
-  const keys: (string | undefined)[] = [];
-  const added: [id: bigint, done: number][] = [];
-  const create: Pets['create'] = async (pet, options) => {
-    keys.push(options?.idempotencyKey);
+  const keys: string[] = [];
+  const added: [id: bigint, line: number][] = [];
+  let found = 0;
+  const create = async ({ name }: NewPet, idempotencyKey: string) => {
+    keys.push(idempotencyKey);
     const error = errors[keys.length - 1];
     if (error !== undefined) throw error;
-    return { id: BigInt(keys.length), name: pet.name, categoryId: 7n, status: 'available' };
+    const pet = { id: BigInt(keys.length), name, categoryId: 7n, status: 'available' } as const;
+    return { pet, isReplay: false, isFirstAttempt: true, ...replays };
   };
   const bulk: BulkAdd = new BulkAdd(rows, create, {
     phase: (phase) => {
@@ -36,9 +41,10 @@ function newBulk(
       assert.equal(bulk.phase, phase);
       onPhase(bulk, phase);
     },
-    added: ({ id }, done) => added.push([id, done]),
+    added: ({ id }, { line }) => added.push([id, line]),
+    found: () => (found += 1),
   });
-  return { bulk, rows, phases, keys, added };
+  return { bulk, rows, phases, keys, added, found: () => found };
 }
 
 /** Ends every wait at once. */
@@ -149,4 +155,24 @@ test('a bulk add that is started twice sends each animal once', async () => {
   await Promise.all([bulk.run(), bulk.run()]);
   assert.deepEqual(keys, ['key-1', 'key-2', 'key-3']);
   assert.deepEqual(phases, ['running', 'done']);
+});
+
+test('a line that the service replays was there, unless this run has sent it before and lost the response', async () => {
+  const there = newBulk(2, [], undefined, { isReplay: true });
+  await there.bulk.run();
+  assert.deepEqual([there.found(), there.added], [2, []]);
+  assert.ok(there.rows.every(({ id, wasThere }) => id !== undefined && wasThere === true));
+
+  const lost = newBulk(2, [LOST], tryNow, { isReplay: true });
+  await lost.bulk.run();
+  assert.deepEqual([lost.found(), lost.added], [1, [[2n, 1]]]);
+
+  const repeated = newBulk(1, [], undefined, { isReplay: true, isFirstAttempt: false });
+  await repeated.bulk.run();
+  assert.deepEqual([repeated.found(), repeated.added], [0, [[1n, 1]]]);
+
+  const seen = newBulk(1, [LOST], tryNow, { isReplay: true, isFirstAttempt: false });
+  for (const row of seen.rows) row.isSeen = true;
+  await seen.bulk.run();
+  assert.deepEqual([seen.found(), seen.added], [1, []]);
 });

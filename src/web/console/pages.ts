@@ -36,20 +36,25 @@ export const WORKSPACE_MODULES = [
   ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
 ];
 
-/** The modules that are loaded when the workspace is open. */
+/** The modules that are loaded when the workspace is open, or when many are added at once. */
 export const LATER_MODULES = [
   ...[
     'animal',
     'bulk',
     'download',
+    'line-key',
     'lookup',
     'many',
+    'many-columns',
     'many-input',
     'many-preview',
+    'many-report',
     'many-rows',
     'parts',
     'pet-rules',
     'save',
+    'seen-lines',
+    'sha256',
   ].map(inPageFolder),
   ...['columns', 'csv', 'encoding', 'layout', 'pet-reader', 'read-pet', 'records'].map(
     (name) => `src/pet-file/${name}.ts`,

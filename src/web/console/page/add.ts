@@ -3,7 +3,7 @@ import { curlCommand } from './curl.ts';
 import { offerCurl } from './copy.ts';
 import { byId, element, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
-import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';
+import { FIELD_WORDS, FIELDS, isBlank, splitByField, trimName, type Field } from './fields.ts';
 import { faultNotice, serviceWords } from './notice.ts';
 import { parseInt64, petName } from './pet.ts';
 import { BASE_URL, newIdempotencyKey, type Session } from './session.ts';
@@ -59,8 +59,9 @@ export class AddForm {
     this.#setBusy(true);
     try {
       const added = await this.#session.pets.create(pet, { idempotencyKey: this.#idempotencyKey });
+      const isTrimmed = this.#name.value !== added.name;
       this.#clear();
-      this.#outcome.replaceChildren(addedNotice(added));
+      this.#outcome.replaceChildren(addedNotice(added, isTrimmed));
       this.#on.added(added);
     } catch (error) {
       this.#showFault(explain(error), isAutomatic);
@@ -69,14 +70,14 @@ export class AddForm {
     }
   }
 
-  /** Rejects only what cannot be sent. The service validates the rest. */
+  /** Rejects what cannot be sent, and a name that nobody would see. The service validates the rest. */
   #read(): NewPet | undefined {
     const { name, categoryId: text, status } = this.#typed;
     const categoryId = parseInt64(text);
-    if (categoryId !== undefined) return { name, categoryId, status };
+    if (categoryId !== undefined && !isBlank(name)) return { name, categoryId, status };
     this.#showFieldFaults({
       name: FIELD_WORDS.name(name),
-      categoryId: FIELD_WORDS.categoryId(text),
+      categoryId: FIELD_WORDS.categoryId(categoryId ?? text),
     });
     return undefined;
   }
@@ -84,7 +85,7 @@ export class AddForm {
   get #typed() {
     const wanted = new FormData(this.#form).get('status');
     return {
-      name: this.#name.value,
+      name: trimName(this.#name.value),
       categoryId: this.#categoryId.value.trim(),
       status: PET_STATUSES.find((status) => status === wanted),
     };
@@ -155,10 +156,11 @@ function showFieldFault(field: Field, message: string | undefined): void {
   else control.setAttribute('aria-invalid', 'true');
 }
 
-function addedNotice({ id, name }: Pet): HTMLElement {
+function addedNotice({ id, name }: Pet, isTrimmed: boolean): HTMLElement {
   return element(
     'div',
     { class: 'notice done', role: 'status' },
     element('p', {}, element('b', {}, petName(name)), ` was added with the id ${id}.`),
+    ...(isTrimmed ? [element('p', {}, 'The space around the name was removed.')] : []),
   );
 }

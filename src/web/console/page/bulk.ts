@@ -1,4 +1,4 @@
-import type { NewPet, Pet, Pets } from '../../../../sdk/src/index.ts';
+import type { NewPet, Pet } from '../../../../sdk/src/index.ts';
 import { explain, type Fault } from './fault.ts';
 
 const WAIT_MS_FIRST = 2_000;
@@ -13,9 +13,15 @@ const STATUSES_NOT_ABOUT_THE_ANIMAL = [401, 403, 408, 429];
 export interface Row {
   line: number;
   pet: NewPet;
+  /** The number of this line among the identical ones of the list, from 1. */
+  occurrence: number;
   /** Kept for every attempt, so that the service stores the animal once. */
   idempotencyKey: string;
+  /** This browser has added the line before. */
+  isSeen: boolean;
   id?: bigint;
+  /** The line was added before, with this id, and was not added again. */
+  wasThere?: boolean;
   /** Why the service did not accept the animal. */
   refusal?: string;
 }
@@ -28,6 +34,22 @@ export type Phase =
   /** The next attempt follows by itself. */
   | { name: 'waiting'; fault: Fault; waitMs: number };
 
+/** What became of a create. */
+export interface Creation {
+  pet: Pet;
+  /** An earlier request with the same Idempotency-Key had added the animal. */
+  isReplay: boolean;
+  /** Whether one request was enough. If not, the earlier request may be one of these. */
+  isFirstAttempt: boolean;
+}
+
+export interface BulkEvents {
+  phase: (phase: Phase) => void;
+  added: (pet: Pet, row: Row) => void;
+  /** The line was added before. */
+  found: () => void;
+}
+
 const PAUSED: Phase = { name: 'paused', fault: undefined };
 
 /**
@@ -37,9 +59,11 @@ const PAUSED: Phase = { name: 'paused', fault: undefined };
  */
 export class BulkAdd {
   readonly #rows: readonly Row[];
-  readonly #create: Pets['create'];
-  readonly #on: { phase: (phase: Phase) => void; added: (pet: Pet, done: number) => void };
+  readonly #create: (pet: NewPet, idempotencyKey: string) => Promise<Creation>;
+  readonly #on: BulkEvents;
   #next = 0;
+  /** The row that was sent without a response that settles it. */
+  #unsettled: Row | undefined;
   #phase: Phase = PAUSED;
   #isPauseWanted = false;
   /** The phase that a wanted pause leads to. */
@@ -48,8 +72,8 @@ export class BulkAdd {
 
   constructor(
     rows: readonly Row[],
-    create: Pets['create'],
-    on: { phase: (phase: Phase) => void; added: (pet: Pet, done: number) => void },
+    create: (pet: NewPet, idempotencyKey: string) => Promise<Creation>,
+    on: BulkEvents,
   ) {
     this.#rows = rows;
     this.#create = create;
@@ -100,14 +124,19 @@ export class BulkAdd {
   /** Returns why the row is not settled yet. */
   async #send(row: Row): Promise<Fault | undefined> {
     try {
-      const pet = await this.#create(row.pet, { idempotencyKey: row.idempotencyKey });
+      const { pet, isReplay, isFirstAttempt } = await this.#create(row.pet, row.idempotencyKey);
       row.id = pet.id;
+      // After a lost response, the replay is of the request that this run has sent before.
+      const isOwn = !row.isSeen && (!isFirstAttempt || this.#unsettled === row);
+      row.wasThere = isReplay && !isOwn;
       this.#next += 1;
-      this.#on.added(pet, this.#next);
+      if (row.wasThere) this.#on.found();
+      else this.#on.added(pet, row);
     } catch (error) {
       const fault = explain(error);
       const { status, message } = fault;
       const isPassing = STATUSES_NOT_ABOUT_THE_ANIMAL.includes(status);
+      this.#unsettled = row;
       if (status < 400 || status > 499 || isPassing) return fault;
       row.refusal = message;
       this.#next += 1;

@@ -1,5 +1,5 @@
 import type { PetStatus } from '../../../../sdk/src/index.ts';
-import { csvLine } from '../../../pet-file/csv.ts';
+import { csvLine, guardFormula } from '../../../pet-file/csv.ts';
 import { byId } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
 import { saveCsv } from './save.ts';
@@ -9,11 +9,9 @@ const ANIMALS_MAX = 100_000;
 const PAGE_SIZE = 100;
 /** The count is shown so often. */
 const SHOWN_EVERY = 1_000;
-/** With it, spreadsheets read the file as UTF-8. `petstore import` and this page accept it. */
-const BYTE_ORDER_MARK = '\uFEFF';
-const TOO_MANY = `More than ${count(ANIMALS_MAX)} are too many for a page. On the machine of the service, petstore export --format csv writes all.`;
+const TOO_MANY = `More than ${count(ANIMALS_MAX)} are too many for a page. On the machine of the service, petstore export --for-spreadsheet writes all.`;
 
-/** The button that saves the animals of the filter, from all pages, in the format of `petstore export`. */
+/** The button that saves the animals of the filter, from all pages, as `petstore export --for-spreadsheet` writes them. */
 export class Download {
   readonly #session: Session;
   readonly #askForKey: (fault?: Fault) => void;
@@ -40,7 +38,7 @@ export class Download {
       const lines = await this.#read(status, signal);
       if (lines !== undefined) {
         const heading = csvLine(['id', 'name', 'categoryId', 'status']);
-        saveCsv(`${status ?? 'all'}-animals.csv`, BYTE_ORDER_MARK + heading + lines.join(''));
+        saveCsv(`${status ?? 'all'}-animals.csv`, heading + lines.join(''));
       }
       this.#say(lines === undefined ? TOO_MANY : `Saved ${count(lines.length)}.`);
     } catch (error) {
@@ -55,7 +53,8 @@ export class Download {
     const lines: string[] = [];
     for await (const pet of this.#session.pets.list({ status, limit: PAGE_SIZE, signal })) {
       if (lines.length === ANIMALS_MAX) return undefined;
-      lines.push(csvLine([String(pet.id), pet.name, String(pet.categoryId), pet.status]));
+      const name = guardFormula(pet.name);
+      lines.push(csvLine([String(pet.id), name, String(pet.categoryId), pet.status]));
       if (lines.length % SHOWN_EVERY === 0) this.#say(`${count(lines.length)} so far …`);
     }
     return lines;

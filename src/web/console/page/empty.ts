@@ -32,7 +32,7 @@ export function emptyMessage(
         'li',
         {},
         button('Add many at once', on.addMany),
-        element('span', {}, 'Paste or drop CSV or NDJSON.'),
+        element('span', {}, 'Paste the cells of a spreadsheet, or drop a file.'),
       ),
       element(
         'li',

@@ -4,6 +4,20 @@ const NAME_CODE_POINTS_MAX = 255;
 /** In a character class of a Unicode pattern, a surrogate matches only a lone surrogate. */
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u;
 
+/** Space, control characters, and characters without a shape such as U+200B. U+2800 has an empty one. */
+const INVISIBLE = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+/** Whether nobody can see the name. */
+export function isBlank(name: string): boolean {
+  return INVISIBLE.test(name);
+}
+
+/** The name without the space around it. Tabs that keep a spreadsheet from running the name are part of it. */
+export function trimName(name: string): string {
+  const [tabs = ''] = /^\t+(?=[=+@-])/.exec(name) ?? [];
+  return tabs + name.trim();
+}
+
 /** The fields of an animal. A message of the service names them. */
 export const FIELDS = ['name', 'categoryId', 'status'] as const;
 export type Field = (typeof FIELDS)[number];
@@ -25,8 +39,9 @@ export const FIELD_WORDS: Record<Field, (value: unknown) => string | undefined> 
 };
 
 function nameWords(value: unknown): string | undefined {
-  if (value === '' || value === undefined) return 'Enter a name.';
+  if (value === undefined) return 'Enter a name.';
   if (typeof value !== 'string') return 'The name is a text.';
+  if (isBlank(value)) return 'Enter a name.';
   const length = Array.from(value).length;
   if (length > NAME_CODE_POINTS_MAX) {
     return `The name has ${length} characters; at most ${NAME_CODE_POINTS_MAX} fit.`;

@@ -1,8 +1,19 @@
+import { findText, isSpreadsheet, type Encoding } from '../../../pet-file/encoding.ts';
 import { button, element } from './dom.ts';
-import { BYTES_MAX, readRows, tooLarge, type Preview } from './many-rows.ts';
+import { BYTES_MAX, tooLarge } from './many-rows.ts';
 
 /** Typing ends before the text is read again. */
 const READ_DELAY_MS = 200;
+const SPREADSHEET_WORDS =
+  'This is an Excel file, or one of another spreadsheet: copy its cells and paste them here.';
+const NO_TEXT_WORDS =
+  'This file is not text. Save the table as CSV, or copy its cells and paste them here.';
+
+/** A list as it was typed, pasted, chosen or dropped. */
+export interface ManyText {
+  text: string;
+  encoding: Encoding;
+}
 
 export interface ManyInput {
   view: HTMLElement;
@@ -11,8 +22,8 @@ export interface ManyInput {
   focus: () => void;
 }
 
-/** Where a list is pasted, typed, chosen or dropped. Each change is read and handed on; an empty text as undefined. */
-export function newInput(onChange: (preview: Preview | Error | undefined) => void): ManyInput {
+/** Where a list is pasted, typed, chosen or dropped. Each change is handed on; an empty text as undefined. */
+export function newInput(onChange: (list: ManyText | Error | undefined) => void): ManyInput {
   const text = element('textarea', {
     id: 'many-text',
     rows: '6',
@@ -22,28 +33,26 @@ export function newInput(onChange: (preview: Preview | Error | undefined) => voi
   });
   const file = element('input', {
     type: 'file',
-    accept: '.csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl',
+    // A spreadsheet itself cannot be read, but whoever chooses one learns what to do.
+    accept: '.csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.xls,.ods',
     hidden: '',
   });
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const show = (bytes: Uint8Array): void => {
-    try {
-      onChange(bytes.length === 0 ? undefined : readRows(bytes));
-    } catch (error) {
-      onChange(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
+  const show = (list: ManyText): void => onChange(list.text === '' ? undefined : list);
   const read = async (chosen: File): Promise<void> => {
     clearTimeout(timer);
-    if (chosen.size > BYTES_MAX) return onChange(tooLarge());
-    const bytes = new Uint8Array(await chosen.arrayBuffer());
-    text.value = new TextDecoder().decode(bytes);
-    show(bytes);
+    const bytes = new Uint8Array(await chosen.slice(0, BYTES_MAX + 1).arrayBuffer());
+    const found = isSpreadsheet(bytes) ? undefined : findText(bytes);
+    text.value = bytes.length > BYTES_MAX ? '' : (found?.text ?? '');
+    if (isSpreadsheet(bytes)) return onChange(new Error(SPREADSHEET_WORDS));
+    if (bytes.length > BYTES_MAX) return onChange(tooLarge());
+    if (found === undefined) return onChange(new Error(NO_TEXT_WORDS));
+    show(found);
   };
   text.addEventListener('input', () => {
     clearTimeout(timer);
-    timer = setTimeout(() => show(new TextEncoder().encode(text.value)), READ_DELAY_MS);
+    timer = setTimeout(() => show({ text: text.value, encoding: 'utf-8' }), READ_DELAY_MS);
   });
   file.addEventListener('change', () => {
     const [chosen] = file.files ?? [];
@@ -66,7 +75,7 @@ function inputView(text: HTMLElement, file: HTMLInputElement): HTMLElement {
     element(
       'p',
       { id: 'many-help', class: 'small' },
-      'The first line of a table names its columns: name, category and, if you want, status, separated by commas, semicolons or tabs. JSON is an array, or one object per line. You can also drop a file anywhere on this page.',
+      'A table has a column for the name, one for the category and, if you want, one for the status, with any headings or none. JSON is an array, or one object per line. You can also drop a file anywhere on this page.',
     ),
     text,
     element(

@@ -1,28 +1,108 @@
-import { layoutWords } from '../../../pet-file/layout.ts';
+import { completeColumns, type ColumnGuess } from '../../../pet-file/columns.ts';
+import {
+  layoutWords,
+  sampleTable,
+  UnknownColumns,
+  type TableSample,
+} from '../../../pet-file/layout.ts';
 import { unitOf } from '../../../pet-file/pet-reader.ts';
 import { button, element } from './dom.ts';
-import type { Preview } from './many-rows.ts';
+import { newColumnChooser } from './many-columns.ts';
+import type { ManyText } from './many-input.ts';
+import { readRows, type Preview } from './many-rows.ts';
 import { petName, statusChip } from './pet.ts';
 
 const ROWS_SHOWN_MAX = 5;
 const FAULTS_SHOWN_MAX = 20;
+const WORDS_SHOWN_MAX = 5;
+const WORD_LENGTH_MAX = 30;
+/** A word with a letter that another encoding would spell differently. */
+const NOT_ASCII = /[^\s,;"]*[^\0-\x7f,;"\s][^\s,;"]*/g;
 
-/** What would be added, and which lines have faults. */
-export function previewView(
-  preview: Preview | Error,
-  onStart: (preview: Preview) => void,
-): HTMLElement {
-  if (preview instanceof Error) {
-    return element('div', { class: 'notice fault', role: 'alert' }, preview.message);
+export interface PreviewEvents {
+  start: (preview: Preview) => void;
+  /** Marks the rows that this browser has added before. */
+  markSeen: (preview: Preview) => void;
+}
+
+/** What would be added, and which lines have faults. The columns of a table can be chosen. */
+export function previewView(list: ManyText | Error, on: PreviewEvents): HTMLElement {
+  if (list instanceof Error) return errorView(list);
+  const view = element('div', {});
+  const note = list.encoding === 'windows-1252' ? [encodingNote(list.text)] : [];
+  try {
+    const preview = readRows(list.text);
+    view.append(...outcome(preview, on), ...animalsView(preview, on));
+    if (preview.layout.format === 'csv') {
+      const { columns } = preview.layout;
+      const choose = button('Choose other columns', () => {
+        const sample = sampleTable(new TextEncoder().encode(list.text));
+        const chooser = chooserView(list.text, { ...sample, guess: columns }, on);
+        view.replaceChildren(...chooser);
+        view.querySelector('select')?.focus();
+      });
+      choose.className = 'quiet';
+      view.querySelector('.actions')?.append(choose);
+    }
+  } catch (error) {
+    if (error instanceof UnknownColumns) {
+      view.append(...chooserView(list.text, error.sample, on));
+    } else {
+      view.append(errorView(error));
+    }
   }
-  const { layout, rows, faults } = preview;
+  return element('div', { class: 'preview' }, ...note, view);
+}
+
+function errorView(error: unknown): HTMLElement {
+  const words = error instanceof Error ? error.message : String(error);
+  return element('div', { class: 'notice fault', role: 'alert' }, words);
+}
+
+/** The choice of the columns, and what it makes of the list. */
+function chooserView(text: string, sample: TableSample, on: PreviewEvents): HTMLElement[] {
+  const below = element('div', {});
+  const show = (guess: ColumnGuess): void => {
+    const columns = completeColumns(guess);
+    if (columns === undefined) {
+      const words = 'Choose the column of the name and that of the category.';
+      return below.replaceChildren(element('p', { role: 'status' }, words));
+    }
+    try {
+      const preview = readRows(text, columns);
+      const { layout } = preview;
+      chooser.showHeadings(layout.format === 'csv' && layout.hasHeadings);
+      below.replaceChildren(...outcome(preview, on), startButton(preview, on));
+    } catch (error) {
+      below.replaceChildren(errorView(error));
+    }
+  };
+  const chooser = newColumnChooser(sample, show);
+  show(sample.guess);
+  return [chooser.view, below];
+}
+
+/** How the list is read, what is left out, and what is not added again. */
+function outcome(preview: Preview, on: PreviewEvents): HTMLElement[] {
+  const { layout, rows, faults, trimmed } = preview;
+  on.markSeen(preview);
+  const seen = rows.filter(({ isSeen }) => isSeen).length;
+  return [
+    element('p', { role: 'status' }, layoutWords(layout)),
+    ...(faults.length > 0 ? [faultList(preview)] : []),
+    ...(trimmed > 0
+      ? [element('p', { class: 'small' }, `Space was removed around ${names(trimmed)}.`)]
+      : []),
+    ...(seen > 0 ? [seenNote(seen, rows.length)] : []),
+  ];
+}
+
+function animalsView(preview: Preview, on: PreviewEvents): HTMLElement[] {
+  const { layout, rows } = preview;
+  if (rows.length === 0) return [];
   const unit = unitOf(layout) === 'item' ? 'Item' : 'Line';
-  const view = element('div', { class: 'preview' });
-  view.append(element('p', {}, layoutWords(layout)));
-  if (faults.length > 0) view.append(faultList(preview));
-  if (rows.length === 0) return view;
   const rest = rows.length - ROWS_SHOWN_MAX;
-  view.append(
+  return [
     element(
       'table',
       {},
@@ -46,13 +126,50 @@ export function previewView(
       ),
     ),
     element('p', { class: 'small' }, rest > 0 ? `and ${rest} more` : ''),
+    startButton(preview, on),
+  ];
+}
+
+function startButton(preview: Preview, on: PreviewEvents): HTMLElement {
+  const { length } = preview.rows;
+  const label = length === 1 ? 'Add 1 animal' : `Add ${length} animals`;
+  const start = length === 0 ? [] : [button(label, () => on.start(preview), 'primary')];
+  return element('div', { class: 'actions' }, ...start);
+}
+
+function encodingNote(text: string): HTMLElement {
+  const words = new Set(Array.from(text.matchAll(NOT_ASCII), ([word]) => word));
+  const shown = [...words].slice(0, WORDS_SHOWN_MAX).map((word) => word.slice(0, WORD_LENGTH_MAX));
+  return element(
+    'div',
+    { class: 'notice' },
+    element('p', { class: 'title' }, 'Read as Windows-1252, as Excel saves CSV'),
+    element('p', {}, 'The file is not UTF-8. Check that these words are right: '),
+    element('p', { class: 'words' }, ...shown.map((word) => element('b', {}, word))),
+    element('p', {}, 'If they are not, save the file as “CSV UTF-8”, or paste its cells.'),
+  );
+}
+
+function seenNote(seen: number, count: number): HTMLElement {
+  const all = seen === count;
+  return element(
+    'div',
+    { class: 'notice seen' },
     element(
-      'div',
-      { class: 'actions' },
-      button(`Add ${animals(rows.length)}`, () => onStart(preview), 'primary'),
+      'p',
+      { class: 'title' },
+      all ? 'This list was added before' : `${seen} of these ${count} lines were added before`,
+    ),
+    element(
+      'p',
+      {},
+      'From this browser, in the last 24 hours. They are not added twice; afterwards you can add them again on purpose.',
     ),
   );
-  return view;
+}
+
+function names(count: number): string {
+  return count === 1 ? '1 name' : `${count} names`;
 }
 
 function head(name: string): HTMLElement {
@@ -90,8 +207,4 @@ function faultList({ layout, rows, faults }: Preview): HTMLElement {
     ),
     element('p', {}, rest > 0 ? `and ${rest} more` : ''),
   );
-}
-
-function animals(count: number): string {
-  return count === 1 ? '1 animal' : `${count} animals`;
 }

@@ -1,12 +1,18 @@
 import type { Pet } from '../../../../sdk/src/index.ts';
-import { BulkAdd, type Phase } from './bulk.ts';
+import { unitOf } from '../../../pet-file/pet-reader.ts';
+import { BulkAdd, type Phase, type Row } from './bulk.ts';
+import { writeClipboard } from './copy.ts';
 import { button, byId, element } from './dom.ts';
 import type { Fault } from './fault.ts';
-import { newInput, type ManyInput } from './many-input.ts';
+import { lineKey } from './line-key.ts';
+import { newInput, type ManyInput, type ManyText } from './many-input.ts';
 import { previewView } from './many-preview.ts';
-import { reportText, type Preview } from './many-rows.ts';
+import { notAdded, reportText } from './many-report.ts';
+import type { Preview } from './many-rows.ts';
 import { countdown, serviceWords } from './notice.ts';
+import { petName } from './pet.ts';
 import { saveCsv } from './save.ts';
+import { SeenLines } from './seen-lines.ts';
 import type { Session } from './session.ts';
 
 export interface ManyEvents {
@@ -26,6 +32,8 @@ const TOGGLE_LABELS: Record<Phase['name'], string> = {
   done: '',
 };
 
+const FOUND_SHOWN_MAX = 5;
+
 /** The card that adds a list of animals: paste or drop, look at the preview, add, keep the report. */
 export class ManyCard {
   readonly #session: Session;
@@ -41,13 +49,16 @@ export class ManyCard {
   readonly #stop = button('Stop here', () => this.#bulk?.stop(), 'quiet');
   readonly #close = button('Close', () => this.#end(), 'quiet');
   readonly #after = element('div', { class: 'actions' });
-  #list: Preview = { layout: { format: 'ndjson' }, rows: [], faults: [] };
+  #list: Preview = { text: '', layout: { format: 'ndjson' }, rows: [], faults: [], trimmed: 0 };
+  /** How often lines of the list were added again on purpose. */
+  #repetition = 0;
+  #seen = new SeenLines('');
   #bulk: BulkAdd | undefined;
 
   constructor(session: Session, on: ManyEvents) {
     this.#session = session;
     this.#on = on;
-    this.#input = newInput((preview) => this.#show(preview));
+    this.#input = newInput((list) => this.#show(list));
     this.#run.append(
       this.#count,
       this.#bar,
@@ -63,6 +74,7 @@ export class ManyCard {
     addEventListener('beforeunload', (event) => {
       if (this.#isUnfinished) event.preventDefault();
     });
+    addEventListener('pagehide', () => this.#seen.save());
   }
 
   /** Opens the card, with a file if one was dropped. A list that is being added stays. */
@@ -78,25 +90,57 @@ export class ManyCard {
     return this.#bulk !== undefined && this.#bulk.phase.name !== 'done';
   }
 
-  #show(preview: Preview | Error | undefined): void {
+  #show(list: ManyText | Error | undefined): void {
     this.#preview.replaceChildren();
-    if (preview === undefined) return;
-    this.#preview.append(previewView(preview, (list) => this.#start(list)));
+    if (list === undefined) return;
+    const view = previewView(list, {
+      start: (preview) => {
+        this.#list = preview;
+        this.#repetition = 0;
+        this.#start(preview.rows);
+      },
+      markSeen: ({ rows }) => this.#markSeen(rows),
+    });
+    this.#preview.append(view);
   }
 
-  #start(list: Preview): void {
-    this.#list = list;
-    this.#bulk = new BulkAdd(list.rows, (...pet) => this.#session.pets.create(...pet), {
+  #markSeen(rows: readonly Row[]): void {
+    this.#seen = new SeenLines(this.#session.apiKey);
+    for (const row of rows) row.isSeen = this.#seen.has(row.idempotencyKey);
+  }
+
+  /**
+   * Adds the lines once more that were there. Each gets the key of the next repetition, which is the same after
+   * a reload, so that this can be finished too. A repetition of which all lines were added is passed.
+   */
+  #addAgain(): void {
+    const rows = this.#list.rows.filter(({ wasThere }) => wasThere);
+    const keyOf = ({ pet, occurrence }: Row) => lineKey(pet, occurrence, this.#repetition);
+    do this.#repetition += 1;
+    while (rows.every((row) => this.#seen.has(keyOf(row))));
+    for (const row of rows) {
+      row.idempotencyKey = keyOf(row);
+      row.wasThere = false;
+      delete row.id;
+    }
+    this.#markSeen(rows);
+    this.#start(rows);
+  }
+
+  #start(rows: readonly Row[]): void {
+    this.#bulk = new BulkAdd(rows, (...line) => this.#session.create(...line), {
       phase: (phase) => this.#showPhase(phase),
-      added: (pet) => {
+      added: (pet, { idempotencyKey }) => {
+        this.#seen.add(idempotencyKey);
         this.#showCount();
         this.#on.added(pet, this.#count.textContent);
       },
+      found: () => this.#showCount(),
     });
     this.#preview.replaceChildren();
     this.#input.view.hidden = true;
     this.#run.hidden = false;
-    this.#bar.max = list.rows.length;
+    this.#bar.max = rows.length;
     this.#toggle.focus();
     void this.#bulk.run();
   }
@@ -108,9 +152,11 @@ export class ManyCard {
 
   #showCount(): void {
     const { rows } = this.#list;
-    const added = rows.filter(({ id }) => id !== undefined).length;
+    const found = rows.filter(({ wasThere }) => wasThere).length;
+    const added = rows.filter(({ id }) => id !== undefined).length - found;
     this.#bar.value = this.#bulk?.done ?? 0;
-    this.#count.textContent = `${added} of ${rows.length} added`;
+    const there = found === 0 ? '' : `, ${found} already there`;
+    this.#count.textContent = `${added} of ${rows.length} added${there}`;
   }
 
   #showPhase(phase: Phase): void {
@@ -127,6 +173,7 @@ export class ManyCard {
     this.#after.replaceChildren(...this.#afterwards(phase));
     if (isDone && hadFocus) this.#after.querySelector('button')?.focus();
     if (name !== 'paused' && !isDone) return;
+    this.#seen.save();
     const fault = 'fault' in phase ? phase.fault : undefined;
     if (fault?.isKeyRefused === true) this.#on.keyNeeded(fault);
     else if (fault?.isForbidden === true) this.#on.forbidden(fault);
@@ -146,14 +193,51 @@ export class ManyCard {
   #outcome(): HTMLElement[] {
     const { rows, faults } = this.#list;
     const refused = rows.filter(({ refusal }) => refusal !== undefined).length;
-    const unsent = rows.length - (this.#bulk?.done ?? 0);
+    const unsent = rows.filter(({ id, refusal }) => (id ?? refusal) === undefined).length;
     const parts = [
       unsent > 0 ? `Stopped. Not sent: ${unsent}.` : 'Finished.',
       ...(refused > 0 ? [`Refused by the service: ${refused}.`] : []),
       ...(faults.length > 0 ? [`Lines left out for a fault: ${faults.length}.`] : []),
       'The report has every line.',
     ];
-    return [element('p', {}, parts.join(' '))];
+    const found = rows.filter(({ wasThere }) => wasThere);
+    const words = element('p', {}, parts.join(' '));
+    return found.length === 0 ? [words] : [words, this.#foundNotice(found)];
+  }
+
+  #foundNotice(found: readonly Row[]): HTMLElement {
+    const { length } = found;
+    const unit = unitOf(this.#list.layout);
+    const rest = length - FOUND_SHOWN_MAX;
+    const Unit = unit === 'item' ? 'Item' : 'Line';
+    return element(
+      'div',
+      { class: 'notice' },
+      element(
+        'p',
+        { class: 'title' },
+        length === 1 ? `1 ${unit} was there already` : `${length} ${unit}s were there already`,
+      ),
+      element('p', {}, 'This key added the same in the last 24 hours. Nothing was added twice.'),
+      element(
+        'ul',
+        { class: 'faults' },
+        ...found
+          .slice(0, FOUND_SHOWN_MAX)
+          .map(({ line, pet, id }) =>
+            element(
+              'li',
+              {},
+              element('b', {}, `${Unit} ${line}`),
+              ' ',
+              petName(pet.name),
+              `, already added as ${id}`,
+            ),
+          ),
+      ),
+      element('p', {}, rest > 0 ? `and ${rest} more` : ''),
+      button('Add these again', () => this.#addAgain()),
+    );
   }
 
   #afterwards({ name }: Phase): HTMLElement[] {
@@ -161,9 +245,12 @@ export class ManyCard {
     const download = button('Download the report', () =>
       saveCsv('petstore-report.csv', reportText(this.#list)),
     );
-    return name === 'done'
-      ? [download, button('Add another list', () => this.#reset())]
-      : [download];
+    if (name !== 'done') return [download];
+    const left = notAdded(this.#list);
+    const told = element('div', { class: 'copied', role: 'status' });
+    const copy = button('Copy the lines that were not added', () => void copyLines(left, told));
+    const another = button('Add another list', () => this.#reset());
+    return left.count === 0 ? [download, another] : [download, copy, another, told];
   }
 
   #reset(): void {
@@ -179,4 +266,18 @@ export class ManyCard {
     this.#card.hidden = true;
     byId('add-many', HTMLElement).focus();
   }
+}
+
+/** A page that was loaded over plain HTTP from another machine has no clipboard. */
+async function copyLines(
+  { text, count }: ReturnType<typeof notAdded>,
+  told: HTMLElement,
+): Promise<void> {
+  if (await writeClipboard(text)) {
+    told.textContent = count === 1 ? 'Copied 1 line.' : `Copied ${count} lines.`;
+    return;
+  }
+  const lines = element('textarea', { readonly: '', rows: '6', 'aria-label': 'The lines' }, text);
+  told.replaceChildren(element('p', {}, 'This page has no clipboard. Copy the lines here:'), lines);
+  lines.select();
 }

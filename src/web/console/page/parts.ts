@@ -4,7 +4,7 @@ import { byId, element } from './dom.ts';
 import { Download } from './download.ts';
 import { explain, type Fault } from './fault.ts';
 import { Lookup } from './lookup.ts';
-import { ManyCard } from './many.ts';
+import type { ManyCard } from './many.ts';
 import { faultNotice } from './notice.ts';
 import { parseInt64 } from './pet.ts';
 import type { Session } from './session.ts';
@@ -12,7 +12,8 @@ import type { Session } from './session.ts';
 /** What the console loads after its first view. */
 export interface Parts {
   lookup: Lookup;
-  many: ManyCard;
+  /** The card for many at once. Few visits need it, so it is loaded when it is opened. */
+  many: () => Promise<ManyCard>;
   download: Download;
   openPet: (pet: Pet) => void;
   /** Opens the animal whose id an address has. */
@@ -31,9 +32,10 @@ export async function newParts(
   await loadStyles();
   const lookup = new Lookup(session, { keyNeeded: on.keyNeeded, open: openPet });
   lookup.listen();
+  let many: Promise<ManyCard> | undefined;
   return {
     lookup,
-    many: new ManyCard(session, on),
+    many: () => (many ??= import('./many.ts').then(({ ManyCard: Card }) => new Card(session, on))),
     download: new Download(session, on),
     openPet,
     openLinked: (id) => openLinked(id, session, on.keyNeeded),

@@ -2,9 +2,12 @@ import { parseJson } from '../../../../sdk/src/json.ts';
 import { Refusal } from '../../../domain/errors.ts';
 import type { PetRules } from '../../../pet-file/read-pet.ts';
 import type { NewPet } from '../../../domain/pet.ts';
-import { FIELD_WORDS, FIELDS } from './fields.ts';
+import { FIELD_WORDS, FIELDS, trimName } from './fields.ts';
 
-/** The rules of the service, in words for people. A test compares their results with those of the service. */
+/**
+ * The rules of the service, in words for people. A test compares their results with those of the service. What
+ * people type has no space around a name, and a name that can be seen.
+ */
 export const PAGE_RULES: PetRules = {
   parseJson: (text) => {
     try {
@@ -20,7 +23,9 @@ export const PAGE_RULES: PetRules = {
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
       throw new Refusal('invalid_json', 'The line is not one JSON object.');
     }
-    const given = fields as Record<string, unknown>;
+    const { name } = fields as Record<string, unknown>;
+    const trimmed = typeof name === 'string' ? { name: trimName(name) } : {};
+    const given: Record<string, unknown> = { ...fields, ...trimmed };
     const words = FIELDS.flatMap((field) => FIELD_WORDS[field](given[field]) ?? []);
     if (words.length > 0) throw new Refusal('invalid_field', words.join(' '));
     return { status: 'available', ...given } as NewPet;

@@ -1,5 +1,6 @@
 import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { button, element } from './dom.ts';
+import { isBlank } from './fields.ts';
 
 const LABELS: Record<PetStatus, string> = {
   available: 'Available',
@@ -13,6 +14,7 @@ export function statusChip(status: PetStatus): HTMLElement {
 
 /** In a bdi element, so that a right-to-left name does not change the order of the text around it. */
 export function petName(name: string): HTMLElement {
+  if (isBlank(name)) return element('span', { class: 'blank' }, '(blank name)');
   return element('bdi', { class: 'name' }, name);
 }
 

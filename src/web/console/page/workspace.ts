@@ -53,10 +53,10 @@ export class Workspace {
     }).listen();
     byId('lookup', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault();
-      this.#withParts(({ lookup }) => lookup.send());
+      this.#with(this.#loadParts(), ({ lookup }) => lookup.send());
     });
     byId('download', HTMLButtonElement).addEventListener('click', () => {
-      this.#withParts(({ download }) => download.press(this.#catalogue.status));
+      this.#with(this.#loadParts(), ({ download }) => download.press(this.#catalogue.status));
     });
     byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
     addEventListener('drop', (event) => {
@@ -73,7 +73,7 @@ export class Workspace {
     await this.#catalogue.open();
     const id = linkedId();
     if (id !== undefined && this.#session.isOpen)
-      this.#withParts((parts) => void parts.openLinked(id));
+      this.#with(this.#loadParts(), (parts) => void parts.openLinked(id));
     // A failure is shown when a part is used.
     this.#loadParts().catch(() => undefined);
     return this.#session.isOpen;
@@ -100,11 +100,12 @@ export class Workspace {
   }
 
   #open(pet: Pet): void {
-    this.#withParts((parts) => parts.openPet(pet));
+    this.#with(this.#loadParts(), (parts) => parts.openPet(pet));
   }
 
   #addMany(file?: File): void {
-    this.#withParts(({ many }) => many.open(file));
+    const card = this.#loadParts().then(({ many }) => many());
+    this.#with(card, (many) => many.open(file));
   }
 
   /** The parts that nobody needs at first are loaded once, when the catalogue is there. */
@@ -123,8 +124,8 @@ export class Workspace {
     return this.#loading;
   }
 
-  #withParts(use: (parts: Parts) => void): void {
-    this.#loadParts().then(use, (error: unknown) => {
+  #with<Part>(loading: Promise<Part>, use: (part: Part) => void): void {
+    loading.then(use, (error: unknown) => {
       byId('page-message', HTMLElement).replaceChildren(
         element(
           'div',

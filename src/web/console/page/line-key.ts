@@ -1,0 +1,30 @@
+import type { NewPet } from '../../../../sdk/src/index.ts';
+import { sha256 } from './sha256.ts';
+
+const KEY_LENGTH = 32;
+
+/**
+ * The `Idempotency-Key` of a line follows from what it says, so that the same list can be sent again: after a
+ * stop, a reload, or with other lines corrected.
+ */
+export function lineKey(
+  { name, categoryId, status = 'available' }: NewPet,
+  /** The number of this line among the identical ones of its list, from 1. */
+  occurrence: number,
+  /** How often the line was added again on purpose. */
+  repetition: number,
+): string {
+  const facts = JSON.stringify([name, String(categoryId), status, occurrence, repetition]);
+  return sha256(facts).slice(0, KEY_LENGTH);
+}
+
+/** Counts the identical lines of a list: returns the number of each among them. */
+export function newOccurrenceCounter(): (pet: NewPet) => number {
+  const counts = new Map<string, number>();
+  return ({ name, categoryId, status }) => {
+    const line = JSON.stringify([name, String(categoryId), status]);
+    const occurrence = (counts.get(line) ?? 0) + 1;
+    counts.set(line, occurrence);
+    return occurrence;
+  };
+}
