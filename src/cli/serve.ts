@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
@@ -17,7 +18,6 @@ import { openLog, type Log } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { makeFirstKey, startService, type Runtime } from '../service.ts';
 import { UsageError } from '../setting.ts';
-import { availableCores } from './available-cores.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { WaitingPort } from './waiting-port.ts';
@@ -68,7 +68,7 @@ async function runService({
     isWorker: cluster.isWorker,
   };
   if (cluster.isWorker) return serveAsWorker(config, runtime);
-  const workers = config.workers === 'auto' ? availableCores() : config.workers;
+  const workers = config.workers === 'auto' ? availableParallelism() : config.workers;
   return workers === 1
     ? serveAlone(config, runtime, io)
     : serveAsPrimary({ ...config, workers }, runtime, io);
