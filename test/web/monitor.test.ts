@@ -8,7 +8,7 @@ import { respondWithPage } from '../../src/http/pages.ts';
 import { openMonitor, type Monitor } from '../../src/web/monitor/monitor.ts';
 import { send } from '../../harness/test-service.ts';
 import { Stage, test, until, visit } from './stage.ts';
-import { checkView, VIEWS } from './states.ts';
+import { assertLooks } from './looks.ts';
 
 const numberBeside = (page: Page, chart: string, line: string) =>
   page
@@ -86,7 +86,7 @@ test('the monitor begins with a verdict: ready or not, the store, the database, 
   await page.reload();
   await page.getByRole('heading', { name: 'The service is not ready' }).waitFor();
   await page.getByText('Its store does not respond.').waitFor();
-  for (const view of [VIEWS[0], VIEWS[3]]) if (view !== undefined) await checkView(page, view);
+  await assertLooks(page, 'monitor-not-ready', { widths: [1440, 360] });
 });
 
 test('the monitor shows new figures by itself until it is paused, and is accessible', async (t) => {
@@ -126,8 +126,7 @@ test('the monitor shows new figures by itself until it is paused, and is accessi
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('Paused.').waitFor();
   const sampledAt = await page.locator('time').textContent();
-  // A wide one in light colours and a narrow one in dark colours.
-  for (const view of [VIEWS[0], VIEWS[3]]) if (view !== undefined) await checkView(page, view);
+  await assertLooks(page, 'monitor', { widths: [1440, 360] });
   assert.equal(await page.locator('time').textContent(), sampledAt);
   assert.equal(await page.locator('#state.lost').count(), 0);
   await page.getByRole('button', { name: 'Resume' }).click();

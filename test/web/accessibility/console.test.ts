@@ -1,25 +1,203 @@
-// Every state of the console in every view: axe-core, the width, and a picture in artifacts/ for people.
+// Every state of the console, light and dark, in three widths: axe-core, overflow, and pictures in artifacts/ for people.
 
+import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { keepPicture, test } from '../stage.ts';
-import {
-  catalogueStates,
-  checkView,
-  emptyStates,
-  restrictedStates,
-  troubleStates,
-  VIEWS,
-} from '../states.ts';
+import { assertLooks, WIDTHS } from '../looks.ts';
+import { signIn, Stage, test, visit } from '../stage.ts';
 
-async function check(page: Page, state: string, enter?: () => Promise<void>): Promise<void> {
-  for (const view of VIEWS) {
-    await enter?.();
-    await checkView(page, view);
-    await keepPicture(page, `${state}-${view.colorScheme}-${view.width}`);
-  }
+const STATUSES = ['available', 'pending', 'sold'] as const;
+const PETS = Array.from({ length: 23 }, (_, index) => ({
+  name: `Animal ${index + 1}`,
+  categoryId: (index % 7) + 1,
+  status: STATUSES[index % 3],
+}));
+
+const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();
+const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+
+/** Opens every closed part of the page. */
+async function openDetails(page: Page): Promise<void> {
+  await page.evaluate(`document.querySelectorAll('details').forEach((e) => { e.open = true; })`);
 }
 
-test('without animals, in all views', (t) => emptyStates(t, check));
-test('with animals, in all views', (t) => catalogueStates(t, check));
-test('in trouble, in all views', (t) => troubleStates(t, check));
-test('with a restricted key, in all views', (t) => restrictedStates(t, check));
+async function addRex(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('Rex');
+  await page.getByLabel('Category id').fill('7');
+  await press(page, 'Add animal');
+}
+
+async function emptyStates(t: TestContext): Promise<void> {
+  const stage = await Stage.open(t, { flags: ['--env', 'staging'] });
+  const { page } = await visit(t, stage);
+  await page.getByLabel('API key').waitFor();
+  await assertLooks(page, 'staging-sign-in');
+  await signIn(page, 'pet_live_0');
+  await page.getByText('This is a production key. This console is for staging.').waitFor();
+  await assertLooks(page, 'other-environment');
+  await signIn(page, 'pet_test_0');
+  await page.getByText('This key does not open the catalogue').waitFor();
+  await openDetails(page);
+  await assertLooks(page, 'key-refused');
+  await signIn(page, stage.key);
+  await page.getByText('No animals yet').waitFor();
+  await page.getByText('petstore import animals.csv --env staging').waitFor();
+  await assertLooks(page, 'empty');
+  await page.locator('#filter label', { hasText: 'Sold' }).click();
+  await page.getByText('No animal is sold').waitFor();
+  await assertLooks(page, 'filter-empty');
+  await press(page, 'Show all');
+  await page.getByText('No animals yet').waitFor();
+  await page.locator('#add-many').click();
+  await assertLooks(page, 'many-open');
+  await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n,8\nMimi,x\nAda,3\n');
+  await page.getByText('What will be added').waitFor();
+  await assertLooks(page, 'many-preview');
+  await page.getByLabel('Paste CSV').fill('Id\tName\tCategory id\tStatus\n1\tRex\t7\tSold\n');
+  await page.getByText('Not used: Id.').waitFor();
+  await assertLooks(page, 'many-spreadsheet');
+  await page.getByLabel('Paste CSV').fill('names\nRex');
+  await page.getByText('must name its columns').waitFor();
+  await assertLooks(page, 'many-no-list');
+  const rows = 'Rex;7;sold;rot;12,50\n Mimi ;3;;;\nAda;x;;blau;\n';
+  await page.getByLabel('Paste CSV').fill(`"Tier, Name";Art-Nr.;Status;Farbe;Preis\n${rows}`);
+  await page.getByText('Which column is which?').waitFor();
+  await assertLooks(page, 'many-columns');
+  const chooser = page.waitForEvent('filechooser');
+  await press(page, 'Choose a file');
+  const buffer = Buffer.from('Name;Kategorie\r\nL\u00f6we;7\r\nB\u00e4r;8\r\n', 'latin1');
+  await (await chooser).setFiles({ name: 'tiere.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('Read as Windows-1252').waitFor();
+  await assertLooks(page, 'many-encoding');
+}
+
+async function catalogueStates(t: TestContext): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage);
+  await page.getByLabel('API key').waitFor();
+  await assertLooks(page, 'sign-in');
+  await signIn(page, stage.key);
+  await place(page, 'Animals 1–20, more follow');
+  await assertLooks(page, 'catalogue');
+  await press(page, 'Newest');
+  await place(page, 'Animals 1–20, newest first, more follow');
+  await assertLooks(page, 'newest');
+  await press(page, 'Newest');
+  await place(page, 'Animals 1–20, more follow');
+  await page.getByRole('button', { name: 'Animal 7' }).click();
+  await assertLooks(page, 'animal');
+  await press(page, 'Close');
+  await page.locator('#download').click();
+  await page.getByText('Saved 23 animals.').waitFor();
+  await addRex(page);
+  await page.getByText('Rex was added with the id 24.').waitFor();
+  await page.locator('#list-curl button').click();
+  await press(page, 'Next');
+  await place(page, 'Animals 21–24 of 24');
+  await page.locator('#add-curl button').click();
+  await page.getByText('Look up by id').click();
+  await page.getByLabel('Id', { exact: true }).fill('24');
+  await press(page, 'Look up');
+  await page.locator('.found').waitFor();
+  await assertLooks(page, 'added');
+  await page.getByLabel('Name').fill('x'.repeat(256));
+  await page.getByLabel('Category id').fill('7');
+  await press(page, 'Add animal');
+  await page.getByText('The name has 256 characters').waitFor();
+  await page.getByLabel('Id', { exact: true }).fill('99');
+  await press(page, 'Look up');
+  await page.getByText('Check the number').waitFor();
+  await assertLooks(page, 'faults-closed');
+  await openDetails(page);
+  await assertLooks(page, 'faults-open');
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').fill('name,categoryId\nAda,1\nBob,2\nCleo,3\n');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets', async (route) => {
+    if (route.request().postData()?.includes('Bob') === true) await held.promise;
+    return route.continue();
+  });
+  await press(page, 'Add 3 animals');
+  await page.getByText('1 of 3 added so far.').waitFor();
+  await assertLooks(page, 'many-running');
+  await press(page, 'Pause');
+  held.resolve();
+  await page.getByText('Paused.').waitFor();
+  await assertLooks(page, 'many-paused');
+}
+
+async function troubleStates(t: TestContext): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  let isHeld = false;
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets?**', async (route) => {
+    if (!isHeld) return route.continue();
+    await held.promise;
+    return route.abort('connectionrefused');
+  });
+  // This state ends by itself, so it is entered for each width.
+  for (const width of WIDTHS) {
+    isHeld = false;
+    await page.goto(stage.site);
+    await place(page, 'Animals 1–20, more follow');
+    isHeld = true;
+    await press(page, 'Next');
+    await assertLooks(page, 'loading', { widths: [width] });
+  }
+  held.resolve();
+  await page.getByText('The service cannot be reached').waitFor();
+  await page.route('**/v1/pets', (route) =>
+    route.fulfill({
+      status: 503,
+      headers: { 'Retry-After': '100', 'X-Request-Id': 'busy-1' },
+      contentType: 'application/json',
+      body: JSON.stringify({ code: 'overloaded', message: 'Too many wait.', status: 503 }),
+    }),
+  );
+  await addRex(page);
+  await page.getByText('Trying again in').waitFor();
+  await page.locator('#add-many').click();
+  await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n');
+  await press(page, 'Add 1 animal');
+  await page.locator('#many', { hasText: 'Trying again in' }).waitFor();
+  await openDetails(page);
+  await assertLooks(page, 'trouble');
+  await press(page, 'Stop here');
+  await page.getByText('Stopped. Not sent: 1.').waitFor();
+  await assertLooks(page, 'many-done');
+  await page.unroute('**/v1/pets');
+  for (const [list, words] of [
+    ['name,category\nRex,7\n', 'Finished.'],
+    ['name,category\nRex,7\nAda,8\n ,9\n', '1 line was there already'],
+  ] as const) {
+    await press(page, 'Add another list');
+    await page.getByLabel('Paste CSV').fill(list);
+    if (list.includes('Ada')) {
+      await page.getByText('1 of these 2 lines were added before').waitFor();
+      await assertLooks(page, 'many-seen');
+    }
+    await page.locator('#many .primary').click();
+    await page.getByText(words).first().waitFor();
+  }
+  await assertLooks(page, 'many-again');
+}
+
+async function restrictedStates(t: TestContext): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS.slice(0, 3) });
+  const { page } = await visit(t, stage, { key: await stage.newKey('pets:read') });
+  await place(page, 'Animals 1–3 of 3');
+  await addRex(page);
+  await page.getByText('This key cannot add animals').waitFor();
+  await assertLooks(page, 'key-may-read');
+  await press(page, 'Use another key');
+  await signIn(page, await stage.newKey('pets:write'));
+  await page.getByText('This key only adds animals').waitFor();
+  await openDetails(page);
+  await assertLooks(page, 'key-may-write');
+}
+
+test('console › without animals, every state is accessible and fits', emptyStates);
+test('console › with animals, every state is accessible and fits', catalogueStates);
+test('console › in trouble, every state is accessible and fits', troubleStates);
+test('console › with a restricted key, every state is accessible and fits', restrictedStates);
