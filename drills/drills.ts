@@ -8,7 +8,6 @@ export const DRILLS: DrillList = {
   backup: () => import('./backup/drill.ts'),
   linearizability: () => import('./linearizability/drill.ts'),
   simulation: () => import('./simulation/drill.ts'),
-  catalogue: () => import('./catalogue/drill.ts'),
   'rolling-load': () => import('./rolling/drill.ts'),
   upgrade: () => import('./upgrade/drill.ts'),
   'postgres-faults': () => import('./postgres/faults.ts'),

@@ -2,10 +2,12 @@ import { Agent, request, type IncomingMessage, type RequestOptions } from 'node:
 
 const RESPONSE_MS_MAX = 30_000;
 
-/** `id` is a number: a drill stores far fewer than 2^53 animals, so it is exact. */
+/** An animal as it is on the wire. Ids are numbers: a test stores far fewer than 2^53 animals, so they are exact. */
 export interface WirePet {
   id: number;
   name: string;
+  categoryId: number;
+  status: string;
 }
 
 export interface ClientResponse {
@@ -70,15 +72,21 @@ export class Client {
   }
 }
 
+/** Where a list continues, below the base URL; undefined on its last page. */
+export function nextTarget(link: string): string | undefined {
+  return /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+}
+
 /** The animals of each page, from the first page to the last. */
 export async function* followList(
-  get: (target: string) => Promise<{ link: string; body: string }>,
+  get: (target: string) => Promise<Pick<ClientResponse, 'status' | 'link' | 'body'>>,
   first = '/pets?limit=100',
 ): AsyncGenerator<WirePet[]> {
   for (let target: string | undefined = first; target !== undefined;) {
-    const { link, body } = await get(target);
+    const { status, link, body } = await get(target);
+    if (status !== 200) throw new Error(`GET ${target} returned ${status} ${body}`);
     yield JSON.parse(body) as WirePet[];
-    target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+    target = nextTarget(link);
   }
 }
 

@@ -1,13 +1,7 @@
-// Checks a history of creates and reads against the simplest model of the catalogue: a list that only grows.
-// It knows nothing of the service.
+// Checks a history of creates, commands and reads against the simplest model of the catalogue. It knows nothing of
+// the service.
 
-/** An animal as it is on the wire. Ids are numbers: a drill stores far fewer than 2^53 animals. */
-export interface SeenPet {
-  id: number;
-  name: string;
-  categoryId: number;
-  status: string;
-}
+import type { WirePet } from '../../harness/client.ts';
 
 /** A create, from just before it was first sent until just after its response was received. */
 export interface CreateRecord {
@@ -17,7 +11,16 @@ export interface CreateRecord {
   /** Infinity if the response was lost: the animal may be stored at any later moment, or never. */
   endMs: number;
   /** Of the response. */
-  pet: SeenPet | undefined;
+  pet: WirePet | undefined;
+}
+
+/** A command of `petstore catalogue` that has succeeded. Commands run one after the other. */
+export interface CommandRecord {
+  ids: readonly number[];
+  /** Undefined if it has removed the animals. */
+  status: string | undefined;
+  startMs: number;
+  endMs: number;
 }
 
 export interface ReadRecord {
@@ -34,73 +37,112 @@ export type Observation =
       afterId: number;
       status: string | undefined;
       limit: number;
-      pets: readonly SeenPet[];
+      pets: readonly WirePet[];
       hasNext: boolean;
     }
-  | { kind: 'get'; id: number; pet: SeenPet | undefined };
+  | { kind: 'get'; id: number; pet: WirePet | undefined };
 
 export interface History {
   creates: readonly CreateRecord[];
+  /** In the order in which they ran. */
+  commands: readonly CommandRecord[];
   reads: readonly ReadRecord[];
 }
 
 /** A create that is known to have happened. */
 interface Commit {
-  pet: SeenPet;
+  pet: WirePet;
   startMs: number;
   endMs: number;
 }
 
 /**
- * Returns one sentence per violation. A history without any can be explained by one moment for each operation,
- * between its start and its end: the creates are committed in the order of their ids, and each read returns
- * what is there at its moment.
- *
- * The ids fix the order of the commits, so the check is exact and needs no search: each operation takes the
- * earliest moment that its start and the operations before it allow, and that must not be after its end.
+ * Returns one sentence per violation. A history without any can be explained by one order of its operations: none
+ * precedes one that had ended before it started, the creates are in the order of their ids, the commands in the order
+ * in which they ran, and each read returns what is there at its place.
  */
-export function findViolations({ creates, reads }: History): string[] {
+export function findViolations({ creates, commands, reads }: History): string[] {
   const violations: string[] = [];
   const commits = findCommits(creates, reads, violations);
-  const pets = commits.map(({ pet }) => pet);
-  const explained = reads.flatMap((read) => {
-    const states = pets.length + 1;
-    const first = Array.from({ length: states }, (_, count) => count).find((count) =>
-      isExplained(read.observed, pets.slice(0, count)),
-    );
-    if (first === undefined) {
-      violations.push(`no moment explains ${read.request}, which returned ${describe(read)}`);
-      return [];
-    }
-    // A longer list only adds to a response, so the states that explain it are neighbours.
-    let last = first;
-    while (last < pets.length && isExplained(read.observed, pets.slice(0, last + 1))) last += 1;
-    return [{ read, first, last }];
-  });
-
-  let earliestMs = Number.NEGATIVE_INFINITY;
-  const momentsMs = [earliestMs];
-  for (let count = 0; count <= commits.length; count += 1) {
-    // The reads that see exactly the first `count` commits at the latest come before the next commit.
-    for (const { read, first, last } of explained) {
-      if (last !== count) continue;
-      const momentMs = Math.max(read.startMs, momentsMs[first] ?? 0);
-      if (momentMs > read.endMs) {
-        violations.push(`${read.request} saw ${describe(read)} before it can have been stored`);
-      } else earliestMs = Math.max(earliestMs, momentMs);
-    }
-    const next = commits[count];
-    if (next === undefined) break;
-    earliestMs = Math.max(earliestMs, next.startMs);
-    if (earliestMs > next.endMs) {
-      violations.push(
-        `${next.pet.name} (${next.pet.id}) was acknowledged, but a later operation did not see it, or a lower id came after it`,
-      );
-      earliestMs = next.endMs;
-    }
-    momentsMs.push(earliestMs);
+  const blocking = new Search(commits, commands, reads).run();
+  if (blocking !== undefined) {
+    violations.push(`no order of the operations explains ${describe(blocking)}`);
   }
   return violations;
+}
+
+type Operation = Commit | CommandRecord | ReadRecord;
+
+/**
+ * Tries the orders of the creates and commands that overlap. A read that may come next, and is explained by what is
+ * there, comes next: it changes nothing, so that any other order that explains the rest has a place for it here too.
+ */
+class Search {
+  readonly #commits: readonly Commit[];
+  readonly #commands: readonly CommandRecord[];
+  readonly #reads: readonly ReadRecord[];
+  readonly #tried = new Set<string>();
+  /** The fewest operations without a place. */
+  #rest: readonly Operation[] | undefined;
+
+  constructor(
+    commits: readonly Commit[],
+    commands: readonly CommandRecord[],
+    reads: readonly ReadRecord[],
+  ) {
+    this.#commits = commits;
+    this.#commands = commands;
+    this.#reads = reads;
+  }
+
+  /** Returns undefined, or the operation that had to be next where the search came furthest. */
+  run(): Operation | undefined {
+    if (this.#isExplained(0, 0, this.#reads)) return undefined;
+    return this.#rest?.toSorted((left, right) => left.endMs - right.endMs)[0];
+  }
+
+  /** Whether some order explains what follows after so many creates and commands. */
+  #isExplained(commits: number, commands: number, reads: readonly ReadRecord[]): boolean {
+    const [commit, command] = [this.#commits[commits], this.#commands[commands]];
+    const writes = [...this.#commits.slice(commits), ...this.#commands.slice(commands)];
+    const pets = petsAfter(this.#commits.slice(0, commits), this.#commands.slice(0, commands));
+    let left = reads;
+    let before: typeof left;
+    let firstEndMs: number;
+    do {
+      before = left;
+      firstEndMs = Math.min(...[...writes, ...left].map(({ endMs }) => endMs));
+      left = before.filter(
+        ({ startMs, observed }) => startMs > firstEndMs || !isExplained(observed, pets),
+      );
+    } while (left.length < before.length);
+    const rest = [...writes, ...left];
+    if (rest.length === 0) return true;
+    const place = `${commits} ${commands} ${left.map((read) => this.#reads.indexOf(read)).join()}`;
+    if (this.#tried.has(place)) return false;
+    this.#tried.add(place);
+    if (rest.length < (this.#rest?.length ?? Number.POSITIVE_INFINITY)) this.#rest = rest;
+    const isCommitNext = commit !== undefined && commit.startMs <= firstEndMs;
+    if (isCommitNext && this.#isExplained(commits + 1, commands, left)) return true;
+    // It has succeeded, so all its animals were there.
+    const isCommandNext =
+      command !== undefined &&
+      command.startMs <= firstEndMs &&
+      command.ids.every((id) => pets.some((pet) => pet.id === id));
+    return isCommandNext && this.#isExplained(commits, commands + 1, left);
+  }
+}
+
+function petsAfter(commits: readonly Commit[], commands: readonly CommandRecord[]): WirePet[] {
+  const pets = new Map(commits.map(({ pet }) => [pet.id, pet]));
+  for (const { ids, status } of commands) {
+    for (const id of ids) {
+      const pet = pets.get(id);
+      if (status === undefined) pets.delete(id);
+      else if (pet !== undefined) pets.set(id, { ...pet, status });
+    }
+  }
+  return [...pets.values()];
 }
 
 /** The creates that have happened, in the order of their ids: those with a response, and those that a read saw. */
@@ -110,9 +152,9 @@ function findCommits(
   violations: string[],
 ): Commit[] {
   const byName = new Map(creates.map((create) => [create.name, create]));
-  for (const { name, pet } of creates) {
-    if (pet !== undefined && pet.name !== name) {
-      violations.push(`the create of ${name} returned ${pet.name}`);
+  for (const { name, status, pet } of creates) {
+    if (pet !== undefined && (pet.name !== name || pet.status !== status)) {
+      violations.push(`the create of ${name} (${status}) returned ${JSON.stringify(pet)}`);
     }
   }
   const seen = [
@@ -125,26 +167,27 @@ function findCommits(
     const create = byName.get(pet.name);
     const known = commits.get(pet.id);
     const otherId = idOfName.get(pet.name);
-    if (create === undefined || create.status !== pet.status) {
+    if (create === undefined) {
       violations.push(`nobody created ${JSON.stringify(pet)}`);
     } else if (known !== undefined && known.pet.name !== pet.name) {
       violations.push(`${known.pet.name} and ${pet.name} have the id ${pet.id}`);
     } else if (otherId !== undefined && otherId !== pet.id) {
       violations.push(`${pet.name} has the ids ${otherId} and ${pet.id}`);
     } else {
+      const { status, startMs, endMs } = create;
       idOfName.set(pet.name, pet.id);
-      commits.set(pet.id, { pet, startMs: create.startMs, endMs: create.endMs });
+      commits.set(pet.id, { pet: { ...pet, status }, startMs, endMs });
     }
   }
   return [...commits.values()].toSorted((left, right) => left.pet.id - right.pet.id);
 }
 
-function petsOf(observed: Observation): readonly SeenPet[] {
+function petsOf(observed: Observation): readonly WirePet[] {
   if (observed.kind === 'list') return observed.pets;
   return observed.pet === undefined ? [] : [observed.pet];
 }
 
-function isExplained(observed: Observation, pets: readonly SeenPet[]): boolean {
+function isExplained(observed: Observation, pets: readonly WirePet[]): boolean {
   if (observed.kind === 'get') {
     const found = pets.find(({ id }) => id === observed.id);
     return isSame(petsOf(observed), found === undefined ? [] : [found]);
@@ -158,7 +201,7 @@ function isExplained(observed: Observation, pets: readonly SeenPet[]): boolean {
   );
 }
 
-function isSame(left: readonly SeenPet[], right: readonly SeenPet[]): boolean {
+function isSame(left: readonly WirePet[], right: readonly WirePet[]): boolean {
   return (
     left.length === right.length &&
     left.every((pet, index) => {
@@ -168,8 +211,11 @@ function isSame(left: readonly SeenPet[], right: readonly SeenPet[]): boolean {
   );
 }
 
-function describe({ observed }: ReadRecord): string {
-  const pets = petsOf(observed);
-  if (pets.length === 0) return 'no animal';
-  return pets.map(({ id, name }) => `${name} (${id})`).join(', ');
+function describe(operation: Operation): string {
+  if ('pet' in operation) return `the create of ${operation.pet.name} (${operation.pet.id})`;
+  if ('ids' in operation) return `the command on ${operation.ids.join(', ')}`;
+  const pets = petsOf(operation.observed).map(
+    ({ id, name, status }) => `${name} (${id}, ${status})`,
+  );
+  return `${operation.request}, which returned ${pets.join(', ') || 'no animal'}`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type WirePet } from '../../harness/client.ts';
+import { Client, nextTarget, type WirePet } from '../../harness/client.ts';
+import type { CommandRecord } from './checker.ts';
 
 /** How long it waits at the end of the list before it reads the last page again. */
 const POLL_MS = 20;
@@ -8,13 +9,16 @@ const FAILED_READS_MAX = 1_000;
 /**
  * Follows `rel="next"` from the start, each page through any of the processes, while others create animals. It
  * reads the last page again until that page grows or has a next one. Any client that must miss nothing does the
- * same. It must see every animal once, in ascending order of ids.
+ * same. It must see every animal that is not removed once, in ascending order of ids.
  */
 export class Follower {
   readonly #violations: string[] = [];
   /** The id of each animal read so far, by name. */
   readonly #seen = new Map<string, number>();
   readonly #expected: WirePet[] = [];
+  /** The ids that were no longer in their page when it was read again. */
+  readonly #disappeared = new Set<number>();
+  readonly #removed = new Set<number>();
   readonly #ended: Promise<void>;
   #lastId = 0;
   #isOver = false;
@@ -28,17 +32,26 @@ export class Follower {
     return this.#seen.size;
   }
 
-  /** These animals were acknowledged, so that it must see them. */
-  expect(pets: readonly WirePet[]): void {
+  /** These animals were acknowledged, so that it must see them, but for those that the commands have removed. */
+  expect(pets: readonly WirePet[], commands: readonly CommandRecord[]): void {
     this.#expected.push(...pets);
+    for (const { ids, status } of commands) {
+      if (status === undefined) for (const id of ids) this.#removed.add(id);
+    }
   }
 
   /** Resolves at the end of the list, and returns the violations. */
   async stop(): Promise<string[]> {
     this.#isOver = true;
     await this.#ended;
-    const missed = this.#expected.filter(({ id, name }) => this.#seen.get(name) !== id);
-    return [...this.#violations, ...missed.map(({ id, name }) => `${name} (${id}) was missed`)];
+    const missed = this.#expected.filter(
+      ({ id, name }) => !this.#removed.has(id) && this.#seen.get(name) !== id,
+    );
+    return [
+      ...this.#violations,
+      ...[...this.#disappeared.difference(this.#removed)].map((id) => `${id} disappeared`),
+      ...missed.map(({ id, name }) => `${name} (${id}) was missed`),
+    ];
   }
 
   async #follow(pickUrl: () => string, client: Client): Promise<void> {
@@ -55,7 +68,7 @@ export class Follower {
       failures = 0;
       const page = JSON.parse(response.body) as WirePet[];
       this.#take(page, before);
-      const next = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(response.link)?.[1];
+      const next = nextTarget(response.link);
       if (next === undefined && isLastRead) break;
       if (next === undefined) await sleep(POLL_MS);
       before = next === undefined ? page : [];
@@ -66,10 +79,11 @@ export class Follower {
 
   /** `before` is the same page at the previous read. New animals may only be at its end. */
   #take(page: readonly WirePet[], before: readonly WirePet[]): void {
-    for (const [index, { id }] of before.entries()) {
-      if (page[index]?.id !== id) this.#violations.push(`${id} disappeared from its page`);
-    }
-    for (const { id, name } of page.slice(before.length)) {
+    const ids = new Set(page.map(({ id }) => id));
+    const known = new Set(before.map(({ id }) => id));
+    for (const id of known.difference(ids)) this.#disappeared.add(id);
+    for (const { id, name } of page) {
+      if (known.has(id)) continue;
       if (id <= this.#lastId) this.#violations.push(`${id} came after ${this.#lastId}`);
       if (this.#seen.has(name)) this.#violations.push(`${name} was read twice`);
       this.#seen.set(name, id);

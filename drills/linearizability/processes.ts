@@ -49,17 +49,32 @@ export class Processes {
     this.#options = { ...options, data: folder.path, database: database?.url() };
   }
 
-  /** `main` is the program to run instead of the service. */
-  static async open(store: StoreName, key: string, main?: string): Promise<Processes> {
+  /** `main` is the program to run instead of the service; one process more runs `olderMain`, on the same store. */
+  static async open(
+    store: StoreName,
+    {
+      olderMain,
+      ...options
+    }: { key: string; main?: string | undefined; olderMain?: string | undefined },
+  ): Promise<Processes> {
     const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
-    const processes = new Processes(store, await disposableFolder(), database, { key, main });
+    const processes = new Processes(store, await disposableFolder(), database, options);
+    // This version migrates the store of the older one.
+    const older = olderMain === undefined ? [] : [await processes.#start(olderMain)];
     const starts = Array.from({ length: PROCESSES[store] }, () => processes.#start());
-    processes.#services = await Promise.all(starts);
+    processes.#services = [...(await Promise.all(starts)), ...older];
     return processes;
   }
 
-  #start(): Promise<ServiceProcess> {
-    return ServiceProcess.start(this.#options);
+  #start(main = this.#options.main): Promise<ServiceProcess> {
+    return ServiceProcess.start({ ...this.#options, main });
+  }
+
+  /** The flags with which a command finds the store. */
+  get storeFlags(): string[] {
+    return this.#database === undefined
+      ? ['--data', this.#folder.path]
+      : ['--database', this.#database.url()];
   }
 
   pickUrl(random: Random): string {
@@ -73,7 +88,8 @@ export class Processes {
   /** Resolves when everything runs again. */
   async cause(fault: Fault, random: Random): Promise<void> {
     if (fault === 'a process is killed') {
-      const index = random.integer(this.#services.length);
+      // The older version is the last one. It cannot start again on the newer schema.
+      const index = random.integer(PROCESSES[this.#store]);
       this.#services[index]?.signal('SIGKILL');
       this.#services[index] = await this.#start();
     } else if (fault === 'the connections to PostgreSQL are cut') {

@@ -1,20 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newCursor } from '../../src/domain/page.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/domain/pet.ts';
-import { Client, type ClientRequest, type ClientResponse } from '../../harness/client.ts';
+import {
+  Client,
+  nextTarget,
+  type ClientRequest,
+  type ClientResponse,
+  type WirePet,
+} from '../../harness/client.ts';
+import type { runHere } from '../../harness/command.ts';
 import type { Random } from '../../harness/random.ts';
-import type { CreateRecord, Observation, ReadRecord, SeenPet } from './checker.ts';
+import type { CommandRecord, CreateRecord, Observation, ReadRecord } from './checker.ts';
 import type { Fault, Processes } from './processes.ts';
 
 const CLIENTS = 6;
 const OPERATIONS_PER_CLIENT = 6;
+/** Late enough that there are animals, and early enough that the same client reads afterwards. */
+const COMMAND_AT = 3;
 const CUT_AFTER_MS_MAX = 6;
 const FAULT_AFTER_MS_MAX = 15;
 const RETRY_MS = 50;
 const RETRIES_MAX = 600;
+const IDS_PER_COMMAND_MAX = 5;
+export const NO_SUCH_ID = '9223372036854775807';
+/** On a busy machine the store may not respond in time. Nothing was changed then. */
+const NOTHING_CHANGED = /gives no response in time|database is locked/;
 
 export interface Story {
   creates: CreateRecord[];
+  commands: CommandRecord[];
   reads: ReadRecord[];
   /** Responses other than those of the interface's success, such as 503, and connections without a response. */
   failures: number;
@@ -30,6 +44,8 @@ export interface StoryOptions {
   /** The highest id before the story. All of its lists begin after it. */
   afterId: number;
   fault: Fault;
+  /** Runs `petstore`, in this process or not. */
+  runCommand: typeof runHere;
 }
 
 /** A response, with the times of its request. */
@@ -40,11 +56,14 @@ interface Response extends ClientResponse {
 
 type List = Omit<Extract<Observation, { kind: 'list' }>, 'pets' | 'hasNext'>;
 
-/** Some clients create and read at the same time, through all processes, while a fault happens. */
+/** Some clients create, read and run commands at the same time, through all processes, while a fault happens. */
 export async function tellStory(options: StoryOptions): Promise<Story> {
   const { processes, random, fault } = options;
   const teller = new Teller(options);
-  const clients = Array.from({ length: CLIENTS }, () => teller.runClient());
+  // One client runs a command, so that commands run one after the other.
+  const clients = Array.from({ length: CLIENTS }, (_, index) =>
+    teller.runClient(index === 0 ? COMMAND_AT : undefined),
+  );
   if (fault !== 'none') {
     await sleep(random.integer(FAULT_AFTER_MS_MAX));
     await processes.cause(fault, random);
@@ -55,7 +74,7 @@ export async function tellStory(options: StoryOptions): Promise<Story> {
 }
 
 class Teller {
-  readonly story: Story = { creates: [], reads: [], failures: 0, violations: [] };
+  readonly story: Story = { creates: [], commands: [], reads: [], failures: 0, violations: [] };
   readonly #options: StoryOptions;
   /** By target: what a client can revalidate with `If-None-Match`. */
   readonly #known = new Map<string, Pick<Response, 'etag' | 'body' | 'link'>>();
@@ -68,12 +87,14 @@ class Teller {
     this.#highestId = options.afterId;
   }
 
-  async runClient(): Promise<void> {
+  /** The number of the operation that is a command, if there is one. */
+  async runClient(commandAt: number | undefined): Promise<void> {
     const { random } = this.#options;
     const client = new Client(this.#options.key);
     for (let count = 0; count < OPERATIONS_PER_CLIENT; count += 1) {
       const choice = random.integer(20);
-      if (choice < 9) await this.#create(client);
+      if (count === commandAt) await this.#command();
+      else if (choice < 9) await this.#create(client);
       else if (choice < 12) await this.#get(client);
       else await this.#list(client);
     }
@@ -121,7 +142,7 @@ class Teller {
         cutAfterMs: tries === 0 ? this.#pickCut() : undefined,
       });
       if (response?.status === 201) {
-        record.pet = JSON.parse(response.body) as SeenPet;
+        record.pet = JSON.parse(response.body) as WirePet;
         record.endMs = response.endMs;
         this.#highestId = Math.max(this.#highestId, record.pet.id);
         return;
@@ -129,6 +150,28 @@ class Teller {
       this.#countFailure(response, 'a create');
       if (triesMax > 1) await sleep(RETRY_MS);
     }
+  }
+
+  /** Changes or removes some animals whose creates were acknowledged. */
+  async #command(): Promise<void> {
+    const { random, processes, fault, runCommand } = this.#options;
+    const there = this.story.creates.flatMap(({ pet }) => (pet === undefined ? [] : [pet.id]));
+    // A command that loses its database may have changed the animals or not.
+    if (there.length === 0 || fault.includes('PostgreSQL')) return;
+    const count = 1 + random.integer(IDS_PER_COMMAND_MAX);
+    const ids = Array.from({ length: count }, () => random.pick(there));
+    const status = random.isOneIn(2) ? undefined : random.pick(PET_STATUSES);
+    const verb = status === undefined ? ['remove', '--yes'] : ['set-status', '--to', status];
+    const isRefused = random.isOneIn(5);
+    const named = [...ids.map(String), ...(isRefused ? [NO_SUCH_ID] : [])];
+    const args = ['catalogue', ...verb, ...processes.storeFlags, ...named];
+    const startMs = performance.now();
+    const { code, stderr } = await runCommand(args);
+    if (code === 0) this.story.commands.push({ ids, status, startMs, endMs: performance.now() });
+    if (code === (isRefused ? 1 : 0)) return;
+    this.story.failures += 1;
+    if (NOTHING_CHANGED.test(stderr)) return;
+    this.story.violations.push(`${args.join(' ')} ended with ${code}: ${stderr}`);
   }
 
   async #list(client: Client): Promise<void> {
@@ -162,7 +205,7 @@ class Teller {
     await this.#read(client, `/pets/${id}`, ({ status, body }) => ({
       kind: 'get',
       id,
-      pet: status === 404 ? undefined : (JSON.parse(body) as SeenPet),
+      pet: status === 404 ? undefined : (JSON.parse(body) as WirePet),
     }));
   }
 
@@ -195,7 +238,7 @@ class Teller {
   }
 
   #noteNextPage(link: string, { pets, ...list }: Extract<Observation, { kind: 'list' }>): void {
-    const target = /<[^>]*\/v1([^>]*)>; rel="next"/.exec(link)?.[1];
+    const target = nextTarget(link);
     const afterId = pets.at(-1)?.id;
     if (target === undefined || afterId === undefined) return;
     const { kind, status, limit } = list;
@@ -219,8 +262,8 @@ class Teller {
 function pageOf(list: List, { body, link }: Response): Observation {
   return {
     ...list,
-    pets: JSON.parse(body) as SeenPet[],
-    hasNext: link.includes('rel="next"'),
+    pets: JSON.parse(body) as WirePet[],
+    hasNext: nextTarget(link) !== undefined,
   };
 }
 

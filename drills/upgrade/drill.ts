@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { needs } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { run as runCommand } from '../../harness/command.ts';
-import { runChanges } from '../catalogue/drill.ts';
+import { drillLinearizability } from '../linearizability/drill.ts';
 import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { Load } from '../../harness/load.ts';
@@ -16,33 +16,26 @@ const CLIENTS = 10;
 const LOAD_MS = 1_500;
 const PAUSE_MS = 5;
 const REPEATED = 50;
-/** Commands of `petstore catalogue` per round, beside a process of the oldest version. */
-const COMMANDS_PER_ROUND = 4;
+/** Histories of the drill `linearizability` per round, beside a process of the oldest version. */
+const HISTORIES_PER_ROUND = 10;
 
 export const drill: Drill = {
   promise:
     'An upgrade from version 1.0.0 or 1.1.0 fails no request and loses nothing, and meanwhile reads through the older version see the changes of this one.',
   method:
-    'Two processes of the older version on PostgreSQL are replaced one after the other under load; older creates are repeated on this version. Then the drill `catalogue` runs with one process of version 1.0.0 beside one of this version.',
+    'Two processes of the older version on PostgreSQL are replaced one after the other under load; older creates are repeated on this version. Then the drill `linearizability` runs with one process of version 1.0.0 beside three of this version.',
   unit: 'rounds',
   rounds: 5,
   quickRounds: 1,
   findMissing: () => needs('the whole history: git fetch --unshallow', VERSIONS.every(isInHistory)),
   run: async (options) => {
-    const database = await PostgresServer.start({ isDurable: true });
-    try {
-      const commands = options.rounds * COMMANDS_PER_ROUND;
-      const olderMain = checkOut('1.0.0', { isServing: true });
-      return mergeReports({
-        upgrade: await run(options, drain),
-        'beside 1.0.0': await runChanges(
-          { ...options, rounds: commands },
-          { database: database.url(), olderMain },
-        ),
-      });
-    } finally {
-      await database.close();
-    }
+    const rounds = options.rounds * HISTORIES_PER_ROUND;
+    const olderMain = checkOut('1.0.0', { isServing: true });
+    const stores = ['PostgreSQL'] as const;
+    return mergeReports({
+      upgrade: await run(options, drain),
+      'beside 1.0.0': await drillLinearizability({ ...options, rounds, stores, olderMain }),
+    });
   },
   control: {
     brokenBy: 'a process that is killed while the balancer uses it',
