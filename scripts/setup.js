@@ -1,13 +1,14 @@
-// Installs the dependencies that are missing.
+// Installs the dependencies that are missing: `setup.js runtime` or `setup.js development`, or `setup.js FILE …`, which
+// then runs the file with the Node.js that the project needs.
 //
 // `npm start` and `npm test` run this first, on the Node.js that the machine has. It is therefore plain
 // JavaScript that an old Node.js can run, and it imports no file of this project. The Node.js that the
 // project needs is itself a dependency; npm puts it first on the PATH of the next script.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,7 +17,8 @@ const stampFile = join(modules, '.petstore-setup');
 const lockFile = join(root, 'package-lock.json');
 /** npm's record of the packages that it has installed. */
 const installedLockFile = join(modules, '.package-lock.json');
-const wanted = process.argv[2] === 'development' ? 'development' : 'runtime';
+const args = process.argv.slice(2);
+const wanted = args[0] === 'runtime' ? 'runtime' : 'development';
 /** As in bin/petstore.js. */
 const NODE_MAJOR_MIN = 26;
 
@@ -31,6 +33,7 @@ if (stampedLock !== lock || (stampedExtent !== wanted && stampedExtent !== 'deve
   tryInstalledNode();
   writeFileSync(stampFile, `${lock} ${installedExtent() ?? wanted}\n`);
 }
+if (args[0] !== 'runtime' && args[0] !== 'development') run();
 
 /** What is installed already, for example by `npm ci`; undefined if something that is wanted is missing. */
 function installedExtent() {
@@ -87,6 +90,19 @@ function tryInstalledNode() {
   if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return;
   const reason = error ? error.message : stderr.trim().split('\n')[0];
   fail(`The installed Node.js does not run (${reason})${remedyFor(reason, error)}`);
+}
+
+/** Runs a file with its arguments, and ends as it does. */
+function run() {
+  const child = spawn('node', args, {
+    env: { ...process.env, PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH}` },
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  // Ctrl-C reaches both.
+  process.on('SIGINT', () => undefined);
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => process.exit(code === null ? 1 : code));
 }
 
 function remedyFor(reason, error) {

@@ -119,6 +119,14 @@ describe('Setup', options, () => {
     assert.match(runtime.npmCalls().join('\n'), /^install --no-save --include=dev [^\n]*$/);
   });
 
+  test('the setup of the development packages runs a file on the installed Node.js, with its exit code', (t) => {
+    const project = newProject(t, DEVELOPMENT);
+    project.putNode('#!/bin/sh\n[ "$1" = --version ] && exit\necho "$@" >&2\nexit 7\n');
+    const result = project.run('scripts/setup.js', ['test/none.ts', 'fast', '--verbose']);
+    assert.deepEqual(result, { status: 7, stderr: 'test/none.ts fast --verbose\n' });
+    assert.deepEqual(project.npmCalls(), []);
+  });
+
   const unusable: [what: string, node: string, line: RegExp][] = [
     [
       'a library is missing',
