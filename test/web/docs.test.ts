@@ -225,6 +225,28 @@ test('the search shows at most eight results: whole words of titles first, then 
   assert.equal(await list.locator('li').count(), 0);
 });
 
+test('the search leads those who want to change or delete an animal, or a webhook, to what they can do instead', async (t) => {
+  const stage = await Stage.shared();
+  const { page } = await visit(t, stage, { path: '/docs' });
+  const input = page.getByRole('searchbox', { name: 'Search the docs' });
+  const first = page.locator('#results li').first();
+  const change = 'Change or remove an animal';
+  for (const [word, title] of [
+    ['update', change],
+    ['change', change],
+    ['delete', change],
+    ['remove', change],
+    ['sold', 'Mark an animal as sold'],
+    ['webhook', 'Webhooks and events'],
+    ['postman', 'Postman, Bruno and Insomnia'],
+  ] as const) {
+    await input.fill(word);
+    await first.filter({ hasText: title }).waitFor();
+  }
+  await input.press('Enter');
+  await page.waitForURL('**/docs/not-in-the-api#postman-bruno-and-insomnia');
+});
+
 test('/ and Ctrl-K focus the search, which finds words of samples and guides, whole words first', async (t) => {
   const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
@@ -284,7 +306,7 @@ test('the chosen language stays, on all samples and on the next page', async (t)
   // With the longest samples.
   await assertHeight(t, page);
   await assertAccessible(page);
-  await page.getByRole('link', { name: 'Rate limits' }).last().click();
+  await page.getByRole('link', { name: 'What the API does not do' }).last().click();
   await page.goto(`${stage.site}/docs/pagination`);
   await page.getByText('func printPage').waitFor();
 });

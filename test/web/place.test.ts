@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { execute } from '../../src/cli/execute.ts';
 import { signIn, Stage, test, until, visit } from './stage.ts';
 
 const PETS = Array.from({ length: 45 }, (_, index) => ({
@@ -329,6 +331,37 @@ test('console › an added animal is in "Just added" with its id, also when it i
   await page.getByText('and 1 more').waitFor();
   assert.equal(await page.locator('#rows', { hasText: 'Dora' }).count(), 0);
 });
+
+test('console › an open animal has the command that marks it as sold, and as available again', async (t) => {
+  for (const environment of ['production', 'staging']) {
+    const flags = ['--env', environment];
+    const stage = await Stage.open(t, { flags, pets: PETS.slice(0, 7) });
+    const { page } = await visit(t, stage, { key: stage.key });
+    for (const [status, after] of [
+      ['sold', 'Sold'],
+      ['available', 'Available'],
+    ]) {
+      await page.getByRole('button', { name: 'Animal 7' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Animal 7' });
+      await dialog.getByText(`To mark it as ${status}, whoever runs the service runs`).waitFor();
+      const command = (await dialog.locator('.change code').textContent()) ?? '';
+      const [program, ...args] = command.split(' ');
+      assert.equal(program, 'petstore');
+      assert.equal(await runCommand([...args, '--data', stage.data]), 0, command);
+      await page.reload();
+      await dialog.locator('dd', { hasText: String(after) }).waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+    }
+    await page.getByRole('button', { name: 'Animal 7' }).click();
+    await page.getByRole('link', { name: 'Other changes' }).click();
+    await page.getByRole('heading', { name: 'Change or remove an animal' }).waitFor();
+  }
+});
+
+function runCommand(args: string[]): Promise<number> {
+  const output = { write: () => true };
+  return execute(COMMANDS, args, { env: {}, stdout: output, stderr: output });
+}
 
 test('console › an animal can be opened: it shows all fields, and its id, JSON and curl command can be copied', async (t) => {
   const stage = await Stage.open(t);

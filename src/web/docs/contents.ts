@@ -22,6 +22,7 @@ export const DOCS = [
   guide('conditional-requests', 'Conditional requests'),
   { path: '/docs/errors', title: 'Errors', group: 'Guides', file: 'docs/errors.md' },
   guide('rate-limits', 'Rate limits'),
+  guide('not-in-the-api', 'What the API does not do, and what to do instead'),
   reference('reference', 'API reference', 'src/web/docs/content/reference.md'),
   reference('generated-clients', 'Generated clients', 'docs/generated-clients.md'),
   reference('deprecations', 'Deprecations', 'src/web/docs/content/deprecations.md'),

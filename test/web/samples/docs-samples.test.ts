@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -37,6 +37,8 @@ interface Sample {
 const EXPECTED: [part: RegExp, output: RegExp][] = [
   [/Idempotency-Key|idempotencyKey/, /Luna/],
   [/If-None-Match/, /304/],
+  [/etag-compare/, /^(?:200|304)$/m],
+  [/catalogue/, /^/],
   [/while|for await/, /Last/],
   [/Deprecation|deprecation/, /^sunset: Thu, 05 Dec 2030/im],
   [/curl -I/, /^HTTP\/1.1 200/],
@@ -164,6 +166,16 @@ describe('The samples of /docs', () => {
     // A revoked key cannot be rotated, so the command that revokes comes last.
     here.sort((a, b) => Number(isLast(a)) - Number(isLast(b)));
     for (const [index, sample] of here.entries()) await runSample(sample, index);
+  });
+
+  test('the command of the README marks an animal as sold', async () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const [, command = ''] = /`(npx petstore catalogue set-status 7 [^`]+)`/.exec(readme) ?? [];
+    const body = '{"name":"Rex","categoryId":7}';
+    const { id } = (await service.send('/pets', { method: 'POST', body })).json() as { id: number };
+    await run('bash', ['-euo', 'pipefail', '-c', command.replace(' 7 ', ` ${id} `)], root);
+    const { json } = await service.send(`/pets/${id}`);
+    assert.deepEqual(json(), { id, name: 'Rex', categoryId: 7, status: 'sold' });
   });
 
   test('every sample in Go is formatted and valid', { skip: needsProgram('go') }, async () => {

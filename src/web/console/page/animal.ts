@@ -2,6 +2,7 @@ import type { Pet } from '../../../../sdk/src/index.ts';
 import { curlCommand, KEY_VARIABLE } from './curl.ts';
 import { writeClipboard } from './copy.ts';
 import { button, element } from './dom.ts';
+import { ENVIRONMENT } from './environment.ts';
 import { petName, statusChip } from './pet.ts';
 import { linkTo, showLinkedId } from './place.ts';
 import { BASE_URL } from './session.ts';
@@ -39,6 +40,7 @@ export function openPet(pet: Pet): void {
       copy('Copy as curl', command),
     ),
     told,
+    changeNote(pet),
     block('JSON', petText(pet)),
     block('curl', command),
     element(
@@ -56,6 +58,20 @@ export function openPet(pet: Pet): void {
   document.body.append(dialog);
   showLinkedId(pet.id);
   dialog.showModal();
+}
+
+/** The interface changes no animal, so the dialog says who can, and how. */
+function changeNote({ id, status }: Pet): HTMLElement {
+  const to = status === 'sold' ? 'available' : 'sold';
+  const flag = ENVIRONMENT === 'staging' ? ' --env staging' : '';
+  return element(
+    'p',
+    { class: 'small change' },
+    `To mark it as ${to}, whoever runs the service runs `,
+    element('code', {}, `petstore catalogue set-status ${id} --to ${to}${flag}`),
+    ' on its machine. ',
+    element('a', { href: 'docs/not-in-the-api' }, 'Other changes'),
+  );
 }
 
 async function copyText(text: string, told: HTMLElement): Promise<void> {
