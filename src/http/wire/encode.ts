@@ -30,8 +30,7 @@ const kept = new WeakMap<readonly string[], string>();
 
 /** Throws if a header could end before its line does. */
 function linesOf(headers: readonly string[]): string {
-  const isKept = Object.isFrozen(headers);
-  const known = isKept ? kept.get(headers) : undefined;
+  const known = kept.get(headers);
   if (known !== undefined) return known;
   let lines = '';
   for (let index = 0; index < headers.length; index += 2) {
@@ -42,7 +41,7 @@ function linesOf(headers: readonly string[]): string {
     }
     lines += `${name}: ${value}\r\n`;
   }
-  if (isKept) kept.set(headers, lines);
+  if (Object.isFrozen(headers)) kept.set(headers, lines);
   return lines;
 }
 
