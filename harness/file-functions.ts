@@ -10,6 +10,7 @@ type FileFunction =
   | 'mkdirSync'
   | 'openSync'
   | 'renameSync'
+  | 'statSync'
   | 'writeSync';
 
 /** Calls `replacement` in place of a function of node:fs, for all modules of this thread, until the test ends. */

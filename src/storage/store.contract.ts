@@ -26,6 +26,8 @@ export interface Subject {
   open(): Promise<MeasuredStore>;
   /** How many transactions have stored animals so far. */
   countCommits(): Promise<number>;
+  /** How many claims of creates are stored, expired ones too. */
+  countClaims(): Promise<number>;
 }
 
 export interface Contract {
@@ -288,6 +290,15 @@ function idempotency(promise: PromiseOf): void {
       assert.equal(await countPets(store), 1);
     },
   );
+
+  promise('expired claims are removed by later creates', async (store, { subject }) => {
+    const apiKey = await createKey(store);
+    for (const key of ['a', 'b', 'c', 'd']) await store.createPet(REX, newClaim(key, REX, apiKey));
+    assert.equal(await subject.countClaims(), 4);
+    const now = later(25 * HOUR_MS);
+    for (const key of ['e', 'f']) await store.createPet(REX, newClaim(key, REX, apiKey, now));
+    assert.equal(await subject.countClaims(), 2, 'only the new ones are left');
+  });
 
   promise('the same claim with another animal is a conflict and stores nothing', async (store) => {
     const apiKey = await createKey(store);

@@ -68,6 +68,30 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
     assert.equal(await create(), 201);
   });
 
+  test('a create that arrives after one was refused never gets the response of that one', async (t) => {
+    const { service, disk, create } = await serveOnHangingDisk(t);
+    assert.equal(await create(), 201);
+    const headers = { authorization: `Bearer ${service.key}` };
+    const createNamed = (name: string) =>
+      send(`${service.baseUrl}/pets`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ name, categoryId: 1 }),
+      });
+    disk.hold();
+    assert.equal((await createNamed('refused')).status, 503);
+    const next = createNamed('next');
+    // Long enough for it to arrive. If it comes later, it is stored as itself.
+    await Promise.race([next, sleep(NOT_YET_MS)]);
+    disk.release();
+    const { status, text } = await next;
+    if (status === 201) {
+      const { id } = JSON.parse(text) as { id: number };
+      const stored = await send(`${service.baseUrl}/pets/${id}`, { headers });
+      assert.equal(stored.text, text);
+    } else assert.equal(status, 503);
+  });
+
   for (const signals of [1, 2]) {
     test(`${signals === 1 ? 'SIGTERM' : 'a second SIGTERM'} stops the service`, async (t) => {
       const { service, disk, create } = await serveOnHangingDisk(t);

@@ -26,6 +26,10 @@ storeContract('PostgreSQL', {
         const [row] = await server.query('SELECT count(DISTINCT xmin::text) FROM pets', database);
         return Number(row?.[0]);
       },
+      async countClaims() {
+        const [row] = await server.query('SELECT count(*) FROM idempotency_keys', database);
+        return Number(row?.[0]);
+      },
     };
   },
 });

@@ -152,6 +152,17 @@ describe('backup', () => {
     assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
   });
 
+  test('it is one file: its journal mode is not WAL, so that no tool needs a log beside it', async () => {
+    await createPets(1);
+    await backUpStore(file, target, { now: new Date(0) });
+    // The versions for writing and for reading: 2 is WAL.
+    const [ofStore, ofBackup] = [file, target].map((name) => [
+      ...readFileSync(name).subarray(18, 20),
+    ]);
+    assert.deepEqual(ofStore, [2, 2]);
+    assert.deepEqual(ofBackup, [1, 1]);
+  });
+
   test('a file that exists is not overwritten', async () => {
     await createPets(1);
     writeFileSync(target, 'mine');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -548,6 +548,23 @@ test('while another program locks the file, every write is refused in time and r
   other.close();
   const created = await store.createPet(REX);
   assert.deepEqual(created, { kind: 'created', pet: { ...REX, id: 2n } });
+  await store.close();
+});
+
+test('a write that waits behind one that fails is refused with it, and is not tried by itself', async () => {
+  const file = join(await mkdtemp(join(folder, 'behind-')), 'petstore.sqlite');
+  const store = openSqliteStore(file);
+  await store.createPet(REX);
+  using other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const first = store.createPet(REX);
+  // The first is sent at the end of this turn of the event loop.
+  for (let count = 0; count < 5; count += 1) await turn();
+  const second = store.createPet(REX);
+  const isRefused = assert.rejects(second, { code: 'unavailable' });
+  await assert.rejects(first, { code: 'unavailable' });
+  other.exec('ROLLBACK');
+  await isRefused;
   await store.close();
 });
 

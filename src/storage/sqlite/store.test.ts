@@ -24,6 +24,10 @@ storeContract('SQLite', {
         }
         return countCommitsInLog(`${file}-wal`);
       },
+      async countClaims() {
+        using database = new DatabaseSync(file);
+        return Number(database.prepare('SELECT count(*) AS n FROM idempotency_keys').get()?.['n']);
+      },
     };
   },
 });
