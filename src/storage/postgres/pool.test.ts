@@ -104,6 +104,25 @@ test('a caller that gets no connection in time is refused, and the connection go
   await server.waitForNoSession(database);
 });
 
+test('a caller that waits for a connection which is lost gets a new one', async () => {
+  const database = await server.createDatabase();
+  const pool = new Pool(() => openTo(server.url(database)), 1);
+  const deadline = deadlineIn(20_000);
+  const ended = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<Connection>();
+  const first = pool.run(deadline, (connection) => {
+    begun.resolve(connection);
+    return ended.promise;
+  });
+  const connection = await begun.promise;
+  const next = pool.query(ONE, [], deadline);
+  connection.destroy();
+  ended.resolve();
+  await first;
+  assert.deepEqual(await next, [[1]]);
+  await pool.close();
+});
+
 test('a pool that is closed refuses every caller, and leaves no session', async () => {
   const database = await server.createDatabase();
   const pool = new Pool(() => openTo(server.url(database)), 1);
