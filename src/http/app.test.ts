@@ -236,6 +236,68 @@ describe('App.handle', () => {
     ]);
   });
 
+  for (const [fault, , spoil] of FAULTS.slice(1)) {
+    test(`a request with an accepted key counts towards the limit and as a use of the key, also with ${fault}`, async () => {
+      const seen: string[] = [];
+      const recordKeyUse: KeyStore['recordKeyUse'] = async (uses) => {
+        seen.push(...uses.keys());
+      };
+      const clock = { now: () => new Date(0), elapsedMs: () => 0 };
+      const keyUses = new KeyUses({ recordKeyUse }, clock);
+      const sent = newSent();
+      spoil(sent);
+      const countRequest = async (id: string) => {
+        seen.push(`counted ${id}`);
+        return { limit: { requests: 5, windowSeconds: 1 }, left: sent.left, secondsLeft: 1 };
+      };
+      await handle(sent, { keyUses, countRequest });
+      await keyUses.close();
+      assert.deepEqual(seen, [`counted ${KEY.id}`, KEY.id]);
+    });
+  }
+
+  test('a call of the removed operation is still a deprecated call, of the service and of the key', async () => {
+    const recorded: KeyUse[] = [];
+    const recordKeyUse: KeyStore['recordKeyUse'] = async (uses) => {
+      recorded.push(...uses.values());
+    };
+    const now = new Date('2031-01-01T00:00:00Z');
+    const clock = { now: () => now, elapsedMs: () => 0 };
+    const keyUses = new KeyUses({ recordKeyUse }, clock);
+    const metrics = new Metrics([]);
+    const sent = { ...newSent(), method: 'GET', target: '/v1/pets/1' };
+    assert.equal((await handle(sent, { clock, keyUses, metrics })).status, 410);
+    await keyUses.close();
+    assert.deepEqual(recorded, [{ usedAt: now, deprecatedCallAt: now }]);
+    const calls = metrics.figures().find(({ name }) => name.includes('deprecated'));
+    assert.deepEqual(
+      calls?.values.map(({ value }) => value),
+      [1],
+    );
+  });
+
+  test('a strict caller is refused for a target whose response to others is cached, and the others are not', async () => {
+    const cache = new ResponseCache(store);
+    const sent = { ...newSent(), method: 'GET', target: '/v1/pets?offset=3' };
+    const strict = { ...sent, headers: { ...sent.headers, prefer: 'handling=strict' } };
+    const statuses = [];
+    for (const each of [sent, sent, sent, strict, strict, strict, sent]) {
+      statuses.push((await handle(each, { cache })).status);
+    }
+    assert.deepEqual(statuses, [200, 200, 200, 400, 400, 400, 200]);
+  });
+
+  test('a repeated create is not counted as another animal', async () => {
+    const metrics = new Metrics([]);
+    const { headers, ...sent } = newSent();
+    const claimed = { ...sent, headers: { ...headers, 'idempotency-key': 'counted-once' } };
+    await store.createApiKey(KEY);
+    for (const each of [claimed, claimed, newSent()]) {
+      assert.equal((await handle(each, { metrics })).status, 201);
+    }
+    assert.equal(metrics.petsCreated, 2);
+  });
+
   test('an asterisk is a target only of OPTIONS', async () => {
     const sent = { ...newSent(), target: '*' };
     assert.equal((await handle({ ...sent, method: 'OPTIONS' })).status, 204);

@@ -21,6 +21,7 @@ test('a body is read if its type is JSON in UTF-8 without an encoding', async ()
     'application/json; charset=latin1; version=1',
     'application/json; version=1; charset=xutf-8',
     'application/json; charset=utf-16',
+    'application/json; Charset=latin1',
     'application/json; charset',
   ]) {
     const refused = { code: 'unsupported_media_type', message: /^The body must be application/ };

@@ -135,6 +135,24 @@ test('a known key needs no read; a revocation is known once the keys are older t
   assert.equal(reads.begun, 3);
 });
 
+test('the 5 seconds of a revocation begin with the read that missed it, however long that takes', async (t) => {
+  const { ring, store, reads, pass, suspend, deliver } = await openRing(t);
+  const record = newRecord();
+  await store.createApiKey(record);
+  reads.isHolding = true;
+  await pass(PAUSE_MAX_MS);
+  await store.revokeApiKey(record.id, NOW);
+  reads.isHolding = false;
+  suspend(4_000);
+  await deliver();
+  assert.deepEqual(ring.find(record.hash), record);
+  suspend(1_001);
+  const found = ring.find(record.hash);
+  assert.equal(await stateOf(found), 'waits');
+  await pass(PAUSE_MAX_MS);
+  assert.deepEqual((await found)?.revokedAt, NOW);
+});
+
 test('when the keys cannot be read for over 5 seconds, no key is accepted', async (t) => {
   const { ring, store, reads, pass, suspend } = await openRing(t);
   const record = newRecord();

@@ -136,6 +136,27 @@ test('the cache is bounded, whatever is requested', async () => {
   assert.equal(made, 81, 'the first of forty is no longer cached');
 });
 
+test('what a commit has emptied no longer counts: later pages are cached side by side', async () => {
+  let version = 0;
+  let made = 0;
+  const cache = new ResponseCache({ version: () => version });
+  const get = (key: string) =>
+    cache.get(key, async () => {
+      made += 1;
+      return newRepresentation('x'.repeat(1024 * 1024));
+    });
+  for (version = 1; version < 10; version += 1) {
+    await get('one');
+    await get('one');
+  }
+  made = 0;
+  for (let time = 0; time < 5; time += 1) {
+    await get('one');
+    await get('two');
+  }
+  assert.equal(made, 3, 'each page is made again after the last commit');
+});
+
 test('a key of any length gets its response, and that of a long key is not cached', async () => {
   const cache = new ResponseCache({ version: () => 1 });
   const madeFor = async (key: string) => {

@@ -121,12 +121,17 @@ test('a configured origin may read responses and their headers; another origin m
     'RateLimit',
     'Retry-After',
     'X-Request-Id',
+    'Idempotency-Replayed',
+    'Preference-Applied',
+    'RateLimit-Policy',
   ]) {
     assert.ok(exposed.includes(name), `${name} is missing`);
   }
-  const other = await service.send('/pets', { headers: { origin: 'https://evil.example' } });
-  assert.equal(other.headers['access-control-allow-origin'], undefined);
-  assert.equal(other.headers['vary'], 'Origin');
+  for (const origin of ['https://evil.example', `${ORIGIN}.evil.example`, 'http://shop.example']) {
+    const other = await service.send('/pets', { headers: { origin } });
+    assert.equal(other.headers['access-control-allow-origin'], undefined, origin);
+    assert.equal(other.headers['vary'], 'Origin');
+  }
   const refused = await service.send('/pets', { headers: { origin: ORIGIN, authorization: '' } });
   assert.equal(
     refused.headers['access-control-allow-origin'],

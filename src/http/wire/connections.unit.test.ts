@@ -155,6 +155,16 @@ test('from nine tenths of the places on, a new connection closes an idle one, fi
   assert.deepEqual(closed(), [0, 1, 3, 4, 5, 6, 7, 8], 'and not the one that is being served');
 });
 
+test('of idle connections, one that had a response long ago stays longer than a newer one that had none', (t) => {
+  const { time, add, respond, closed } = openConnections(t, 1, 10);
+  respond(0);
+  time.nowMs = 5_000;
+  for (let index = 1; index < 9; index += 1) add();
+  time.nowMs = 7_000;
+  add();
+  assert.deepEqual(closed(), [1]);
+});
+
 test('making room looks at no connection that stays, however many there are', (t) => {
   const { all, opened, at, time, add, respond, closed } = openConnections(t, 10_000);
   for (let index = 0; index < 10_000; index += 1) respond(index);
@@ -185,6 +195,25 @@ test('a connection on which no byte has moved is closed after 65 seconds', (t) =
     all.sweep();
     assert.deepEqual(closed(), []);
   }
+  all.sweep();
+  assert.deepEqual(closed(), [0]);
+});
+
+test('the 65 seconds begin with the last byte that moved', (t) => {
+  const { all, opened, time, closed } = openConnections(t, 1);
+  let bytesRead = 0;
+  Object.defineProperty(opened[0]?.socket, 'bytesRead', { get: () => bytesRead });
+  for (const [nowMs, isRead] of [
+    [60_000, true],
+    [70_000, false],
+    [60_000 + QUIET_MS_MAX - 1, false],
+  ] as const) {
+    time.nowMs = nowMs;
+    if (isRead) bytesRead += 1;
+    all.sweep();
+    assert.deepEqual(closed(), [], `${nowMs}`);
+  }
+  time.nowMs += 1;
   all.sweep();
   assert.deepEqual(closed(), [0]);
 });

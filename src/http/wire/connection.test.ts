@@ -3,27 +3,26 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { connect, createServer, Socket, type AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { Refusal } from '../../domain/errors.ts';
-import type { HttpRequest } from '../message.ts';
+import type { HttpRequest, HttpResponse } from '../message.ts';
 import { Connection } from './connection.ts';
 import { Exchange, ReceivedRequest } from './node-http.ts';
 
 const KIB = 1024;
 
-/** One connection, and the requests that it is given. None of them gets its response. */
-function openConnection(t: TestContext) {
-  const socket = new Socket();
+/** One connection, and the requests that it is given. None of them gets its response, unless there is one for all. */
+function openConnection(t: TestContext, socket = new Socket(), sent?: HttpResponse) {
   t.after(() => socket.destroy());
   const begun: HttpRequest[] = [];
-  const seen = { occupiedBytes: 0, refusals: 0 };
+  const seen = { occupiedBytes: 0, refusals: 0, responses: 0 };
   const connection = new Connection(socket, {
     responder: {
       handle: (request) => {
         begun.push(request);
-        return new Promise(() => undefined);
+        return sent === undefined ? new Promise(() => undefined) : Promise.resolve(sent);
       },
       respondToRefusal: () => {
         seen.refusals += 1;
@@ -34,12 +33,13 @@ function openConnection(t: TestContext) {
     isReadingPaused: false,
     isClosing: false,
     occupy: (_, bytes) => (seen.occupiedBytes = bytes),
-    noteResponse: () => undefined,
+    noteResponse: () => (seen.responses += 1),
   });
   socket.once('close', () => connection.destroy());
   const accept = () => {
     const request = new ReceivedRequest(socket);
     request.headers = { 'content-length': '50000' };
+    [request.httpVersionMajor, request.httpVersionMinor] = [1, 1];
     connection.accept(new Exchange(request, new ServerResponse(request)));
     return request;
   };
@@ -133,4 +133,27 @@ test('behind the request in progress 100 are held; more are not handled, but occ
   assert.equal(seen.occupiedBytes, (64 + 101 * 16) * KIB);
   connection.refuse(new Refusal('malformed_request', 'The request is not well-formed HTTP.'));
   assert.equal(seen.occupiedBytes, (64 + 101 * 16) * KIB, 'bytes that are no request are not kept');
+});
+
+test('a connection occupies what the client has not read of a response, and has responded when all is sent', async (t) => {
+  const bodyBytes = 32 * KIB * KIB;
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  t.after(() => client.destroy());
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const response = { status: 200, headers: [], body: 'x'.repeat(bodyBytes) };
+  const { accept, seen } = openConnection(t, socket, response);
+  for (let count = 0; count < 2; count += 1) accept().complete = true;
+  await turn();
+  // The system keeps a few MiB for a client that does not read.
+  assert.ok(seen.occupiedBytes > bodyBytes / 2, `${seen.occupiedBytes} bytes`);
+  assert.equal(seen.responses, 0);
+  let received = 0;
+  for await (const chunk of client as AsyncIterable<Buffer>) {
+    received += chunk.length;
+    if (received > 2 * bodyBytes) break;
+  }
+  assert.ok(seen.responses > 0, 'the second response follows the first');
 });
