@@ -19,6 +19,7 @@ interface KeyJson {
   state: string;
   createdAt: string;
   expiresAt: string | null;
+  firstKeyId: string;
 }
 
 /** The commands for the keys of a new store. */
@@ -168,5 +169,18 @@ test('a rotated key ends after the overlap, also if a clock that is ahead has cr
       `the successor is of ${successor?.createdAt}`,
     );
     assert.equal(Date.parse(old?.expiresAt ?? '') - successorMs, HOUR_MS);
+  }
+});
+
+test('a key that was rotated several times still belongs to the first one, with its claims', async (t) => {
+  const keys = newKeys(t);
+  const first = await keys.create('--name', 'shop');
+  assert.equal(first.firstKeyId, first.id);
+  let { id } = first;
+  for (let time = 0; time < 3; time += 1) {
+    const [successor] = await keys.json('rotate', id);
+    assert.notEqual(successor?.id, id);
+    assert.equal(successor?.firstKeyId, first.id);
+    id = successor.id;
   }
 });

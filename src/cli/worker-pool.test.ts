@@ -187,3 +187,29 @@ test('if the store of a worker fails, all workers end, and the pool has the reas
   await pool.stop();
   assert.deepEqual(running(), []);
 });
+
+test('a worker is replaced later after each crash in a row, and soon again after a long uptime', async (t) => {
+  const { pool } = newPool(t, 1);
+  await pool.start();
+  const delaysMs: number[] = [];
+  const original = globalThis.setTimeout;
+  t.mock.method(globalThis, 'setTimeout', (callback: () => void, delayMs: number) => {
+    delaysMs.push(delayMs);
+    return original(callback, 0);
+  });
+  let uptimeMs = 0;
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + uptimeMs);
+  const crash = async () => {
+    const [worker] = running();
+    worker?.process.kill('SIGKILL');
+    await until('another worker is ready', () => pool.isReady && running()[0]?.id !== worker?.id);
+  };
+  for (let time = 0; time < 3; time += 1) await crash();
+  uptimeMs = 31_000;
+  await crash();
+  assert.deepEqual(
+    delaysMs.filter((delayMs) => delayMs >= 100),
+    [200, 400, 800, 100],
+  );
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkersExposition } from './exposition.ts';
-import { counter, gauge, type Figure } from './metrics.ts';
+import { counter, gauge, Histogram, type Figure } from './metrics.ts';
 
 /** A worker without a process, which responds to no request. */
 class SilentWorker {
@@ -10,9 +10,17 @@ class SilentWorker {
 
 const figuresOf = (created: number, memory: number) => [
   counter('created_total', 'Created.', created),
+  durationsOf(created),
   gauge('memory_bytes', 'Memory.', memory),
   gauge('keys', 'Keys.', 3, 'max'),
 ];
+
+/** So many requests, each of a second. */
+function durationsOf(count: number): Figure {
+  const durations = new Histogram([]);
+  for (let added = 0; added < count; added += 1) durations.add(1);
+  return durations.figure('duration_seconds', 'Durations.');
+}
 
 /** The figures of workers, and a function that reports those of one. */
 function newExposition(initial: Figure[]) {
@@ -33,16 +41,17 @@ async function valuesOf(
 
 test('the figures of workers are added up; those of an ended one stay only if they count events', async () => {
   const { exposition, report } = newExposition(figuresOf(0, 1_000));
-  assert.deepEqual(await valuesOf(exposition), { created_total: 0 });
+  assert.deepEqual(await valuesOf(exposition), { created_total: 0, duration_seconds: 0 });
   const [one, other, silent] = [new SilentWorker(), new SilentWorker(), new SilentWorker()];
   report(one, figuresOf(1, 10));
   report(one, figuresOf(2, 20));
   report(other, figuresOf(4, 40));
   // A worker may end before its first report.
   exposition.remove(silent);
-  assert.deepEqual(await valuesOf(exposition), { created_total: 6, memory_bytes: 60, keys: 3 });
+  const counted = { created_total: 6, duration_seconds: 6 };
+  assert.deepEqual(await valuesOf(exposition), { ...counted, memory_bytes: 60, keys: 3 });
   exposition.remove(one);
-  assert.deepEqual(await valuesOf(exposition), { created_total: 6, memory_bytes: 40, keys: 3 });
+  assert.deepEqual(await valuesOf(exposition), { ...counted, memory_bytes: 40, keys: 3 });
 });
 
 test('a scrape waits for the reports of all workers, and sends none a second request', async () => {

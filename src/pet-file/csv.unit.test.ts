@@ -21,8 +21,8 @@ test('any fields come back from CSV exactly as they were written', () => {
 
 test('a field stands in quotes only where it must', () => {
   assert.equal(
-    csvLine(['1', 'Rex', 'a,b', 'say "hi"', 'two\nlines']),
-    '1,Rex,"a,b","say ""hi""","two\nlines"\r\n',
+    csvLine(['1', 'Rex', 'a,b', 'say "hi"', 'two\nlines', 'a lone\rreturn']),
+    '1,Rex,"a,b","say ""hi""","two\nlines","a lone\rreturn"\r\n',
   );
 });
 

@@ -12,13 +12,14 @@ import { join } from 'node:path';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { executeOrExplain } from '../../src/cli/run.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig, SETTINGS } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { listen, localUrl } from '../../src/listen.ts';
 import { MAIN, refusalIn, runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
+import type { Setting } from '../../src/setting.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -357,6 +358,13 @@ test('flags take precedence over variables, and variables over defaults', () => 
   assert.equal(production.environment, 'production');
   assert.equal(production.baseUrl, 'https://pets.example/v1');
   assert.equal(loadConfig({}, {}).environment, 'production');
+});
+
+test('a variable that is empty counts as not set, as a compose file may leave it', () => {
+  const byDefault = loadConfig({}, {});
+  for (const { variable } of Object.values<Setting>(SETTINGS)) {
+    if (variable !== undefined) assert.deepEqual(loadConfig({}, { [variable]: '' }), byDefault);
+  }
 });
 
 test('production and staging run at the same time from one checkout, and each refuses the key of the other', async (t) => {
