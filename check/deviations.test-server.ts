@@ -111,6 +111,7 @@ export const PARTIAL_FAULTS = {
   'fetches under another category': 'getPet.200',
   'fetches under another status': 'getPet.200',
   'hides the newest animal from filters': 'getPet.replacement',
+  'hides the oldest animal from filters': 'listPets.status.available',
   'lists 19 for a limit of 20': 'limit.default',
 } as const satisfies Record<string, string>;
 

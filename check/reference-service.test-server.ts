@@ -110,6 +110,9 @@ class ReferenceService {
     if (status !== null && this.#is('hides the newest animal from filters')) {
       animals = animals.filter((animal) => animal !== this.animals.at(-1));
     }
+    if (status !== null && this.#is('hides the oldest animal from filters')) {
+      animals = animals.filter((animal) => animal !== this.animals[0]);
+    }
     const from = Number(query.get('from') ?? 0);
     if (!(from >= 0)) throw new HttpError(400);
     this.#linkPages(response, query, { from, limit, count: animals.length });
