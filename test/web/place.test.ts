@@ -80,6 +80,21 @@ test('console › the URL has the status, the page size and the cursor: back, fo
   await place(other, 'Animals 1–20, more follow');
 });
 
+test('console › the history keeps the last 1,000 pages of a walk, so that "Previous" leads to the page before', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  const kept = await page.evaluate(`import('/assets/src/web/console/page/place.ts').then(
+    ({ enterPlace }) => {
+      const trail = Array.from({ length: 1_500 }, (_, at) => ({ cursor: 'page-' + at, before: 0 }));
+      enterPlace({ status: undefined, limit: 20, isNewestFirst: false, trail });
+      const { trail: kept } = history.state;
+      return [kept.length, kept[0].cursor, kept.at(-1).cursor];
+    },
+  )`);
+  assert.deepEqual(kept, [1_000, 'page-500', 'page-1499']);
+});
+
 test('console › "Newest" begins with the newest animal of the filter, and "Next" leads back to the oldest', async (t) => {
   const many = Array.from({ length: 350 }, (_, index) => PETS[index % 3]).map((pet, index) => ({
     categoryId: 7,

@@ -1,4 +1,4 @@
-import type { PetStatus } from '../../../../sdk/src/index.ts';
+import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { csvLine, guardFormula } from '../../../pet-file/csv.ts';
 import { byId } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
@@ -35,7 +35,8 @@ export class Download {
     this.#button.textContent = 'Stop the download';
     this.#say('Reading the catalogue …');
     try {
-      const lines = await this.#read(status, signal);
+      const pets = this.#session.pets.list({ status, limit: PAGE_SIZE, signal });
+      const lines = await readLines(pets, (read) => this.#say(`${count(read)} so far …`));
       if (lines !== undefined) {
         const heading = csvLine(['id', 'name', 'categoryId', 'status']);
         saveCsv(`${status ?? 'all'}-animals.csv`, heading + lines.join(''));
@@ -48,18 +49,6 @@ export class Download {
     this.#button.textContent = 'Download CSV';
   }
 
-  /** Returns undefined if there are too many. */
-  async #read(status: PetStatus | undefined, signal: AbortSignal): Promise<string[] | undefined> {
-    const lines: string[] = [];
-    for await (const pet of this.#session.pets.list({ status, limit: PAGE_SIZE, signal })) {
-      if (lines.length === ANIMALS_MAX) return undefined;
-      const name = guardFormula(pet.name);
-      lines.push(csvLine([String(pet.id), name, String(pet.categoryId), pet.status]));
-      if (lines.length % SHOWN_EVERY === 0) this.#say(`${count(lines.length)} so far …`);
-    }
-    return lines;
-  }
-
   #showFault(fault: Fault, wasStopped: boolean): void {
     this.#say(wasStopped ? 'Stopped. No file was saved.' : `${fault.title}. No file was saved.`);
     if (fault.isKeyRefused) this.#askForKey(fault);
@@ -68,6 +57,21 @@ export class Download {
   #say(words: string): void {
     this.#told.textContent = words;
   }
+}
+
+/** One line of CSV for each animal, or undefined if there are too many. */
+export async function readLines(
+  pets: AsyncIterable<Pet>,
+  onCount: (read: number) => void,
+): Promise<string[] | undefined> {
+  const lines: string[] = [];
+  for await (const pet of pets) {
+    if (lines.length === ANIMALS_MAX) return undefined;
+    const name = guardFormula(pet.name);
+    lines.push(csvLine([String(pet.id), name, String(pet.categoryId), pet.status]));
+    if (lines.length % SHOWN_EVERY === 0) onCount(lines.length);
+  }
+  return lines;
 }
 
 function count(animals: number): string {
