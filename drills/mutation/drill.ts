@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { chooseMutants, type Mutant } from './mutants.ts';
-import { Sandbox } from './sandbox.ts';
+import { inParallel, Sandbox } from '../sandbox.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What came of each mutant. It is complete after each one: a run takes long, and may be ended early. */
@@ -91,19 +91,6 @@ async function run(
       'share found by a test': `${(share * 100).toFixed(1)} %`,
     },
   };
-}
-
-async function inParallel<Item>(
-  sandboxes: readonly Sandbox[],
-  items: readonly Item[],
-  work: (sandbox: Sandbox, item: Item) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
-  await Promise.all(
-    sandboxes.map(async (sandbox) => {
-      for (const next of waiting) await work(sandbox, next);
-    }),
-  );
 }
 
 async function tryMutant(

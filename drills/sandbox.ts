@@ -1,0 +1,187 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import '../harness/memory-folder.ts';
+import { canMount } from '../harness/small-disk.ts';
+
+/** Tests that take longer have failed: a change may have removed the end of a loop. */
+const TESTS_MS_MAX = 300_000;
+const TEST_MS_MAX = 60_000;
+/** PostgreSQL runs as another user. */
+const OPEN_MODE = 0o1777;
+/** As in `npm run lint`. */
+const PROJECTS = ['.', 'src/web/console/page'];
+const RUNNER = [
+  '--import=./harness/memory-folder.ts',
+  '--test',
+  '--test-reporter=tap',
+  `--test-timeout=${TEST_MS_MAX}`,
+  '--test-force-exit',
+  // Node.js may then not read node_modules, which is a link to a folder outside.
+  '--test-skip-pattern=permission model',
+];
+/** A line of TAP for each test, and for one that has failed a block that says why. */
+const RESULT = /^( *)(not )?ok \d+ - (.*?)(?: # SKIP ?(.*))?\n(?: *---\n([\s\S]*?)^ *\.\.\.\n)?/gm;
+const FAILURE_TYPE = /^ *failureType: '(\w+)'$/m;
+const ERROR = /^ *error: (?:\|-\n)?(.*)$/m;
+
+/** One test of a file, or a suite of tests. */
+export interface TestResult {
+  title: string;
+  outcome: 'passed' | 'failed' | 'skipped';
+  /** Why it was skipped, or the first line of its error. */
+  reason: string;
+  /** How it has failed, in a word of Node.js, such as `testCodeFailure`. */
+  failureType: string;
+}
+
+/** A copy of the project, in which one file at a time is changed. */
+export class Sandbox implements Disposable {
+  readonly #root: string;
+  readonly #folder: string;
+  /** A disk that a killed test has mounted is gone with its processes. */
+  readonly #namespace = canMount() ? ['unshare', '--mount'] : [];
+
+  constructor(root: string) {
+    this.#root = root;
+    // Short names: the path of a browser's socket has at most 107 bytes.
+    this.#folder = mkdtempSync(join(tmpdir(), 'm-'));
+    const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' });
+    for (const file of files.trim().split('\n')) {
+      mkdirSync(join(this.#folder, dirname(file)), { recursive: true });
+      cpSync(join(root, file), join(this.#folder, file));
+    }
+    symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
+    chmodSync(this.#folder, OPEN_MODE);
+  }
+
+  /** Writes the changed file, and the original when it is disposed of. */
+  change({ file, content }: { file: string; content: string }): Disposable {
+    const path = join(this.#folder, file);
+    writeFileSync(path, content);
+    return { [Symbol.dispose]: () => cpSync(join(this.#root, file), path) };
+  }
+
+  /** Whether the compiler refuses the change. The linter then finds it before any test. */
+  async isRefused(): Promise<boolean> {
+    const compiler = join(this.#folder, 'node_modules', '.bin', 'tsc');
+    const compile = (project: string) =>
+      promisify(execFile)(compiler, ['--noEmit', '-p', project], { cwd: this.#folder });
+    const results = await Promise.allSettled(PROJECTS.map(compile));
+    return results.some(({ status }) => status === 'rejected');
+  }
+
+  /** Runs a test file, and returns the name of a test that fails. Twice, because a busy machine may fail one. */
+  async failingTest(file: string): Promise<string | undefined> {
+    const run = async () => (await this.test(file, { isEnough: isFailed })).find(isFailed)?.title;
+    return (await run()) && (await run());
+  }
+
+  /** Runs a test file, or only the tests with these titles, until a result is enough. */
+  async test(
+    file: string,
+    { titles = [], isEnough = () => false }: TestOptions = {},
+  ): Promise<TestResult[]> {
+    const temporary = mkdtempSync(join(this.#folder, 't-'));
+    chmodSync(temporary, OPEN_MODE);
+    const patterns = titles.map((title) => `--test-name-pattern=${RegExp.escape(title)}`);
+    try {
+      return await this.#run([...RUNNER, ...patterns, file], temporary, isEnough);
+    } finally {
+      // A database that was ended with its test may still write for a moment.
+      rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    }
+  }
+
+  #run(
+    flags: readonly string[],
+    temporary: string,
+    isEnough: (result: TestResult) => boolean,
+  ): Promise<TestResult[]> {
+    const [program = '', ...args] = [...this.#namespace, process.execPath, ...flags];
+    const child = spawn(program, args, {
+      cwd: this.#folder,
+      env: { ...process.env, TMPDIR: temporary },
+      // Its own process group, so that the processes of a test end with it.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return new Promise((resolve) => {
+      let output = '';
+      let ended = 'the test runner';
+      const overdue = setTimeout(() => {
+        ended = 'a test that did not end';
+        killGroup(child.pid);
+      }, TESTS_MS_MAX);
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        if (parseTap(output).some(isEnough)) killGroup(child.pid);
+      });
+      child.on('close', (code) => {
+        clearTimeout(overdue);
+        killGroup(child.pid);
+        const results = parseTap(output);
+        const isExplained = code === 0 || results.some(isFailed);
+        resolve(isExplained ? results : [...results, failed(ended)]);
+      });
+    });
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+const isFailed = ({ outcome }: TestResult) => outcome === 'failed';
+
+interface TestOptions {
+  titles?: readonly string[];
+  isEnough?: (result: TestResult) => boolean;
+}
+
+/** Also what a test has left behind. */
+function killGroup(leader: number | undefined): void {
+  try {
+    process.kill(-Number(leader), 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
+
+function failed(title: string): TestResult {
+  return { title, outcome: 'failed', reason: '', failureType: '' };
+}
+
+/** The results in the output of the reporter `tap`, which may still grow. */
+export function parseTap(output: string): TestResult[] {
+  return [...output.matchAll(RESULT)].map(([, , not, title = '', skipped, block = '']) => ({
+    title: title.replaceAll(/\\([\\#])/g, '$1'),
+    outcome: not !== undefined ? 'failed' : skipped !== undefined ? 'skipped' : 'passed',
+    reason: skipped ?? ERROR.exec(block)?.[1]?.trim() ?? '',
+    failureType: FAILURE_TYPE.exec(block)?.[1] ?? '',
+  }));
+}
+
+/** Does some work for each item, in each sandbox for one at a time. */
+export async function inParallel<Item>(
+  sandboxes: readonly Sandbox[],
+  items: readonly Item[],
+  work: (sandbox: Sandbox, item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  await Promise.all(
+    sandboxes.map(async (sandbox) => {
+      for (const next of waiting) await work(sandbox, next);
+    }),
+  );
+}
