@@ -107,7 +107,15 @@ const CHOICES: readonly NewStep[] = NEW_STEPS.flatMap(([weight, newStep]) =>
 );
 
 export function newStory(random: Random, steps: number): Step[] {
-  return Array.from({ length: steps }, () => random.pick(CHOICES)(random));
+  const story: Step[] = [];
+  let list: Step | undefined;
+  while (story.length < steps) {
+    // Only a page that is requested again is cached, and two random lists are rarely the same.
+    const step = (random.isOneIn(4) ? list : undefined) ?? random.pick(CHOICES)(random);
+    if (step.do === 'list') list = step;
+    story.push(step);
+  }
+  return story;
 }
 
 /** One line per step. */
