@@ -22,7 +22,7 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: [
     'test/web/pages.ts',
-    'drills/{crash,linearizability}/*.test.ts',
+    'drills/{bugs,crash,linearizability}/*.test.ts',
     'test/{faults,process,interface,project}/**/*.test.ts',
     ...['check', 'sdk', 'src/storage', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,

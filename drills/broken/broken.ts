@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
+import type { BUGS } from '../bugs/bugs.ts';
 
 /** The flags of Node.js that load a file of this folder into the service before its own code. */
 export function brokenBy(
   name:
     | 'acknowledges-early'
-    | 'another-status'
     | 'commits-asynchronously'
     | 'forgets-creates'
     | 'ignores-full-disk'
@@ -17,4 +17,10 @@ export function brokenBy(
     | 'waits-for-ever',
 ): readonly string[] {
   return ['--import', fileURLToPath(new URL(`./${name}.ts`, import.meta.url))];
+}
+
+/** The flags of Node.js that put a bug of the list into a process. */
+export function brokenByBug(name: keyof typeof BUGS): readonly string[] {
+  const { href } = new URL('./listed-bug.ts', import.meta.url);
+  return ['--import', `${href}?${encodeURIComponent(name)}`];
 }

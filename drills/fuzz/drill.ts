@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { needs } from '../../harness/needs.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { run } from '../../harness/command.ts';
-import { brokenBy } from '../broken/broken.ts';
+import { brokenByBug } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { onBothStores, type StoreChoice } from '../stores.ts';
@@ -47,7 +47,11 @@ export const drill: Drill = {
     brokenBy: 'responses with 202 instead of 201',
     finds: ['status code 202'],
     run: (options) =>
-      drillFuzz({ ...options, isShort: true, nodeFlags: brokenBy('another-status') }),
+      drillFuzz({
+        ...options,
+        isShort: true,
+        nodeFlags: brokenByBug('a create is acknowledged with 202'),
+      }),
   },
 };
 
