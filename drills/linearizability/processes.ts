@@ -49,13 +49,17 @@ export class Processes {
     this.#options = { ...options, data: folder.path, database: database?.url() };
   }
 
-  /** `main` is the program to run instead of the service; one process more runs `olderMain`, on the same store. */
+  /** One process more runs `olderMain`, on the same store. */
   static async open(
     store: StoreName,
     {
       olderMain,
       ...options
-    }: { key: string; main?: string | undefined; olderMain?: string | undefined },
+    }: {
+      key: string;
+      nodeFlags?: readonly string[] | undefined;
+      olderMain?: string | undefined;
+    },
   ): Promise<Processes> {
     const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
     const processes = new Processes(store, await disposableFolder(), database, options);
@@ -66,7 +70,7 @@ export class Processes {
     return processes;
   }
 
-  #start(main = this.#options.main): Promise<ServiceProcess> {
+  #start(main?: string): Promise<ServiceProcess> {
     return ServiceProcess.start({ ...this.#options, main });
   }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSecret } from '../../src/domain/api-key.ts';
+import { brokenByBug } from '../broken/broken.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { mergeReports } from '../stores.ts';
@@ -81,14 +82,14 @@ async function run(options: DrillOptions, variant: Variant): Promise<DrillReport
 
 async function runControl(options: DrillOptions): Promise<DrillReport> {
   const load = { creates: 200, hasCommands: false };
-  const brokenBy = (hook: string): Variant => ({
-    ...load,
-    nodeFlags: ['--import', new URL(hook, import.meta.url).href],
-  });
+  const runWith = (bug: Parameters<typeof brokenByBug>[0]) =>
+    run(options, { ...load, nodeFlags: brokenByBug(bug) });
   return mergeReports({
-    'synchronous = NORMAL': await run(options, brokenBy('normal-sync.ts')),
-    'the log is not written again': await run(options, brokenBy('log-not-written.ts')),
-    'the log is not synced again': await run(options, brokenBy('log-not-synced.ts')),
+    'synchronous = NORMAL': await runWith('commits are synced only at checkpoints'),
+    'the log is not written again': await runWith(
+      'the log of a start is synced without being written again',
+    ),
+    'the log is not synced again': await runWith('the log of a start is not synced'),
     'a disk that ignores syncs': await run(options, {
       ...load,
       isHonest: (path) => !path.endsWith('-wal'),

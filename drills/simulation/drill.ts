@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { mergeReports } from '../stores.ts';
+import { brokenByBug } from '../broken/broken.ts';
 import type { Job, JobReport } from './simulation.ts';
 
 // Files in memory: a disk would only make the drill slower.
@@ -14,7 +15,13 @@ const PROCESSES = 2;
 const SIMULATION = fileURLToPath(new URL('simulation.ts', import.meta.url));
 /** A failure ends the other processes too, but only when they have done their seeds. */
 const SEEDS_PER_PROCESS_MAX = 250;
-const DEFECTS = ['late claims', 'ignored version'] as const;
+/** The flags of Node.js and the part of the job that break the service in each of these ways. */
+const DEFECTS: Readonly<Record<string, Defect>> = {
+  'late claims': { nodeFlags: [], hasLateClaims: true },
+  'ignored version': { nodeFlags: brokenByBug('the cache ignores the version of the store') },
+};
+
+type Defect = Pick<Job, 'nodeFlags' | 'hasLateClaims'>;
 
 export const drill: Drill = {
   promise: 'Every response agrees with a simple model, whatever fails.',
@@ -33,9 +40,9 @@ export const drill: Drill = {
 
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
-  defect?: (typeof DEFECTS)[number],
+  { nodeFlags = [], hasLateClaims = false }: Defect = {},
 ): Promise<DrillReport> {
-  const job = { firstSeed: seed, seeds: rounds, steps: STEPS, defect };
+  const job = { firstSeed: seed, seeds: rounds, steps: STEPS, hasLateClaims, nodeFlags };
   const { seeds, failures } = await runJobs(job, PROCESSES, (done) =>
     onProgress(`${done} of ${rounds} seeds`),
   );
@@ -48,7 +55,7 @@ async function run(
 
 async function runControl(options: DrillOptions): Promise<DrillReport> {
   const reports: Record<string, DrillReport> = {};
-  for (const defect of DEFECTS) reports[defect] = await run(options, defect);
+  for (const [name, defect] of Object.entries(DEFECTS)) reports[name] = await run(options, defect);
   return mergeReports(reports);
 }
 
@@ -86,8 +93,11 @@ export async function runJobs(
 }
 
 async function runJob(job: Job, onProgress: (more: number) => void): Promise<JobReport> {
-  const flags = ['--disable-warning=ExperimentalWarning', SIMULATION, JSON.stringify(job)];
-  const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const { nodeFlags = [] } = job;
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, SIMULATION];
+  const child = spawn(process.execPath, [...flags, JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const killChild = () => void child.kill('SIGKILL');
   process.once('exit', killChild);
   let last: JobReport | undefined;

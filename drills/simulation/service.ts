@@ -20,8 +20,6 @@ export interface ServiceParts {
   clock: Clock;
   /** Called when the store has failed, so that the process ends. */
   onFatal: () => void;
-  /** A deliberate defect: cached responses are used whatever the version of the store is. */
-  ignoresVersion: boolean;
 }
 
 /** The service as `src/service.ts` joins it, without its sockets. */
@@ -31,7 +29,7 @@ export class SimulatedService {
   readonly #keyUses: KeyUses;
   readonly #store: Store;
 
-  private constructor({ clock, ignoresVersion }: ServiceParts, store: Store, keys: KeyRing) {
+  private constructor({ clock }: ServiceParts, store: Store, keys: KeyRing) {
     this.#store = store;
     this.#keys = keys;
     this.#keyUses = new KeyUses(store, clock);
@@ -43,7 +41,7 @@ export class SimulatedService {
       countRequest: undefined,
       cors: undefined,
       pages: new Map(),
-      cache: new ResponseCache(ignoresVersion ? { version: () => 1 } : store),
+      cache: new ResponseCache(store),
       clock,
       baseUrl: BASE_URL,
       metrics: new Metrics([]),

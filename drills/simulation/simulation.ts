@@ -19,7 +19,10 @@ export interface Job {
   steps: number;
   /** Performed instead of the story of each seed. */
   story?: Step[];
-  defect?: 'late claims' | 'ignored version' | undefined;
+  /** A deliberate defect: claims are stored after the commit of their animals. */
+  hasLateClaims?: boolean;
+  /** Flags of Node.js for the process. */
+  nodeFlags?: readonly string[];
 }
 
 /** Written as one line of JSON whenever some seeds are done. */
@@ -34,7 +37,7 @@ const {
   seeds,
   steps,
   story: given,
-  defect,
+  hasLateClaims = false,
 } = JSON.parse(process.argv[2] ?? '{}') as Job;
 const SEEDS_PER_LINE = 20;
 
@@ -54,9 +57,8 @@ try {
     folder,
     emptyStore: await newEmptyStore(),
     setRandom: (used: Random) => (random = used),
-    ignoresVersion: defect === 'ignored version',
   };
-  simulated.hasLateClaims = defect === 'late claims';
+  simulated.hasLateClaims = hasLateClaims;
   const perform = (seed: number, story: readonly Step[]) => new World(runtime, seed).perform(story);
   for (let done = 0; done < seeds; done += 1) {
     const seed = firstSeed + done;

@@ -28,7 +28,6 @@ export interface WorldRuntime {
   /** The file of an empty store. */
   emptyStore: Buffer;
   setRandom: (random: Random) => void;
-  ignoresVersion: boolean;
 }
 
 /** One service with its clients. It performs a story, and its model says what must be true. */
@@ -50,13 +49,13 @@ export class World {
   #moment = 0;
   #lastFaultMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ time, folder, emptyStore, setRandom, ignoresVersion }: WorldRuntime, seed: number) {
+  constructor({ time, folder, emptyStore, setRandom }: WorldRuntime, seed: number) {
     this.#time = time;
     this.#random = newRandom(seed);
     setRandom(this.#random);
     const clock = { now: () => new Date(this.#nowMs), elapsedMs: () => time.nowMs };
     const file = join(folder, 'petstore.sqlite');
-    this.#processes = new Processes({ file, clock, ignoresVersion }, time, emptyStore);
+    this.#processes = new Processes({ file, clock }, time, emptyStore);
     simulated.fault = undefined;
     simulated.onFault = () => {
       this.#lastFaultMs = time.nowMs;
