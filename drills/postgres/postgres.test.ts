@@ -15,8 +15,8 @@ test('no acknowledged animal is lost when a reload sets synchronous_commit = off
   assert.ok(Number(report.figures['creates acknowledged']) > 0);
 });
 
-test('PostgreSQL crashes, ends sessions and freezes: no animal is lost or stored twice, and every request ends within 5 s', async () => {
-  const report = await drillFaults({ rounds: 3, onProgress }, { isDurable });
+test('PostgreSQL crashes, ends sessions, freezes and its responses are lost: no animal is lost or stored twice, and every request ends within 5 s', async () => {
+  const report = await drillFaults({ rounds: 4, onProgress }, { isDurable });
   assert.deepEqual(report.violations, []);
   assert.ok(Number(report.figures['creates acknowledged']) > 0);
   assert.ok(Number(report.figures['requests refused with 503']) > 0);
