@@ -22,4 +22,5 @@ export const DRILLS: DrillList = {
   overload: () => import('./overload/drill.ts'),
   endurance: () => import('./endurance/drill.ts'),
   mutation: () => import('./mutation/drill.ts'),
+  bugs: () => import('./bugs/drill.ts'),
 };

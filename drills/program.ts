@@ -27,6 +27,7 @@ npm run drill -- NAME… --quick                  few rounds, one drill per core
                                                 host of this machine was busy is run once more
 npm run drill -- NAME… --seconds N              ends after that time, and lists what was not reached
 npm run drill -- NAME… --write                  also writes the figures to docs/reliability.md
+npm run drill -- bugs --commits N               only the bugs in files that the last N commits have changed
 
 Each drill also runs on a variant that is broken on purpose, its control, which must report the violations that
 the drill names. The log of a drill that failed is kept in artifacts/drills.
@@ -44,6 +45,7 @@ interface Selection {
   /** All drills but those that must be named. */
   isAll: boolean;
   rounds: number | undefined;
+  commits: number | undefined;
   seed: number;
   isQuick: boolean;
   seconds: number | undefined;
@@ -103,6 +105,7 @@ export async function runProgram(
       names,
       isAll: positionals.includes(ALL),
       rounds: values.rounds === undefined ? undefined : parseCount('--rounds', values.rounds),
+      commits: values.commits === undefined ? undefined : parseCount('--commits', values.commits),
       seed: values.seed === undefined ? newSeed() : parseCount('--seed', values.seed),
       isQuick: values.quick,
       seconds: values.seconds === undefined ? undefined : parseCount('--seconds', values.seconds),
@@ -215,7 +218,7 @@ class Program {
   }
 
   async #runOne(name: string, drill: Drill, selection: Selection): Promise<Outcome> {
-    const { seed, isQuick } = selection;
+    const { seed, commits, isQuick } = selection;
     const texts: string[] = [];
     const print: Print = (text) => {
       texts.push(text);
@@ -231,7 +234,8 @@ class Program {
       }
       const rounds = selection.rounds ?? (isQuick ? drill.quickRounds : drill.rounds);
       const startedMs = performance.now();
-      const report = await this.#report(drill.run, { rounds, seed, ...this.#shownAs(name) });
+      const options = { rounds, seed, commits, ...this.#shownAs(name) };
+      const report = await this.#report(drill.run, options);
       const seconds = Math.round((performance.now() - startedMs) / 1_000);
       const figures = { [drill.unit]: rounds, seed, seconds, ...report.figures };
       print(renderTable(Object.entries(figures)));
@@ -319,6 +323,7 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string' },
         seed: { type: 'string' },
         seconds: { type: 'string' },
+        commits: { type: 'string' },
         quick: { type: 'boolean', default: false },
         write: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
