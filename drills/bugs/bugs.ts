@@ -212,6 +212,21 @@ export const BUGS = {
     title:
       'of refused requests of one kind the first has a line with its id and cause, and the others are counted',
   },
+  'a page on the way back begins with the animal that the page after it has': {
+    file: 'src/http/pets.ts',
+    text: 'newCursor(firstId - 1n, ',
+    changed: 'newCursor(firstId, ',
+    test: 'test/interface/sqlite.test.ts',
+    title:
+      'rel="prev" leads from the last page to the oldest animal, with any limit and status, each animal once',
+  },
+  'an empty page on the way back has no next link': {
+    file: 'src/http/pets.ts',
+    text: 'if (upToId !== LAST_POSITION.upToId) links',
+    changed: 'if (upToId !== LAST_POSITION.upToId && shown.length > 0) links',
+    test: 'test/interface/sqlite.test.ts',
+    title: 'a page of the way back whose animals were removed is empty, and still has next',
+  },
   // The service: connections
   'a connection that has responded is not moved to the end': {
     file: 'src/http/wire/connection.ts',
@@ -592,6 +607,14 @@ export const BUGS = {
     title:
       'D43: a promoted standby without the last creates is refused with 503 and one error with both values, also when its counter has grown; a restart goes back to the old primary',
   },
+  'the newest animals of one status cost a read of all that were added since': {
+    file: 'src/storage/postgres/statements.ts',
+    text: '(status, id) <= ($1, $2) AND status >= $1\n    ORDER BY status DESC, id DESC LIMIT $3',
+    changed: 'status = $1 AND id <= $2\n    ORDER BY id DESC LIMIT $3',
+    test: 'src/storage/postgres/statements.test.ts',
+    title:
+      'a page of PostgreSQL reads the animals that it shows and no others, in both directions and with any statistics',
+  },
   // Commands and settings
   'an import forgets where it was': {
     file: 'src/cli/import.ts',
@@ -792,6 +815,13 @@ export const BUGS = {
     test: 'sdk/src/link.unit.test.ts',
     title: 'the next page is found among other links, however they are written',
   },
+  'a reversed list follows the next links': {
+    file: 'sdk/src/client.ts',
+    text: "isReversed ? 'prev' : 'next'",
+    changed: "'next'",
+    test: 'sdk/src/client.test.ts',
+    title: 'toReversed ends at the oldest animal, however many the last page has',
+  },
   // Pages
   'a bulk add leaves out animals for a key without the right': {
     file: 'src/web/console/page/bulk.ts',
@@ -872,6 +902,21 @@ export const BUGS = {
     test: 'test/web/place.test.ts',
     title:
       'console › the history keeps the last 1,000 pages of a walk, so that "Previous" leads to the page before',
+  },
+  'the address of an older page forgets that the newest come first': {
+    file: 'src/web/console/page/place.ts',
+    text: 'return isOrderNeeded ?',
+    changed: 'return isOrderNeeded && !place.isNewestFirst ?',
+    test: 'test/web/place.test.ts',
+    title:
+      'console › "Newest" begins with the newest animal of the filter, and "Next" leads back to the oldest',
+  },
+  'the command for an animal of staging is one for production': {
+    file: 'src/web/console/page/animal.ts',
+    text: "ENVIRONMENT === 'staging' ? ' --env staging' : ''",
+    changed: "''",
+    test: 'test/web/place.test.ts',
+    title: 'console › an open animal has the command that marks it as sold, and as available again',
   },
   // Documents and files to install
   'a document names another status': {
