@@ -4,7 +4,7 @@ import type { NewPet } from '../../sdk/src/index.ts';
 import { signIn, Stage, test, until, visit } from './stage.ts';
 
 const FIRST_VIEW_BYTES_MAX = 40 * 1024;
-const CATALOGUE_BYTES_MAX = 96 * 1024;
+const CATALOGUE_BYTES_MAX = 110 * 1024;
 const CONSOLE_BYTES_MAX = 170 * 1024;
 const STATUSES = ['available', 'pending', 'sold'] as const;
 const WIDE = { width: 1440, height: 900 };
@@ -38,7 +38,7 @@ async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
 }
 
-test('console › the first visit asks for a key and loads less than 40 KiB including headers; the catalogue less than 96 KiB, with many at once less than 170 KiB', async (t) => {
+test('console › the first visit asks for a key and loads less than 40 KiB including headers; the catalogue less than 110 KiB, with many at once less than 170 KiB', async (t) => {
   const stage = await Stage.open(t);
   const { page, context } = await visit(t, stage);
   const network = await context.newCDPSession(page);
@@ -59,6 +59,8 @@ test('console › the first visit asks for a key and loads less than 40 KiB incl
 
   await signIn(page, stage.key);
   await page.getByText('No animals yet').waitFor();
+  // The style sheet of the parts is the last that is loaded by itself.
+  await page.locator('link[href$="parts.css"]').waitFor({ state: 'attached' });
   await page.waitForLoadState('networkidle');
   t.diagnostic(`with the catalogue: ${bytes} bytes with headers`);
   assert.ok(bytes < CATALOGUE_BYTES_MAX, `${bytes} bytes`);

@@ -53,9 +53,9 @@ export class AddForm {
 
   async #send(isAutomatic = false): Promise<void> {
     if (!isUsable(this.#submit)) return;
+    this.#outcome.replaceChildren();
     const pet = this.#read();
     if (pet === undefined) return;
-    this.#outcome.replaceChildren();
     this.#setBusy(true);
     try {
       const added = await this.#session.pets.create(pet, { idempotencyKey: this.#idempotencyKey });
