@@ -90,6 +90,17 @@ export async function* followList(
   }
 }
 
+/** All animals of a list. */
+export async function listAll(
+  { baseUrl, key }: { baseUrl: string; key: string },
+  first?: string,
+): Promise<WirePet[]> {
+  const client = new Client(key);
+  const pages = await Array.fromAsync(followList((target) => client.get(baseUrl + target), first));
+  client.close();
+  return pages.flat();
+}
+
 async function readResponse(response: IncomingMessage): Promise<ClientResponse> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { ERRORS } from '../../src/domain/errors.ts';
 import { splitResponses, type RawResponse } from '../../harness/raw-socket.ts';
 import { brokenBy } from '../broken/broken.ts';
-import { Client, followList } from '../../harness/client.ts';
+import { listAll } from '../../harness/client.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
@@ -177,20 +177,16 @@ function isError(status: number, body: string): boolean {
 
 /** What is stored must be what was acknowledged: a refused request has stored nothing. */
 async function compareStored(
-  { baseUrl, key }: ServiceProcess,
+  service: ServiceProcess,
   acknowledged: ReadonlySet<string>,
 ): Promise<string[]> {
   const violations: string[] = [];
-  const client = new Client(key);
-  let stored = 0;
-  for await (const page of followList((target) => client.get(baseUrl + target))) {
-    stored += page.length;
-    for (const { id, name } of page) {
-      if (!acknowledged.has(String(id))) violations.push(`${id} (${name}) was not acknowledged`);
-      if (name === SMUGGLED_NAME) violations.push(`${id} was created by a hidden request`);
-    }
+  const stored = await listAll(service);
+  for (const { id, name } of stored) {
+    if (!acknowledged.has(String(id))) violations.push(`${id} (${name}) was not acknowledged`);
+    if (name === SMUGGLED_NAME) violations.push(`${id} was created by a hidden request`);
   }
-  client.close();
-  if (stored < acknowledged.size) violations.push(`${acknowledged.size - stored} animals are lost`);
+  const lost = acknowledged.size - stored.length;
+  if (lost > 0) violations.push(`${lost} animals are lost`);
   return violations.slice(0, VIOLATIONS_MAX);
 }

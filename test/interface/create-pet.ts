@@ -4,9 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../harness/any-character.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
+import { listAll } from '../../harness/client.ts';
 import {
   startTestService,
-  type Received,
   type Sent,
   type TestService,
   type TestStorage,
@@ -26,15 +26,7 @@ export function createPetTests(storage: TestStorage): void {
     const post = (body: string | Buffer, sent: Sent = {}) =>
       service.send('/pets', { method: 'POST', body, ...sent });
     /** The number of stored animals. */
-    const count = async () => {
-      let found = 0;
-      for (let next: string | undefined = '/pets?limit=100'; next !== undefined;) {
-        const page: Received = await service.send(next);
-        found += (page.json() as unknown[]).length;
-        next = /<[^>]*\/v1(\/[^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1];
-      }
-      return found;
-    };
+    const count = async () => (await listAll(service)).length;
 
     before(async () => {
       service = await startTestService(storage);

@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/config.ts';
 import { newCursor } from '../../src/domain/page.ts';
 import { openConfiguredStore } from '../../src/service.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
+import { listAll } from '../../harness/client.ts';
 import {
   flagsOf,
   linksOf,
@@ -72,25 +73,25 @@ export function listPetsTests(storage: TestStorage): void {
     });
 
     test('following the next links with limit=7 returns each of 1,000 animals exactly once', async () => {
-      const { ids } = await walk(service, '/pets?limit=7');
+      const ids = await listIds(service, '/pets?limit=7');
       assert.equal(ids.length, 1000);
       assert.equal(new Set(ids).size, 1000);
     });
 
     for (const status of STATUSES) {
       test(`following the next links with status=${status} returns exactly the animals with that status`, async () => {
-        const { ids, pets } = await walk(service, `/pets?limit=7&status=${status}`);
+        const pets = await listAll(service, `/pets?limit=7&status=${status}`);
         const expected = Array.from({ length: 1000 }, (_, index) => index).filter(
           (index) => STATUSES[index % 3] === status,
         );
-        assert.equal(ids.length, expected.length);
-        assert.equal(new Set(ids).size, expected.length);
+        assert.equal(pets.length, expected.length);
+        assert.equal(new Set(pets.map(({ id }) => id)).size, expected.length);
         assert.ok(pets.every((pet) => pet.status === status));
       });
     }
 
     test('a reader that follows the next links during creates sees every earlier animal exactly once', async () => {
-      const idsBefore = (await walk(service, '/pets?limit=100')).ids;
+      const earlier = await listAll(service);
       const walking = { isDone: false };
       const creating = (async () => {
         const created: number[] = [];
@@ -99,14 +100,14 @@ export function listPetsTests(storage: TestStorage): void {
         }
         return created;
       })();
-      const { ids } = await walk(service, '/pets?limit=7');
+      const ids = await listIds(service, '/pets?limit=7');
       walking.isDone = true;
       const created = await creating;
       assert.equal(new Set(ids).size, ids.length, 'no animal may be read twice');
       assert.ok(created.length > 0);
       const seen = new Set(ids);
       assert.ok(
-        idsBefore.every((id) => seen.has(id)),
+        earlier.every(({ id }) => seen.has(id)),
         'every earlier animal must be read',
       );
       const reached = ids.at(-1) ?? 0;
@@ -136,12 +137,7 @@ export function listPetsTests(storage: TestStorage): void {
       );
       for (const filter of ['', '&status=sold']) {
         const end = await service.send(`/pets?limit=7${filter}&cursor=last`);
-        let walked = await service.send(`/pets?limit=100${filter}`);
-        const ids = idsOf(walked);
-        for (let { next } = linksOf(walked); next !== undefined; { next } = linksOf(walked)) {
-          walked = await service.send(next.slice(service.baseUrl.length));
-          ids.push(...idsOf(walked));
-        }
+        const ids = await listIds(service, `/pets?limit=100${filter}`);
         assert.deepEqual(idsOf(end), ids.slice(-7), filter);
         assert.deepEqual(Object.keys(linksOf(end)).toSorted(), ['first', 'last', 'prev']);
       }
@@ -159,7 +155,7 @@ export function listPetsTests(storage: TestStorage): void {
         fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 100 })),
         fc.constantFrom('', ...STATUSES.map((status) => `&status=${status}`)),
         async (limit, filter) => {
-          const { ids } = await walk(small, `/pets?limit=100${filter}`);
+          const ids = await listIds(small, `/pets?limit=100${filter}`);
           const pages = await walkBack(small, `/pets?limit=${limit}${filter}&cursor=last`);
           for (const page of pages) assert.deepEqual(idsOf(page), ids.splice(-limit));
           assert.deepEqual(ids, []);
@@ -260,7 +256,7 @@ export function listPetsTests(storage: TestStorage): void {
     });
 
     test('a reader that follows the prev links during creates sees every earlier animal exactly once', async () => {
-      const idsBefore = (await walk(service, '/pets?limit=100')).ids;
+      const idsBefore = await listIds(service);
       const walking = { isDone: false };
       const creating = (async () => {
         let created = 0;
@@ -367,7 +363,7 @@ export function listPetsTests(storage: TestStorage): void {
     }
 
     test('If-None-Match with the current ETag is 304 without a body, and 200 after a create', async () => {
-      const lastPage = `/pets?limit=100&cursor=${newCursor(BigInt((await walk(service, '/pets?limit=100')).ids.at(-2) ?? 0), undefined)}`;
+      const lastPage = `/pets?limit=100&cursor=${newCursor(BigInt((await listAll(service)).at(-2)?.id ?? 0), undefined)}`;
       const page = await service.send(lastPage);
       const etag = String(page.headers.etag);
       assert.match(etag, /^"[\w-]+"$/);
@@ -384,8 +380,7 @@ export function listPetsTests(storage: TestStorage): void {
     });
 
     test('the ETag changes when only a next link is added', async () => {
-      const all = (await walk(service, '/pets?limit=100')).ids;
-      const beforeLast = newCursor(BigInt(all.at(-2) ?? 0), undefined);
+      const beforeLast = newCursor(BigInt((await listAll(service)).at(-2)?.id ?? 0), undefined);
       const alone = await service.send(`/pets?limit=1&cursor=${beforeLast}`);
       await create(1);
       const followed = await service.send(`/pets?limit=1&cursor=${beforeLast}`);
@@ -455,18 +450,7 @@ async function walkBack(service: TestService, path: string): Promise<Received[]>
   return pages;
 }
 
-/** Follows the `next` links from a first page to the end. */
-async function walk(
-  service: TestService,
-  path: string,
-): Promise<{ ids: number[]; pets: PetJson[] }> {
-  const pets: PetJson[] = [];
-  let next: string | undefined = path;
-  while (next !== undefined) {
-    const page: Received = await service.send(next);
-    assert.equal(page.status, 200, page.text);
-    pets.push(...(page.json() as PetJson[]));
-    next = linksOf(page)['next']?.slice(service.baseUrl.length);
-  }
-  return { pets, ids: pets.map(({ id }) => id) };
+/** The ids of all animals of a list. */
+async function listIds(service: TestService, first?: string): Promise<number[]> {
+  return (await listAll(service, first)).map(({ id }) => id);
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
-import { Client, followList } from '../../harness/client.ts';
+import { Client, listAll } from '../../harness/client.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { freePort } from '../../harness/free-port.ts';
@@ -42,12 +42,7 @@ export async function interruptStarts(options: {
     await interruptStart(context, afterMs, { isGroup: moment % 2 === 1 });
   }
   const service = await ServiceProcess.start({ data: data.path, key });
-  const client = new Client(key);
-  const stored = new Set<string>();
-  for await (const page of followList((target) => client.get(service.baseUrl + target))) {
-    for (const { name } of page) stored.add(name);
-  }
-  client.close();
+  const stored = new Set((await listAll(service)).map(({ name }) => name));
   report.violations.push(...(await service.stop()));
   report.acknowledged = names.length;
   const lost = names.filter((name) => !stored.has(name));

@@ -29,10 +29,8 @@ function faulty(count: number): string[] {
   return Array.from({ length: count }, () => '{"name":"Rex"}');
 }
 
-async function allPets(stage: Stage): Promise<Pet[]> {
-  const pets: Pet[] = [];
-  for await (const pet of stage.client().pets.list({ limit: 100 })) pets.push(pet);
-  return pets;
+function allPets(stage: Stage): Promise<Pet[]> {
+  return Array.fromAsync(stage.client().pets.list({ limit: 100 }));
 }
 
 async function reportOf(page: Page): Promise<string[]> {
