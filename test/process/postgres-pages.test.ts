@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { needsProgram } from '../../harness/needs.ts';
@@ -23,10 +23,7 @@ const needsDump = {
   skip: needsProgram(installation === undefined ? 'pg_dump of Debian' : 'pg_dump'),
 };
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 test(

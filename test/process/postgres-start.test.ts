@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureOf } from '../../src/cli/failure.ts';
 import { newApiKey } from '../../src/domain/api-key.ts';
@@ -21,10 +21,7 @@ import { send, startTestService, storageOf } from '../../harness/test-service.ts
 
 const POLL_MS = 20;
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 interface Starting {

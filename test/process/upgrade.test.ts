@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { needs } from '../../harness/needs.ts';
 import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
 import {
@@ -24,10 +24,7 @@ import { run, runHere } from '../../harness/command.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 /** No command changes the store of an older version: that version must still be able to start. */

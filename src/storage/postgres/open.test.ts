@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { newCertificate } from '../../../harness/certificate.ts';
@@ -14,10 +14,7 @@ import { newStoreIdentity, type Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { openPostgresStore } from './store.ts';
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 /** The line for a wrong setting, or for a database that may be there later. */

@@ -2,23 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
+import { openFresh, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { startTestService, storageOf, type TestService } from '../../../harness/test-service.ts';
 import { until } from '../../../harness/until.ts';
-import { newApiKey, newSecret } from '../../domain/api-key.ts';
-import { newIdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet } from '../../domain/pet.ts';
 import type { Measured } from '../../ops/metrics.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { openPostgresStore, type PostgresOptions } from './store.ts';
 
-const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
-
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 test('D43: a promoted standby without the last creates is refused with 503 and one error with both values, also when its counter has grown; a restart goes back to the old primary', async (context) => {
@@ -116,7 +109,7 @@ test('D43: a process that creates nothing remembers what others have created, an
 });
 
 test('D43: ids that were inserted by hand above the counter do not stop the service', async (context) => {
-  const { store, database, refusals, newClaim } = await openWithKey(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   await store.createPet(REX);
   const claim = newClaim();
   await server.query(
@@ -139,11 +132,11 @@ test('D43: ids that were inserted by hand above the counter do not stop the serv
       assert.deepEqual('pet' in created && created.pet, { ...REX, id: 2n });
     return created !== undefined;
   });
-  assert.equal(refusals(), 0);
+  assert.equal(refusalsOf(store), 0);
 });
 
 test('D43: a session that asks while others create is compared with what was remembered before it asked', async (context) => {
-  const { store, database, refusals } = await openWithKey(context);
+  const { store, database } = await openFresh(context, server);
   await store.createPet(REX);
   // From here on, the response to a new session arrives half a second after its snapshot.
   await server.query(
@@ -166,11 +159,11 @@ test('D43: a session that asks while others create is compared with what was rem
   });
   await Promise.all(rounds);
   assert.ok(created > 0);
-  assert.equal(refusals(), 0);
+  assert.equal(refusalsOf(store), 0);
 });
 
 test('D43: nothing is refused while sessions are ended and opened under load', async (context) => {
-  const { store, refusals } = await openWithKey(context);
+  const { store } = await openFresh(context, server);
   let created = 0;
   const creating = Array.from({ length: 8 }, async () => {
     for (let round = 0; round < 100; round += 1) {
@@ -183,23 +176,10 @@ test('D43: nothing is refused while sessions are ended and opened under load', a
   for (let round = 0; round < 10; round += 1) await server.endSessions();
   await Promise.all(creating);
   assert.ok(created > 0);
-  assert.equal(refusals(), 0);
+  assert.equal(refusalsOf(store), 0);
 });
 
 const ALL = { status: undefined, afterId: 0n };
-
-async function openWithKey(context: TestContext) {
-  const database = await server.createDatabase();
-  const store = await openPostgresStore(server.url(database));
-  context.after(() => store.close());
-  const secret = newSecret('staging', randomBytes);
-  const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
-  await store.createApiKey(record);
-  const newClaim = (key = 'once') =>
-    newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });
-  const refusals = () => refusalsOf(store);
-  return { store, database, refusals, newClaim };
-}
 
 function refusalsOf(store: Measured): number | undefined {
   const figure = store.figures().find(({ name }) => name === 'petstore_sessions_refused_total');

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { listPets } from '../../../harness/list-pets.ts';
 import { PGBOUNCER_MISSING, startPgBouncer } from '../../../harness/pgbouncer.ts';
@@ -17,10 +17,7 @@ import { openPostgresStore } from './store.ts';
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const needsPgBouncer = { skip: PGBOUNCER_MISSING };
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 for (const settings of [

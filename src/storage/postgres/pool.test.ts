@@ -1,7 +1,7 @@
 // The connections of one process, and how callers share them, on a real server.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { deadlineIn } from '../deadline.ts';
@@ -13,10 +13,7 @@ import { SharedReads } from './shared-reads.ts';
 /** The delay of the pool after a refused connection, and a little more. */
 const REOPEN_DELAY_MS = 1_100;
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 test('the pool opens no more connections than it may, and waits after a refusal unless none is open', async () => {

@@ -1,20 +1,17 @@
 // What the store does when PostgreSQL fails while it is in use. The drills do the same under load.
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { needs } from '../../../harness/needs.ts';
 import { listPets } from '../../../harness/list-pets.ts';
+import { openFresh, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { until } from '../../../harness/until.ts';
-import { newApiKey, newSecret } from '../../domain/api-key.ts';
-import { newIdempotencyClaim, type IdempotencyClaim } from '../../domain/idempotency.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { NewPet } from '../../domain/pet.ts';
 import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
 import { Hosts } from './hosts.ts';
@@ -22,17 +19,13 @@ import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
 import { openPostgresStore } from './store.ts';
 
-const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const ALL = { status: undefined, afterId: 0n, count: 10 };
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 test('creates that collide with others are sent again until they succeed', async (context) => {
-  const { store, database, newClaim } = await openFresh(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   // A rollback does not reset a sequence: it counts the attempts.
   await server.query(
     `CREATE SEQUENCE attempts;
@@ -54,7 +47,7 @@ test('creates that collide with others are sent again until they succeed', async
 });
 
 test('a create that is slow to commit holds back the higher ids of every other process', async (context) => {
-  const { store, database } = await openFresh(context);
+  const { store, database } = await openFresh(context, server);
   const other = await openPostgresStore(server.url(database));
   context.after(() => other.close());
   await server.query(
@@ -80,7 +73,7 @@ test('a create that is slow to commit holds back the higher ids of every other p
 });
 
 test('when the connection is cut, a create is refused and not sent again', async (context) => {
-  const { store, database, newClaim } = await openFresh(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   const locked = await lockCounter(context, database);
   const claims = [undefined, newClaim('once')];
   const creations = Promise.allSettled(claims.map((claim) => store.createPet(REX, claim)));
@@ -96,7 +89,7 @@ test('when the connection is cut, a create is refused and not sent again', async
 });
 
 test('a create whose session ends while it is carried out is sent once', async (context) => {
-  const { store, database, newClaim } = await openFresh(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   // A rollback does not reset a sequence: it counts the attempts.
   await server.query(
     `CREATE SEQUENCE attempts;
@@ -149,7 +142,7 @@ test('a read succeeds whose session the server ends as idle at that moment', asy
 });
 
 test('a stored create is not sent again when another process took the claim of its neighbour', async (context) => {
-  const { store, database, newClaim } = await openFresh(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   const claim = newClaim('taken');
   const locked = await lockCounter(context, database);
   const creations = [store.createPet(REX), store.createPet(REX, claim)];
@@ -171,7 +164,7 @@ test('a stored create is not sent again when another process took the claim of i
 });
 
 test('a create that waits for a lock is refused in time, and reads succeed meanwhile', async (context) => {
-  const { store, database } = await openFresh(context);
+  const { store, database } = await openFresh(context, server);
   const locked = await lockCounter(context, database);
   const began = performance.now();
   const refused = assert.rejects(store.createPet(REX), { name: 'Refusal', code: 'unavailable' });
@@ -183,7 +176,7 @@ test('a create that waits for a lock is refused in time, and reads succeed meanw
 });
 
 test('a create whose wait for the standby was cancelled by hand is refused', async (context) => {
-  const { store, database } = await openFresh(context);
+  const { store, database } = await openFresh(context, server);
   await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
   await server.query('SELECT pg_reload_conf()');
   try {
@@ -273,7 +266,7 @@ test('a session that is ended before its first statement is opened again', async
 });
 
 test('calls succeed after idle connections were cut', async (context) => {
-  const { store } = await openFresh(context);
+  const { store } = await openFresh(context, server);
   for (let round = 0; round < 3; round += 1) {
     // Different lists, which share no connection.
     await Promise.all([1, 2, 3, 4].map((count) => listPets(store, { ...ALL, count })));
@@ -328,7 +321,7 @@ test('when the server takes no more writes, the store moves to the host that doe
 });
 
 test('beyond what may wait, a read is refused at once', async (context) => {
-  const { store } = await openFresh(context);
+  const { store } = await openFresh(context, server);
   const readsWaiting = () =>
     store.figures().find(({ name }) => name === 'petstore_reads_waiting')?.values[0]?.value;
   const reads = Array.from({ length: 10_050 }, (_, index) => store.findPet(BigInt(index % 5)));
@@ -339,18 +332,6 @@ test('beyond what may wait, a read is refused at once', async (context) => {
   assert.equal(refused.length, 50);
   for (const { reason } of refused) assert.equal((reason as { code: string }).code, 'overloaded');
 });
-
-async function openFresh(context: TestContext) {
-  const database = await server.createDatabase();
-  const store = await openPostgresStore(server.url(database));
-  context.after(() => store.close());
-  const secret = newSecret('staging', randomBytes);
-  const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
-  await store.createApiKey(record);
-  const newClaim = (key: string): IdempotencyClaim =>
-    newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });
-  return { store, database, newClaim };
-}
 
 /** Another program that holds the counter, so that creates must wait. */
 async function lockCounter(context: TestContext, database: string) {

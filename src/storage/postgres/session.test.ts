@@ -1,16 +1,13 @@
 // What each session sets itself, whatever the configuration of the server says.
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { listPets } from '../../../harness/list-pets.ts';
+import { openFresh, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
-import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { newIdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet } from '../../domain/pet.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
@@ -20,14 +17,10 @@ import { SharedReads } from './shared-reads.ts';
 import { STATEMENTS } from './statements.ts';
 import { openPostgresStore } from './store.ts';
 
-const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const DEALLOCATE_ALL = { name: '', text: 'DEALLOCATE ALL' };
 const ALL = { status: undefined, afterId: 0n, count: 10 };
 
-let server: PostgresServer;
-before(async () => {
-  server = await PostgresServer.start();
-});
+const server = await PostgresServer.start();
 after(() => server.close());
 
 test('every session waits for its commits: synchronous_commit is on, or remote_apply where that is configured', async () => {
@@ -61,7 +54,7 @@ test('no session compiles its statements: jit is off also where it is configured
 });
 
 test('a create waits for its turn also where lock_timeout is configured', async (context) => {
-  const { database } = await openFresh(context);
+  const { database } = await openFresh(context, server);
   await server.query(`ALTER DATABASE ${database} SET lock_timeout = '1ms'`);
   const store = await openPostgresStore(server.url(database));
   context.after(() => store.close());
@@ -76,7 +69,7 @@ test('a create waits for its turn also where lock_timeout is configured', async 
 });
 
 test('a create whose wait for the standby is cancelled is refused, also where warnings are not reported', async (context) => {
-  const { database } = await openFresh(context);
+  const { database } = await openFresh(context, server);
   await server.query(`ALTER DATABASE ${database} SET client_min_messages = error`);
   const quiet = await openPostgresStore(server.url(database));
   context.after(() => quiet.close());
@@ -85,7 +78,7 @@ test('a create whose wait for the standby is cancelled is refused, also where wa
 });
 
 test('a repeated create is acknowledged only when the standby has what the first one stored', async (context) => {
-  const { store, database, newClaim } = await openFresh(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   const first = await store.createPet(REX, newClaim());
   await withoutStandby(store, database, async () => {
     await assert.rejects(cancelled(store.createPet(REX, newClaim()), database), {
@@ -97,7 +90,7 @@ test('a repeated create is acknowledged only when the standby has what the first
 });
 
 test('a finished import is reported as finished only when the standby has it', async (context) => {
-  const { store, database } = await openFresh(context);
+  const { store, database } = await openFresh(context, server);
   const to: ImportProgress = { source: 'file', position: 9, lines: 1, imported: 1, skipped: 0 };
   await store.importPets([REX], { from: 0, to });
   await withoutStandby(store, database, async () => {
@@ -107,7 +100,7 @@ test('a finished import is reported as finished only when the standby has it', a
 });
 
 test('reads and creates succeed after the type of a column was changed', async (context) => {
-  const { store, database, newClaim } = await openFresh(context);
+  const { store, database, newClaim } = await openFresh(context, server);
   await store.createPet(REX, newClaim());
   const readAll = () =>
     Promise.all([
@@ -126,7 +119,7 @@ test('reads and creates succeed after the type of a column was changed', async (
 });
 
 test('a read succeeds after its session has lost its prepared statements', async (context) => {
-  const { database } = await openFresh(context);
+  const { database } = await openFresh(context, server);
   const pool = new Pool(() => openTo(database), 5);
   context.after(() => pool.close());
   const reads = new SharedReads(pool);
@@ -136,7 +129,7 @@ test('a read succeeds after its session has lost its prepared statements', async
 });
 
 test('a schema named like the role, with tables of its own, does not replace the catalogue', async (context) => {
-  const { store, database } = await openFresh(context);
+  const { store, database } = await openFresh(context, server);
   await store.createPet(REX);
   await server.query(
     `CREATE SCHEMA petstore
@@ -170,17 +163,6 @@ test('the catalogue lives in the schema that the search_path of the role names, 
     await server.query('CREATE SCHEMA IF NOT EXISTS nowhere', database);
   }
 });
-
-async function openFresh(context: TestContext) {
-  const database = await server.createDatabase();
-  const store = await openPostgresStore(server.url(database));
-  context.after(() => store.close());
-  const secret = newSecret('staging', randomBytes);
-  const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
-  await store.createApiKey(record);
-  const newClaim = () => newIdempotencyClaim('once', REX, { apiKeyId: record.id, now: new Date() });
-  return { store, database, newClaim };
-}
 
 async function openTo(database: string): Promise<Connection> {
   const address = parseAddress(server.url(database));

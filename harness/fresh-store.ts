@@ -1,0 +1,22 @@
+import { randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { newApiKey, newSecret } from '../src/domain/api-key.ts';
+import { newIdempotencyClaim } from '../src/domain/idempotency.ts';
+import type { NewPet } from '../src/domain/pet.ts';
+import { openPostgresStore } from '../src/storage/postgres/store.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+export const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+
+/** A store in a new database, with one key. Its claims are for REX. */
+export async function openFresh(t: TestContext, server: PostgresServer) {
+  const database = await server.createDatabase();
+  const store = await openPostgresStore(server.url(database));
+  t.after(() => store.close());
+  const secret = newSecret('staging', randomBytes);
+  const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
+  await store.createApiKey(record);
+  const newClaim = (key = 'once') =>
+    newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });
+  return { store, database, newClaim };
+}
