@@ -174,7 +174,7 @@ async function troubleStates(t: TestContext): Promise<void> {
     await press(page, 'Add another list');
     await page.getByLabel('Paste CSV').fill(list);
     if (list.includes('Ada')) {
-      await page.getByText('1 of these 2 lines were added before').waitFor();
+      await page.getByText('1 of these 2 lines was added before').waitFor();
       await assertLooks(page, 'many-seen');
     }
     await page.locator('#many .primary').click();

@@ -152,13 +152,14 @@ function encodingNote(text: string): HTMLElement {
 
 function seenNote(seen: number, count: number): HTMLElement {
   const all = seen === count;
+  const verb = seen === 1 ? 'was' : 'were';
   return element(
     'div',
     { class: 'notice seen' },
     element(
       'p',
       { class: 'title' },
-      all ? 'This list was added before' : `${seen} of these ${count} lines were added before`,
+      all ? 'This list was added before' : `${seen} of these ${count} lines ${verb} added before`,
     ),
     element(
       'p',
