@@ -39,7 +39,7 @@ export function judge({ before, during, after, memoryMib: [early, late] }: Measu
   const refusalMs = p99Of(refused);
   const violations = [
     ...(refused.length === 0 ? ['no create was refused'] : []),
-    ...(acceptedPerSecond(during) < ACCEPTED_SHARE_MIN * acceptedPerSecond(before)
+    ...(acceptedPerSecond(during) < ACCEPTED_SHARE_MIN * Math.max(1, acceptedPerSecond(before))
       ? [`${acceptedPerSecond(during)} creates per second were accepted`]
       : []),
     ...(refusalMs > p99Of(during.lists.responses[200]) + REFUSAL_MORE_MS_MAX
