@@ -31,7 +31,8 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
   ],
   fast: ['test/units.ts'],
   long: [
-    '{drills,test/packaging,test/web/accessibility,test/web/long,test/web/samples}/**/*.test.ts',
+    'drills/{*.test.ts,!(bugs|crash|linearizability)/*.test.ts}',
+    'test/{packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
   ],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
