@@ -9,8 +9,8 @@ import type { LoadResult } from './open-loop.ts';
 const LIST_FACTOR_MAX = 6;
 /** Below this, the difference shows how the system schedules two processes, and not how busy they are. */
 const LIST_MS_MIN = 10;
-/** What may wait before an accepted create: 60 ms of work, and a commit that has begun. Otherwise it is a list. */
-const CREATE_MORE_MS_MAX = 150;
+/** What may wait before an accepted create: 64 creates of 2 ms, and as many in a commit that has begun. */
+const CREATE_MORE_MS_MAX = 300;
 const REFUSAL_MORE_MS_MAX = 100;
 /** Of what is accepted without overload. */
 const ACCEPTED_SHARE_MIN = 0.5;
