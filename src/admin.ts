@@ -4,12 +4,12 @@ import type { Clock } from './domain/clock.ts';
 import { Refusal } from './domain/errors.ts';
 import type { Figure } from './ops/metrics.ts';
 import { UsageError } from './setting.ts';
-import { errorResponse } from './http/error-response.ts';
+import { errorResponse, notFound } from './http/error-response.ts';
 import { healthPages } from './http/health.ts';
 import { requestIdOf, type HttpRequest, type HttpResponse } from './http/message.ts';
 import { respondWithPage, type Page } from './http/pages.ts';
 import { parseTarget } from './http/target.ts';
-import { listen, localUrl } from './listen.ts';
+import { baseUrlOf, listen, localUrl } from './listen.ts';
 import { openMonitor } from './web/monitor/monitor.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
@@ -47,7 +47,8 @@ export async function openAdmin(
   const respond = async (request: HttpRequest): Promise<HttpResponse> => {
     if (request.fault !== undefined) throw request.fault;
     requireKnownHost(request.headers['host'], adminHost);
-    return respondWithPage(pages, request, parseTarget(request.target).path);
+    const { path } = parseTarget(request.target);
+    return pages.has(path) ? respondWithPage(pages, request, path) : notOnAdminPort(config);
   };
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const { headers, ...response } = await respond(request).catch((fault: unknown) => {
@@ -79,6 +80,13 @@ export async function openAdmin(
     if (isAdminGiven || !(error instanceof UsageError)) throw error;
     return undefined;
   }
+}
+
+function notOnAdminPort(config: Config): HttpResponse {
+  // A port that the system chooses is not known before the service listens, which is later.
+  const isKnown = config.baseUrl !== undefined || config.port !== 0;
+  const place = isKnown ? `at ${baseUrlOf(config, config.port)}` : 'on the port that the log names';
+  return notFound(`This is the admin port; the interface is ${place}.`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { SETTINGS, type SettingName } from './config.ts';
+import { SETTINGS, type Config, type SettingName } from './config.ts';
 import { openServer, type HttpServer, type ServerParts } from './http/wire/server.ts';
 import { UsageError } from './setting.ts';
 
@@ -10,6 +10,11 @@ export function localUrl(host: string, port: number): string {
   // Listening on every address does not tell which one a client should use.
   const reachable = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** The URL of the interface for clients. Ends in /v1. */
+export function baseUrlOf({ baseUrl, host }: Config, port: number): string {
+  return baseUrl ?? `${localUrl(host, port)}/v1`;
 }
 
 const flag = (name: SettingName) => `--${name} (${SETTINGS[name].variable})`;

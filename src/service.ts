@@ -30,7 +30,7 @@ import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
 import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
-import { listen, localUrl } from './listen.ts';
+import { baseUrlOf, listen } from './listen.ts';
 import type { PostgresOptions } from './storage/postgres/store.ts';
 import type { SqliteOptions } from './storage/sqlite/store.ts';
 
@@ -313,8 +313,4 @@ export async function makeFirstKey(config: Config, runtime: Runtime): Promise<st
   } finally {
     await store.close();
   }
-}
-
-function baseUrlOf({ baseUrl, host }: Config, port: number): string {
-  return baseUrl ?? `${localUrl(host, port)}/v1`;
 }

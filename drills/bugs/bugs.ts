@@ -87,7 +87,7 @@ export const BUGS = {
     file: 'src/http/app.ts',
     text: '    const usage = await countRequest?.(caller.id);\n',
     changed:
-      '    if (route === undefined) return notFound();\n    const usage = await countRequest?.(caller.id);\n',
+      '    if (route === undefined) return notFound(path);\n    const usage = await countRequest?.(caller.id);\n',
     test: 'src/http/app.test.ts',
     title:
       'a request with an accepted key counts towards the limit and as a use of the key, also with a path that does not exist',

@@ -97,8 +97,8 @@ describe('App.handle', () => {
     };
     const app = new App({
       store,
-      authenticate: async (authorization) => {
-        if (authorization === undefined) throw new Refusal('missing_api_key', 'no key');
+      authenticate: async ({ headers }) => {
+        if (headers.authorization === undefined) throw new Refusal('missing_api_key', 'no key');
         return { ...KEY, scopes: sent.scopes };
       },
       countRequest: async () => ({

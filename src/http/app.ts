@@ -22,6 +22,7 @@ import { respondWithPage, type PublicPages } from './pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import { ALL_METHODS, findRoute, isInInterface, type Route } from './router.ts';
+import { suggestPath } from './similar-path.ts';
 import { parseTarget } from './target.ts';
 
 export interface AppParts extends OperationParts {
@@ -102,13 +103,13 @@ export class App implements Handler {
     context.operation = operation;
     headers.push(this.#deprecationHeaders.get(operation) ?? []);
 
-    const caller = await authenticate(request.headers.authorization);
+    const caller = await authenticate(request);
     context.keyId = caller.id;
     keyUses.note(caller.id);
     const usage = await countRequest?.(caller.id);
     if (usage !== undefined) headers.push(rateLimitHeaders(usage));
 
-    if (route === undefined) return notFound();
+    if (route === undefined) return notFound(suggestPath(path, pages.keys()));
     if (operation === undefined) return methodNotAllowed(this.#methodsOf(route));
     if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
     if (usage !== undefined && usage.left < 0) return rateLimited(usage);

@@ -8,14 +8,20 @@ import {
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { KeyRing } from './key-ring.ts';
+import type { HttpRequest } from './message.ts';
 
 /** One scheme and one token. A repeated header arrives joined by a comma, which does not match. */
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
 const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
+/** Where other services read a key from. */
+const KEY_HEADERS = ['X-API-Key', 'Api-Key', 'X-Auth-Token'];
+const KEY_IN_QUERY = /[?&](?:api[-_]?key|access_token|auth|token|key)=/i;
 
 const KNOWN_HEADERS_MAX = 1_000;
 
-export type Authenticate = (authorization: string | undefined) => Promise<ApiKey>;
+/** What a request says about its key. */
+export type Credentials = Pick<HttpRequest, 'headers' | 'target'>;
+export type Authenticate = (request: Credentials) => Promise<ApiKey>;
 
 /** Creates the check that every operation begins with: finds the key of the caller, or refuses the request. */
 export function createAuthenticate(parts: {
@@ -28,8 +34,9 @@ export function createAuthenticate(parts: {
   // exist are cached, so that nobody can fill the cache.
   const hashes = new Map<string | undefined, string>();
 
-  return async function authenticate(authorization) {
-    const hash = hashes.get(authorization) ?? hashApiKey(secretIn(authorization, environment));
+  return async function authenticate(request) {
+    const { authorization } = request.headers;
+    const hash = hashes.get(authorization) ?? hashApiKey(secretIn(request, environment));
     const found = keys.find(hash);
     const key = requireUsableKey(found instanceof Promise ? await found : found, clock);
     if (!hashes.has(authorization)) {
@@ -52,15 +59,18 @@ function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
 }
 
 /** Returns the key in the header. A malformed key is refused here, without a query. */
-function secretIn(authorization: string | undefined, environment: Environment): string {
-  if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
-    const isBare = environmentOfSecret(authorization ?? '') !== undefined;
-    const fault = isBare ? 'The word Bearer is missing before the key.' : 'An API key is required.';
-    throw new Refusal('missing_api_key', `${fault} ${HOW}`);
+function secretIn(request: Credentials, environment: Environment): string {
+  const { authorization = '' } = request.headers;
+  if (!/^bearer\b/i.test(authorization)) {
+    throw new Refusal('missing_api_key', `${missingKeyFault(request)} ${HOW}`);
   }
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) {
-    throw new Refusal('invalid_api_key', `The Authorization header must have one token. ${HOW}`);
+    const isEmpty = /^bearer *$/i.test(authorization);
+    const fault = isEmpty
+      ? 'No key follows the word Bearer; is the variable set?'
+      : 'The Authorization header must have one token.';
+    throw new Refusal('invalid_api_key', `${fault} ${HOW}`);
   }
   const madeFor = environmentOfSecret(secret);
   if (madeFor === undefined) {
@@ -70,4 +80,18 @@ function secretIn(authorization: string | undefined, environment: Environment): 
     throw new Refusal('invalid_api_key', `This key is for ${madeFor}: use one for ${environment}.`);
   }
   return secret;
+}
+
+/** Says where the caller has put the key instead. Repeats nothing of the request. */
+function missingKeyFault({ headers, target }: Credentials): string {
+  const { authorization = '' } = headers;
+  if (environmentOfSecret(authorization) !== undefined) {
+    return 'The word Bearer is missing before the key.';
+  }
+  if (/^basic\b/i.test(authorization)) return 'The scheme must be Bearer, not Basic.';
+  if (authorization !== '') return 'The Authorization header must begin with Bearer.';
+  const other = KEY_HEADERS.find((name) => headers[name.toLowerCase()] !== undefined);
+  if (other !== undefined) return `The API key is not read from ${other}.`;
+  if (KEY_IN_QUERY.test(target)) return 'The API key is not read from the URL, which is logged.';
+  return 'An API key is required.';
 }

@@ -19,12 +19,14 @@ function openHere(t: TestContext) {
     hashing.mock.restore();
     syncBuiltinESMExports();
   });
-  const authenticate = createAuthenticate({
+  const check = createAuthenticate({
     environment: 'production',
     keys: { find: async (hash) => (hash === key.hash ? key : undefined) },
     clock: { now: () => assert.fail('the clock is not needed'), elapsedMs: () => 0 },
   });
-  return { secret, key, authenticate, hashing };
+  const authenticate = (authorization: string) =>
+    check({ headers: { authorization }, target: '/v1/pets' });
+  return { secret, key, check, authenticate, hashing };
 }
 
 test('the header of a known key is hashed once, however many invented keys are sent meanwhile', async (t) => {
@@ -60,4 +62,60 @@ test('1,000 headers of known keys are remembered, and one more makes them forgot
 test('a header of another scheme has no key, whatever follows the name of the scheme', async (t) => {
   const { secret, authenticate } = openHere(t);
   await assert.rejects(authenticate(`Token bearer ${secret}`), { code: 'missing_api_key' });
+});
+
+test('a key in the wrong place is missing, and the message names the right header and nothing of the request', async (t) => {
+  const { secret, check } = openHere(t);
+  const how = 'Send it as "Authorization: Bearer <API_KEY>".';
+  const cases: [headers: Record<string, string>, query: string, code: string, fault: string][] = [
+    [{}, '', 'missing_api_key', 'An API key is required.'],
+    [{ 'x-api-key': secret }, '', 'missing_api_key', 'The API key is not read from X-API-Key.'],
+    [
+      {},
+      `?limit=1&api_key=${secret}`,
+      'missing_api_key',
+      'The API key is not read from the URL, which is logged.',
+    ],
+    [
+      {},
+      `?access_token=${secret}`,
+      'missing_api_key',
+      'The API key is not read from the URL, which is logged.',
+    ],
+    [{}, '?monkey=1', 'missing_api_key', 'An API key is required.'],
+    [
+      { authorization: `Basic ${btoa(`${secret}:`)}` },
+      '',
+      'missing_api_key',
+      'The scheme must be Bearer, not Basic.',
+    ],
+    [
+      { authorization: `Token ${secret}` },
+      '',
+      'missing_api_key',
+      'The Authorization header must begin with Bearer.',
+    ],
+    [
+      { authorization: secret },
+      '',
+      'missing_api_key',
+      'The word Bearer is missing before the key.',
+    ],
+    [
+      { authorization: 'Bearer' },
+      '',
+      'invalid_api_key',
+      'No key follows the word Bearer; is the variable set?',
+    ],
+    [
+      { authorization: `Bearer "${secret}"` },
+      '',
+      'invalid_api_key',
+      'The Authorization header must have one token.',
+    ],
+  ];
+  for (const [headers, query, code, fault] of cases) {
+    const refused = check({ headers, target: `/v1/pets${query}` });
+    await assert.rejects(refused, { code, message: `${fault} ${how}` });
+  }
 });

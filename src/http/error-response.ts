@@ -39,8 +39,8 @@ export function insufficientScope(scope: string): HttpResponse {
   ]);
 }
 
-export function notFound(): HttpResponse {
-  return errorResponse('route_not_found', 'The path does not exist.');
+export function notFound(remedy: string): HttpResponse {
+  return errorResponse('route_not_found', `The path does not exist. ${remedy}`);
 }
 
 export function methodNotAllowed(methods: readonly string[]): HttpResponse {

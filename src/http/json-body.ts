@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../domain/errors.ts';
 import { parseJson } from '../domain/json.ts';
+import { findJsonFault } from './json-fault.ts';
 import { JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
 
 /** How much of a Content-Type an error message repeats. */
@@ -20,7 +21,23 @@ export async function readJsonBody(request: HttpRequest): Promise<unknown> {
     const fault = 'The body begins with a byte order mark (U+FEFF); send the JSON without it.';
     throw new Refusal('invalid_json', fault);
   }
-  return parseJson(text);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw locatedFault(text, error);
+  }
+}
+
+/** Adds where the JSON breaks, and what would be right there. */
+function locatedFault(text: string, error: unknown): unknown {
+  const fault = findJsonFault(text);
+  if (fault === undefined) return error;
+  const { line, column, remedy } = fault;
+  return new Refusal(
+    'invalid_json',
+    `The body is not valid JSON at line ${line}, column ${column}: ${remedy}.`,
+    { cause: error },
+  );
 }
 
 function refuseMediaType({ headers }: HttpRequest): void {

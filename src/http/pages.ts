@@ -1,5 +1,6 @@
 import { methodNotAllowed, notFound } from './error-response.ts';
 import { allow, JSON_MEDIA_TYPE, type HttpRequest, type HttpResponse } from './message.ts';
+import { suggestPath } from './similar-path.ts';
 
 /** A page outside the interface. Anybody may request it, without a key. */
 export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
@@ -19,7 +20,8 @@ export async function respondWithPage(
 ): Promise<HttpResponse> {
   const page = pages.get(path);
   if (page === undefined) {
-    return (prefersHtml(request) && pages.get(NOT_FOUND)?.(request)) || notFound();
+    const html = prefersHtml(request) ? pages.get(NOT_FOUND)?.(request) : undefined;
+    return html ?? notFound(suggestPath(path, pages.keys()));
   }
   if (request.method === 'OPTIONS') return allow(PAGE_METHODS);
   return PAGE_METHODS.includes(request.method) ? page(request) : methodNotAllowed(PAGE_METHODS);

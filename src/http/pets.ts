@@ -91,7 +91,7 @@ export async function createPet(
   const { store, clock, metrics, baseUrl, authenticate } = parts;
   const body = await readJsonBody(context.request);
   // The key may have been revoked or have expired while the body was being received.
-  const { firstKeyId } = await authenticate(context.request.headers.authorization);
+  const { firstKeyId } = await authenticate(context.request);
   // The operation has no query parameters. This only refuses unknown ones of a strict caller.
   parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });

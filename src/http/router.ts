@@ -20,7 +20,9 @@ export interface Route {
   byMethod: ReadonlyMap<string, Operation>;
 }
 
-const routes: readonly Route[] = [...Map.groupBy(operations, ({ path }) => path)].map(newRoute);
+export const routes: readonly Route[] = [...Map.groupBy(operations, ({ path }) => path)].map(
+  newRoute,
+);
 
 function newRoute([path, sharing]: [string, Operation[]]): Route {
   const byMethod = new Map<string, Operation>();

@@ -249,6 +249,47 @@ export function accessTests(storage: TestStorage): void {
       assert.ok(!log.includes('A secret name'));
     });
 
+    test('D46: the message of a wrong path names the nearest one, under /v1 only after the key', async () => {
+      const site = service.baseUrl.replace('/v1', '');
+      const similar = async (path: string, options: object) =>
+        /Did you mean (\S+)\?$/.exec(
+          (await send(site + path, options)).text.split('"')[7] ?? '',
+        )?.[1];
+      const keyed = { headers: { authorization: `Bearer ${service.key}` } };
+      for (const path of [
+        '/pets',
+        '/v2/pets',
+        '/pet',
+        '/api/pets',
+        '/v1/pets/',
+        '/v1/pet',
+        '/v1/Pets',
+        '//v1/pets',
+      ]) {
+        assert.equal(await similar(path, keyed), '/v1/pets', path);
+        const isInInterface = path.startsWith('/v1/');
+        assert.equal(await similar(path, {}), isInInterface ? undefined : '/v1/pets', path);
+      }
+      assert.equal(await similar('/v1/pets/7/', keyed), '/v1/pets/{petId}');
+      assert.equal(await similar('/doc', {}), '/docs');
+      const strange = await service.send('/<script>alert(1)</script>');
+      assertError(strange, 'route_not_found', /The interface has /);
+      assert.doesNotMatch(strange.text, /script/);
+    });
+
+    test('D46: a key in the wrong place is missing, and the message names the right header', async () => {
+      for (const [path, headers, fault] of [
+        ['/pets', { 'x-api-key': service.key }, /not read from X-API-Key/],
+        [`/pets?api_key=${service.key}`, {}, /not read from the URL/],
+        ['/pets', { authorization: `Basic ${btoa(`${service.key}:`)}` }, /Bearer, not Basic/],
+      ] as const) {
+        const refused = await send(service.baseUrl + path, { headers });
+        assertError(refused, 'missing_api_key', fault);
+        assertError(refused, 'missing_api_key', /Send it as "Authorization: Bearer <API_KEY>"\.$/);
+        assert.ok(!refused.text.includes(service.key));
+      }
+    });
+
     test('paths outside /v1 need no key, and their errors have the same body', async () => {
       const site = service.baseUrl.replace('/v1', '');
       for (const path of [
@@ -264,8 +305,11 @@ export function accessTests(storage: TestStorage): void {
       }
       const document = (await send(`${site}/openapi.json`)).json();
       assert.partialDeepStrictEqual(document, { servers: [{ url: service.baseUrl }] });
-      assertError(await send(`${site}/nothing`), 'route_not_found');
-      assertError(await send(`${site}/v2/pets`), 'route_not_found');
+      assertError(
+        await send(`${site}/nothing`),
+        'route_not_found',
+        /The interface has \/v1\/pets and /,
+      );
       assertError(await send(`${site}/openapi.json`, { method: 'POST' }), 'method_not_allowed');
     });
   });

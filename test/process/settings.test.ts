@@ -293,7 +293,8 @@ test('the admin port serves health and the counts of requests, creates and depre
   assert.match(text, /^petstore_requests_in_flight 0$/m);
   assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m);
   assert.doesNotMatch(text, /^(?:nodejs_active_\w+_total|process_virtual_memory_bytes)\b/m);
-  assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found');
+  const where = /^The path does not exist\. This is the admin port; the interface is on the port/;
+  assertError(await send(`${service.adminUrl}/v1/pets`), 'route_not_found', where);
 });
 
 test('if the default admin port is in use, the service starts without metrics and says so', async (t) => {

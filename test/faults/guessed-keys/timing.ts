@@ -2,7 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { newApiKey, newSecret } from '../../../src/domain/api-key.ts';
-import { createAuthenticate, type Authenticate } from '../../../src/http/authenticate.ts';
+import {
+  createAuthenticate,
+  type Authenticate,
+  type Credentials,
+} from '../../../src/http/authenticate.ts';
 import { KeyRing } from '../../../src/http/key-ring.ts';
 import type { Random } from '../../../harness/random.ts';
 import { newSecretOfSameKind, newSimilarSecret } from './guesses.ts';
@@ -73,7 +77,7 @@ interface Pair {
 }
 
 interface Sample {
-  header: string;
+  request: Credentials;
   timesNs: number[];
 }
 
@@ -92,10 +96,10 @@ async function measurePair(random: Random, wrap?: Wrap): Promise<Pair> {
   const samples = [...likeValid, ...likeDecoy];
   for (let count = 0; count < CALLS_PER_KEY; count += 1) {
     shuffle(samples, random);
-    for (const { header, timesNs } of samples) {
+    for (const { request, timesNs } of samples) {
       elapsedMs += READ_PAUSE_MS;
       const startNs = process.hrtime.bigint();
-      const checked = authenticate(header);
+      const checked = authenticate(request);
       timesNs.push(Number(process.hrtime.bigint() - startNs));
       const [{ status }] = await Promise.allSettled([checked]);
       if (status === 'fulfilled') throw new Error('a guessed key was accepted');
@@ -113,7 +117,8 @@ function newSamples(secret: string, random: Random): Sample[] {
   return Array.from({ length: KEYS_PER_GROUP }, () => {
     const similar = newSimilarSecret(secret, SHARED_LENGTH, random);
     // Through a buffer, so that all texts have the same form in memory.
-    return { header: Buffer.from(`Bearer ${similar}`).toString('latin1'), timesNs: [] };
+    const authorization = Buffer.from(`Bearer ${similar}`).toString('latin1');
+    return { request: { headers: { authorization }, target: '/v1/pets' }, timesNs: [] };
   });
 }
 
@@ -141,14 +146,14 @@ export function signedRank(differences: readonly number[]): number {
 /** Compares character by character up to the first difference, as a careless service would. */
 export const careless: Wrap = (authenticate, secret) => {
   const known = secret.split('');
-  return async (header) => {
-    const given = (header ?? '').slice('Bearer '.length).split('');
+  return async (request) => {
+    const given = (request.headers.authorization ?? '').slice('Bearer '.length).split('');
     let same = 0;
     for (const [index, character] of known.entries()) {
       if (character !== given[index]) break;
       same += 1;
     }
     if (same === known.length) throw new Error('this key is not among the guesses');
-    return authenticate(header);
+    return authenticate(request);
   };
 };
