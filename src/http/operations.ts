@@ -101,7 +101,7 @@ export const operations: readonly Operation[] = [
       201: {
         description: 'The animal was added.',
         schema: Pet,
-        headers: ['Location', 'Idempotency-Replayed', 'Cache-Control'],
+        headers: ['Location', 'Idempotency-Replayed', 'Link', 'Cache-Control'],
       },
     },
     errors: [

@@ -39,7 +39,8 @@ async function representPage(
   context: RequestContext,
   { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
-  const page = parsePageRequest(parseQuery(context));
+  const { values, hasUnknown } = parseQuery(context);
+  const page = parsePageRequest(values);
   const { limit } = page;
   // One animal more than the page may have shows that another page follows.
   const found = await store.listPetJson({ ...page, count: limit + 1 });
@@ -51,6 +52,7 @@ async function representPage(
   const links = neighbourLinks(page, shown, found.length > limit, link);
   // Both are the same for every page, so that a new animal does not change the ETag of the pages before it.
   links.push(`<${first}>; rel="first"`, link('last', LAST_CURSOR));
+  if (hasUnknown) links.push(strictHelpLink(baseUrl));
   const body = `[${shown.map(([, json]) => json).join(',')}]`;
   return newRepresentation(body, links.join(', '));
 }
@@ -76,6 +78,15 @@ function neighbourLinks(
   return links;
 }
 
+/**
+ * On responses to queries with unknown parameters, which are ignored: a loop over `?page=2` would never end, and
+ * nothing else in the response would say why.
+ */
+function strictHelpLink(baseUrl: string): string {
+  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/strict-handling`;
+  return `<${page}>; rel="help"; type="text/html"`;
+}
+
 function pageUrl(baseUrl: string, { limit, status }: PageRequest): string {
   const parameters = [
     ...(limit === LIMIT_DEFAULT ? [] : [`limit=${limit}`]),
@@ -92,8 +103,8 @@ export async function createPet(
   const body = await readJsonBody(context.request);
   // The key may have been revoked or have expired while the body was being received.
   const { firstKeyId } = await authenticate(context.request);
-  // The operation has no query parameters. This only refuses unknown ones of a strict caller.
-  parseQuery(context);
+  // The operation has no query parameters.
+  const { hasUnknown } = parseQuery(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
   const creation = await store.createPet(pet, claimOf(context, pet, firstKeyId, clock.now()));
   if (creation.kind === 'claim_conflict') {
@@ -108,6 +119,7 @@ export async function createPet(
   const hasUrl = clock.now() < GET_PET_DEPRECATION.removedAt;
   if (hasUrl) context.headers.push(['Location', `${baseUrl}/pets/${creation.pet.id}`]);
   if (creation.kind === 'replayed') context.headers.push(['Idempotency-Replayed', 'true']);
+  if (hasUnknown) context.headers.push(['Link', strictHelpLink(baseUrl)]);
   return { status: 201, headers: CREATED_HEADERS, body: petJson(creation.pet) };
 }
 
@@ -123,14 +135,17 @@ export function getPet(context: RequestContext, parts: OperationParts): Promise<
 
 async function representPet(
   context: RequestContext,
-  { store }: OperationParts,
+  { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
-  // The operation has no query parameters. This only refuses unknown ones of a strict caller.
-  parseQuery(context);
+  // The operation has no query parameters.
+  const help = parseQuery(context).hasUnknown ? strictHelpLink(baseUrl) : undefined;
   const id = parsePetId(context.pathParameter);
   const pet = id === undefined ? undefined : await store.findPet(id);
-  if (pet === undefined) throw new Refusal('pet_not_found', 'No animal has this id.');
-  return newRepresentation(petJson(pet));
+  if (pet === undefined) {
+    const remedy = id === undefined ? ' An id is an integer, such as 7.' : '';
+    throw new Refusal('pet_not_found', `No animal has this id.${remedy}`);
+  }
+  return newRepresentation(petJson(pet), help);
 }
 
 async function respondFromCache(

@@ -25,6 +25,12 @@ function decodePath(path: string): string {
   }
 }
 
+export interface Query {
+  /** By name, those that the operation has. */
+  values: Readonly<Record<string, string>>;
+  hasUnknown: boolean;
+}
+
 /**
  * Parses the query parameters of the operation. A repeated parameter is refused, because it is unclear which
  * value counts. An unknown parameter is refused only if the caller asked for strict handling.
@@ -33,8 +39,8 @@ export function parseQuery({
   query,
   operation,
   isStrict,
-}: Pick<RequestContext, 'query' | 'operation' | 'isStrict'>): Readonly<Record<string, string>> {
-  if (query === '') return {};
+}: Pick<RequestContext, 'query' | 'operation' | 'isStrict'>): Query {
+  if (query === '') return { values: {}, hasUnknown: false };
   const known = operation?.parameters.filter((each) => each.in === 'query') ?? [];
   const names = known.map(({ name }) => name);
   const values: Record<string, string> = {};
@@ -55,5 +61,5 @@ export function parseQuery({
       `Unknown query parameters: ${shownNames(unknown)}; this operation has ${names.join(', ') || 'none'}.`,
     );
   }
-  return values;
+  return { values, hasUnknown: unknown.length > 0 };
 }

@@ -349,6 +349,30 @@ export function listPetsTests(storage: TestStorage): void {
       assert.equal(kept.headers['preference-applied'], 'handling=strict');
     });
 
+    test('D46: a response to unknown query parameters links to the page about strict handling, also from the cache, and no other does', async () => {
+      const page = `${service.baseUrl.replace('/v1', '')}/docs/strict-handling`;
+      const help = `<${page}>; rel="help"; type="text/html"`;
+      const known = await service.send('/pets?limit=2');
+      for (let time = 0; time < 3; time += 1) {
+        const response = await service.send('/pets?page=2&sort=name&limit=2');
+        assert.equal(response.headers['link'], `${String(known.headers['link'])}, ${help}`);
+        assert.deepEqual(response.json(), known.json());
+        const tag = { headers: { 'if-none-match': String(response.headers['etag']) } };
+        const same = await service.send('/pets?page=2&sort=name&limit=2', tag);
+        assert.deepEqual([same.status, same.headers['link']], [304, response.headers['link']]);
+        assert.equal((await service.send('/pets?limit=2')).headers['etag'], known.headers['etag']);
+      }
+      assert.doesNotMatch(String(known.headers['link']), /help/);
+      const sent = { method: 'POST', body: '{"name":"Rex","categoryId":7}' };
+      const created = await service.send('/pets?page=2', sent);
+      assert.deepEqual([created.status, created.headers['link']], [201, help]);
+      assert.equal((await service.send('/pets', sent)).headers['link'], undefined);
+      const { id } = created.json() as { id: number };
+      assert.ok(String((await service.send(`/pets/${id}?page=2`)).headers['link']).includes(help));
+      assert.doesNotMatch(String((await service.send(`/pets/${id}`)).headers['link']), /help/);
+      assert.equal((await fetch(page)).status, 200);
+    });
+
     for (const prefer of ['wait=1;x=2,handling=strict', 'Handling = "strict" ; x=1, wait=1']) {
       test(`Prefer: ${prefer} asks for strict handling`, async () => {
         const response = await service.send('/pets?offset=3', { headers: { prefer } });

@@ -21,6 +21,7 @@ export const DOCS = [
   guide('idempotency', 'Idempotency'),
   guide('conditional-requests', 'Conditional requests'),
   { path: '/docs/errors', title: 'Errors', group: 'Guides', file: 'docs/errors.md' },
+  guide('strict-handling', 'Strict handling'),
   guide('rate-limits', 'Rate limits'),
   guide('not-in-the-api', 'What the API does not do, and what to do instead'),
   reference('reference', 'API reference', 'src/web/docs/content/reference.md'),

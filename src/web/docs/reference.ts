@@ -130,7 +130,7 @@ function exampleResponses(operation: Operation, baseUrl: string): string {
   const { id, responses, errors } = operation;
   const shared = lines(deprecationHeaders(operation, baseUrl));
   const successes = Object.entries(responses).map(([status, { schema, headers }]) => {
-    const named = headers.filter((name) => !OCCASIONAL_HEADERS.includes(name));
+    const named = headers.filter((name) => !OCCASIONAL_HEADERS[status]?.includes(name));
     const head = [...named.map((name) => headerLine(name, Number(status), baseUrl)), ...shared];
     return responseTab(Number(status), head, pretty(exampleOf(schema)));
   });
@@ -163,8 +163,10 @@ function responseTab(status: number, headers: readonly string[], body: string): 
   };
 }
 
-/** Headers that a response has only after a special request. */
-const OCCASIONAL_HEADERS = ['Preference-Applied', 'Idempotency-Replayed'];
+/** By status, headers that a response has only after a special request. */
+const OCCASIONAL_HEADERS: Readonly<Record<string, readonly string[]>> = {
+  201: ['Idempotency-Replayed', 'Link'],
+};
 const EXAMPLE_BASE_URL = 'http://127.0.0.1:8080/v1';
 
 function headerLine(name: string, status: number, baseUrl: string): string {
