@@ -91,21 +91,35 @@ async function newStore(t: TestContext): Promise<string> {
   return data;
 }
 
-test('serve refuses a read-only store, in one line', withModes, async (t) => {
-  const data = await newStore(t);
-  const folder = join(data, 'production');
-  for (const [path, mode] of [
-    [join(folder, 'petstore.sqlite'), 0o400],
-    [folder, 0o500],
-  ] as const) {
-    chmodSync(path, mode);
-    const flags = ['--port', '0', '--admin-port', 'off', '--data', data];
-    const { code, stderr } = await run(['serve', ...flags], { command: restricted });
-    assert.match(refusalIn(stderr), /^petstore: the store [^\n]+ cannot be opened [^\n]+\n$/);
-    assert.equal(code, 2);
-    chmodSync(path, 0o700);
-  }
-});
+test(
+  'serve and the commands refuse a store that is read-only, or that another user has created, in one line',
+  withModes,
+  async (t) => {
+    const data = await newStore(t);
+    const folder = join(data, 'production');
+    const settings = ['--port', '0', '--admin-port', 'off'];
+    for (const [path, mode] of [
+      [join(folder, 'petstore.sqlite'), 0o400],
+      [folder, 0o500],
+      [folder, 0o000],
+      [data, 0o000],
+    ] as const) {
+      chmodSync(path, mode);
+      for (const args of [
+        ['serve', ...settings],
+        ['keys', 'list'],
+      ]) {
+        const { code, stderr } = await run([...args, '--data', data], { command: restricted });
+        assert.match(
+          refusalIn(stderr),
+          /^petstore: the store [^\n]+ cannot be opened \([^\n]+\): --data must name a folder that this user can write to, [^\n]+\n$/,
+        );
+        assert.equal(code, 2);
+      }
+      chmodSync(path, 0o700);
+    }
+  },
+);
 
 test(
   'a backup into a read-only folder, or of a store that must not be read, fails in one line',

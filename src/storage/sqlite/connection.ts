@@ -21,7 +21,7 @@ import { findIdentity, isSame, type FileIdentity } from './file-identity.ts';
 import { refuseForeign } from './file-kind.ts';
 import { migrate } from './migrate.ts';
 import { noStore } from '../migrations.ts';
-import { hasStore, refuseLost, requireStoreOf } from './store-identity.ts';
+import { hasStore, refuseLost, requireStoreOf, unusableStore } from './store-identity.ts';
 import { syncName } from './sync.ts';
 
 /** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */
@@ -118,14 +118,11 @@ function openingError(
   if (isTemporary(error)) {
     return new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
   }
-  const reason = error instanceof Error ? error.message : String(error);
   if (isCorrupt(error)) {
-    return new StoreFault(`${failed} (${reason}): restore a backup, or name another --data.`);
+    const { message } = error as Error;
+    return new StoreFault(`${failed} (${message}): restore a backup, or name another --data.`);
   }
-  return new StoreUnusable(
-    `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
-    { cause: error },
-  );
+  return unusableStore(failed, error);
 }
 
 /** A store that has no identity yet gets the id beside it, if there is one. A command checks nothing of this. */

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { StoreFault } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { StoreIdentity } from '../../domain/store-identity.ts';
 import { identityOfRow, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import { hasCatalogue } from './file-kind.ts';
@@ -16,7 +16,25 @@ export function findStoreIdentity(database: DatabaseSync): StoreIdentity | undef
 
 /** Whether there is a store. A file of 0 bytes is not a store: a first start that was interrupted leaves it. */
 export function hasStore(file: string): boolean {
+  requireAccess(file);
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/** A folder that this user may not enter hides whether it has a store, for example one that root has created. */
+export function requireAccess(file: string): void {
+  try {
+    statSync(file, { throwIfNoEntry: false });
+  } catch (error) {
+    throw unusableStore(`the store ${file} cannot be opened`, error);
+  }
+}
+
+export function unusableStore(failed: string, cause: unknown): StoreUnusable {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StoreUnusable(
+    `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
+    { cause },
+  );
 }
 
 /** The file beside a store that has its id, and stays when the store is lost. */

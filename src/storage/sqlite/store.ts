@@ -29,7 +29,7 @@ import { fileFigures } from './file-figures.ts';
 import { FileReplaced, FileTruncated, isCorrupt } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
 import { prepareReads, type Reads } from './statements.ts';
-import { findStoreIdentity, keepStoreId } from './store-identity.ts';
+import { findStoreIdentity, keepStoreId, requireAccess } from './store-identity.ts';
 import { WriterClient } from './writer-client.ts';
 
 /** How often the path is checked while nobody reads. */
@@ -48,6 +48,7 @@ export interface SqliteOptions extends Access {
 
 /** Opens the store in one file. */
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store & Measured {
+  requireAccess(file);
   refuseDamaged(file);
   const { database, identity } = openStoreFile(file, options);
   try {
