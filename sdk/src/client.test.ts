@@ -172,7 +172,7 @@ test('the key never goes to another origin, even when a link to the next page po
 test('a page whose next page is itself ends in an error, not in a loop', async () => {
   const headers = { Link: `<${server.baseUrl}/pets?cursor=again>; rel="next"` };
   server.fault = () => ({ status: 200, headers, body: '[]' });
-  await assert.rejects(all(newClient({ retries: 0 }).pets.list()), { code: 'unreadable_answer' });
+  await assert.rejects(all(newClient({ retries: 0 }).pets.list()), { code: 'unreadable_response' });
   assert.equal(server.requests.length, 2);
 });
 
@@ -194,6 +194,9 @@ test('a number is accepted like a bigint, and a rounded number is not sent', asy
   assert.equal((await pets.get(1)).status, 'sold');
   await assert.rejects(pets.create({ name: 'Rex', categoryId: 2 ** 53 }), TypeError);
   await assert.rejects(pets.get(2 ** 53), TypeError);
+  await assert.rejects(pets.get('7' as unknown as number), {
+    message: 'id must be a safe integer or an int64 as a bigint, not "7".',
+  });
   assert.equal(server.requests.length, 2);
 });
 
@@ -301,9 +304,29 @@ test('invalid options are a TypeError that names them and does not show the key'
     assert.throws(() => Reflect.construct(PetStore, nothing), {
       name: 'TypeError',
       message:
-        "Missing baseUrl and apiKey: use new PetStore({ baseUrl: 'https://pets.example/v1', apiKey: '…' }).",
+        "Missing baseUrl and apiKey: use new PetStore({ baseUrl: 'https://pets.example/v1', apiKey: '…' }), or set PETSTORE_BASE_URL and PETSTORE_API_KEY.",
     });
   }
+});
+
+test('the base URL and the key default to PETSTORE_BASE_URL and PETSTORE_API_KEY, and an option comes first', async (t) => {
+  const { PETSTORE_BASE_URL, PETSTORE_API_KEY, ...others } = process.env;
+  t.after(() => {
+    process.env = { PETSTORE_BASE_URL, PETSTORE_API_KEY, ...others };
+  });
+  process.env = { ...others, PETSTORE_BASE_URL: server.baseUrl, PETSTORE_API_KEY: server.apiKey };
+  await new PetStore().pets.list();
+  assert.equal(server.requests[0]?.headers.authorization, `Bearer ${server.apiKey}`);
+  await assert.rejects(async () => new PetStore({ apiKey: 'other' }).pets.list(), { status: 401 });
+  process.env = {
+    ...others,
+    PETSTORE_BASE_URL: 'http://127.0.0.1:1/v1',
+    PETSTORE_API_KEY: 'other',
+  };
+  await newClient().pets.list();
+  assert.equal(server.requests.length, 3);
+  // An option that is empty is a mistake, not a wish for the default.
+  assert.throws(() => new PetStore({ apiKey: '' }), { message: /^Missing apiKey:/ });
 });
 
 test('the base URL may end in slashes', async () => {

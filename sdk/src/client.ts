@@ -1,4 +1,4 @@
-import { readPet, toInt64, writeNewPet } from './json.ts';
+import { readPet, shown, toInt64, writeNewPet } from './json.ts';
 import { findCursor, findLink } from './link.ts';
 import { send } from './request.ts';
 import type { Connection, ListOptions, PetList, Pets, PetStoreOptions } from './types.ts';
@@ -14,14 +14,18 @@ const EXAMPLE_URL = 'https://pets.example/v1';
 export class PetStore {
   readonly pets: Pets;
 
-  constructor(options: PetStoreOptions) {
-    // JavaScript allows `new PetStore()` and a key from a variable that is not set.
-    const given = Object(options) as Partial<PetStoreOptions>;
-    const { baseUrl, apiKey, fetch = globalThis.fetch, warn = console.warn } = given;
+  constructor(options: PetStoreOptions = {}) {
+    // JavaScript allows `new PetStore(null)`.
+    const given = Object(options) as PetStoreOptions;
+    const { fetch = globalThis.fetch, warn = console.warn } = given;
+    const { baseUrl = variable('PETSTORE_BASE_URL'), apiKey = variable('PETSTORE_API_KEY') } =
+      given;
     if (!baseUrl || !apiKey) {
       const missing = [baseUrl ? '' : 'baseUrl', apiKey ? '' : 'apiKey'].filter(Boolean);
       const example = `new PetStore({ baseUrl: '${EXAMPLE_URL}', apiKey: '…' })`;
-      throw new TypeError(`Missing ${missing.join(' and ')}: use ${example}.`);
+      throw new TypeError(
+        `Missing ${missing.join(' and ')}: use ${example}, or set PETSTORE_BASE_URL and PETSTORE_API_KEY.`,
+      );
     }
     // The message does not repeat the value: a mistyped key is still a secret.
     if (!VISIBLE_ASCII.test(apiKey)) {
@@ -38,6 +42,12 @@ export class PetStore {
       onResponse: newDeprecationNotice(warn),
     });
   }
+}
+
+/** Undefined in a browser, which has no environment variables. */
+function variable(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name];
 }
 
 /** The key is in a closure, so that logging the client does not show it. */
@@ -120,7 +130,9 @@ function parseBaseUrl(text: string): string {
 
 function inRange(min: number, name: string, value: number): number {
   if (value >= min && value <= TIMER_MS_MAX) return value;
-  throw new TypeError(`${name} must be a number from ${min} to ${TIMER_MS_MAX}, not ${value}.`);
+  throw new TypeError(
+    `${name} must be a number from ${min} to ${TIMER_MS_MAX}, not ${shown(value)}.`,
+  );
 }
 
 /** Browsers do not offer randomUUID to pages loaded over plain HTTP. */

@@ -1,6 +1,6 @@
 export { PetStore } from './client.ts';
 export { PetStoreError } from './error.ts';
-export { PET_STATUSES } from './json.ts';
+export { PET_STATUSES, stringify } from './json.ts';
 export type {
   CallOptions,
   ClientErrorCode,

@@ -34,7 +34,14 @@ function exactNumber(source: string): bigint | number {
 export function toInt64(value: number | bigint, name: string): bigint {
   if (isInt64(value)) return value;
   if (Number.isSafeInteger(value)) return BigInt(value);
-  throw new TypeError(`${name} must be a safe integer or an int64 as a bigint, not ${value}.`);
+  throw new TypeError(
+    `${name} must be a safe integer or an int64 as a bigint, not ${shown(value)}.`,
+  );
+}
+
+/** With quotes around a string: the most frequent mistake is "7" instead of 7. */
+export function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 export function isInt64(value: unknown): value is bigint {
@@ -57,6 +64,18 @@ export function readPet(json: unknown): Pet {
     return Object.defineProperty({ id, name, categoryId, status }, 'toJSON', { value: petToJson });
   }
   throw new TypeError('This is not a Pet.');
+}
+
+/**
+ * Writes JSON as JSON.stringify does, and every bigint as a number with all its digits. For objects that contain
+ * animals, copies of animals or their ids.
+ */
+export function stringify(value: unknown, space?: string | number): string {
+  return JSON.stringify(
+    value,
+    (_key, part: unknown) => (typeof part === 'bigint' ? jsonInteger(part) : part),
+    space,
+  );
 }
 
 /** Without it, JSON.stringify throws for a bigint. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseJson, readPet, toInt64, writeNewPet } from './json.ts';
+import { parseJson, readPet, stringify, toInt64, writeNewPet } from './json.ts';
 
 const EXTREMES = [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 0n, -1n];
 
@@ -92,6 +92,18 @@ test('a name that is not a string is a TypeError', () => {
 test('a Pet has its four fields and no others, whatever the response adds', () => {
   const pet = { id: 1n, name: 'Rex', categoryId: 7n, status: 'available' };
   assert.deepEqual(readPet({ ...pet, colour: 'brown' }), pet);
+});
+
+test('stringify writes every bigint of a value as a number with all its digits', () => {
+  const pet = readPet({ id: 2n ** 63n - 1n, name: 'Rex', categoryId: 7n, status: 'sold' });
+  const text = '{"id":9223372036854775807,"name":"Rex","categoryId":7,"status":"sold"}';
+  assert.equal(stringify(pet), text);
+  assert.equal(stringify({ ...pet }), text);
+  assert.equal(
+    stringify({ order: 5n, pets: [structuredClone({ ...pet })], at: new Date(0) }),
+    `{"order":5,"pets":[${text}],"at":"1970-01-01T00:00:00.000Z"}`,
+  );
+  assert.equal(stringify({ id: -(2n ** 63n) }, 1), '{\n "id": -9223372036854775808\n}');
 });
 
 test('without JSON.rawJSON, an id that a number would round is written as a string', (t) => {

@@ -137,7 +137,7 @@ test('an unreadable response is retried only if its status is 2xx or 5xx', async
     server.requests.length = 0;
     server.fault = () => ({ status, body: '<html></html>' });
     const reading = newClient({ retries: 1 }).pets.list().page();
-    await assert.rejects(reading, { code: 'unreadable_answer', status });
+    await assert.rejects(reading, { code: 'unreadable_response', status });
     assert.equal(server.requests.length, requests, String(status));
   }
 });
@@ -145,7 +145,10 @@ test('an unreadable response is retried only if its status is 2xx or 5xx', async
 test('an error without a code and a message in text is unreadable', async () => {
   for (const body of ['{"code":5,"message":"No."}', '{"code":"no"}', 'null', '[]']) {
     server.fault = () => ({ status: 400, body });
-    await assert.rejects(newClient().pets.create(REX), { code: 'unreadable_answer', status: 400 });
+    await assert.rejects(newClient().pets.create(REX), {
+      code: 'unreadable_response',
+      status: 400,
+    });
   }
 });
 
@@ -161,7 +164,7 @@ test('a response without a body, without a list, or not in UTF-8 is unreadable',
     const fetch = () => Promise.resolve(response);
     await assert.rejects(newClient({ fetch, retries: 0 }).pets.list().page(), (error) => {
       assert.ok(error instanceof PetStoreError && error.cause instanceof Error);
-      assert.equal(error.code, 'unreadable_answer');
+      assert.equal(error.code, 'unreadable_response');
       assert.match(error.cause.message, cause);
       return true;
     });
@@ -219,15 +222,23 @@ test('no service at all is connection_lost, with the reason as its cause', async
   await assert.rejects(newClient({ retries: 1 }).pets.create(REX), (error) => {
     assert.ok(error instanceof PetStoreError && error.cause instanceof Error);
     assert.equal(error.code, 'connection_lost');
-    assert.equal(error.message, `No response from ${server.baseUrl}.`);
+    assert.equal(error.message, `No response from ${server.baseUrl} (ECONNREFUSED).`);
     return true;
+  });
+});
+
+test('a failure that names no code, as in a browser, has no reason in its message', async (t) => {
+  const fetch = t.mock.fn(() => Promise.reject(new TypeError('Failed to fetch')));
+  await assert.rejects(newClient({ retries: 0, fetch }).pets.create(REX), {
+    code: 'connection_lost',
+    message: `No response from ${server.baseUrl}.`,
   });
 });
 
 test('a response that stays unreadable is an error with its status and request id', async () => {
   server.fault = () => 'garbage';
   await assert.rejects(newClient({ retries: 1 }).pets.create(REX), {
-    code: 'unreadable_answer',
+    code: 'unreadable_response',
     status: 201,
     requestId: 'request-2',
   });
@@ -241,7 +252,7 @@ test('an endless response is given up before it fills the memory', async () => {
     return fetch(input, init);
   };
   await assert.rejects(newClient({ retries: 0, fetch: watched }).pets.create(REX), {
-    code: 'unreadable_answer',
+    code: 'unreadable_response',
   });
   assert.equal(signals[0]?.aborted, true, 'the transfer was not stopped');
 });
@@ -252,7 +263,7 @@ test('a response of 4 MiB is read, and a longer one is not', async () => {
   server.fault = () => ({ status: 200, body });
   assert.deepEqual((await pets.list()).pets, []);
   server.fault = () => ({ status: 200, body: `${body} ` });
-  await assert.rejects(pets.list().page(), { code: 'unreadable_answer' });
+  await assert.rejects(pets.list().page(), { code: 'unreadable_response' });
 });
 
 test('a call that has ended leaves neither a listener nor a timer', async () => {
@@ -304,7 +315,7 @@ test('a redirect is not followed, so that the key stays with the service', async
   const stranger = await openTestServer();
   context.after(() => stranger.close());
   server.fault = () => ({ status: 307, headers: { Location: `${stranger.baseUrl}/pets` } });
-  await assert.rejects(newClient().pets.create(REX), { code: 'unreadable_answer', status: 307 });
+  await assert.rejects(newClient().pets.create(REX), { code: 'unreadable_response', status: 307 });
   assert.equal(server.requests.length, 1);
   assert.equal(stranger.requests.length, 0);
 });

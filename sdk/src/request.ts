@@ -42,7 +42,7 @@ export function backoffMsMax(backoffMs: number, attempt: number): number {
 function isTemporary(error: unknown): error is PetStoreError {
   if (!(error instanceof PetStoreError)) return false;
   const { code, status } = error;
-  if (code === 'unreadable_answer') return status >= 500 || (status >= 200 && status < 300);
+  if (code === 'unreadable_response') return status >= 500 || (status >= 200 && status < 300);
   return status === 0 || status === 429 || status === 503;
 }
 
@@ -72,11 +72,20 @@ async function sendOnce<Result>(
     const limitMs = timeoutMs < remainingMs ? timeoutMs : totalTimeoutMs;
     throw controller.signal.aborted
       ? new PetStoreError('timed_out', `No response within ${limitMs} ms.`, { cause })
-      : new PetStoreError('connection_lost', `No response from ${baseUrl}.`, { cause });
+      : new PetStoreError('connection_lost', `No response from ${baseUrl}${reasonOf(cause)}.`, {
+          cause,
+        });
   } finally {
     cancel();
     stop(); // Releases a response that was not read to its end.
   }
+}
+
+/** Node.js has the code, such as ECONNREFUSED, in the cause of the error; Bun in the error. Browsers have none. */
+function reasonOf(error: unknown): string {
+  const { code, cause } = Object(error) as { code?: unknown; cause?: unknown };
+  const reason = (Object(cause) as { code?: unknown }).code ?? code;
+  return typeof reason === 'string' ? ` (${reason})` : '';
 }
 
 async function readBytes(response: Response): Promise<ArrayBuffer> {
@@ -109,7 +118,7 @@ function readResponse<Result>(response: Response, bytes: ArrayBuffer, read: Read
 function newError(
   { status, headers }: Response,
   cause?: unknown,
-  code = 'unreadable_answer',
+  code = 'unreadable_response',
   message = `The response (status ${status}) is not from a Pet Store service.`,
 ): PetStoreError {
   const requestId = headers.get('x-request-id') ?? undefined;

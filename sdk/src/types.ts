@@ -28,9 +28,13 @@ export interface PetPage {
 }
 
 export interface PetStoreOptions {
-  /** The base URL of the service. It ends in `/v1`, such as `https://pets.example/v1`. */
-  baseUrl: string;
-  apiKey: string;
+  /**
+   * The base URL of the service. It ends in `/v1`, such as `https://pets.example/v1`. Default: the environment
+   * variable `PETSTORE_BASE_URL`.
+   */
+  baseUrl?: string | undefined;
+  /** Default: the environment variable `PETSTORE_API_KEY`. */
+  apiKey?: string | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
   /** The timeout of one attempt. Default: 10,000. */
@@ -126,7 +130,7 @@ export type ServiceErrorCode =
   | 'http_version_not_supported';
 
 /** The codes of errors that the service did not report. */
-export type ClientErrorCode = 'connection_lost' | 'timed_out' | 'unreadable_answer';
+export type ClientErrorCode = 'connection_lost' | 'timed_out' | 'unreadable_response';
 
 /** Any string, because a later service may add codes. Editors suggest the known ones. */
 export type ErrorCode = ServiceErrorCode | ClientErrorCode | (string & Record<never, never>);

@@ -242,7 +242,10 @@ describe('petstore pets', () => {
     await gone.close();
     const { code, stderr } = await run(['list', '--base-url', gone.baseUrl]);
     assert.equal(code, 1);
-    assert.equal(stderr, `petstore: No response from ${gone.baseUrl}. (connection_lost)\n`);
+    assert.equal(
+      stderr,
+      `petstore: No response from ${gone.baseUrl} (ECONNREFUSED). (connection_lost)\n`,
+    );
   });
 
   test('a failure that is not one of the service is thrown', async () => {

@@ -107,7 +107,7 @@ test('an error without a response says whether the service can be reached', () =
   for (const [error, title] of [
     [new PetStoreError('connection_lost', 'Words.'), 'The service cannot be reached'],
     [new PetStoreError('timed_out', 'Words.'), 'The service cannot be reached'],
-    [new PetStoreError('unreadable_answer', 'Words.'), 'The service has failed'],
+    [new PetStoreError('unreadable_response', 'Words.'), 'The service has failed'],
     [new TypeError('Words.'), 'The service has failed'],
     ['Words.', 'The service has failed'],
   ] as const) {
