@@ -221,7 +221,7 @@ test('every drill has a run in docs/reliability.md', () => {
 
 test('every drill that a document names exists', () => {
   const root = join(import.meta.dirname, '..');
-  for (const document of globSync('**/*.md', { cwd: root, exclude: ['**/node_modules/**'] })) {
+  for (const document of globSync(['*.md', 'docs/**/*.md', 'sdk/*.md'], { cwd: root })) {
     const text = readFileSync(join(root, document), 'utf8');
     for (const [, names = ''] of text.matchAll(/npm run drill ([a-z][a-z0-9 -]*)`/g)) {
       for (const name of names
