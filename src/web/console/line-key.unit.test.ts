@@ -46,6 +46,12 @@ test('D45: other values, another number among identical lines or another repetit
   assert.equal(lineKey({ ...pet, categoryId: 7 }, 1, 0), keys[0]);
 });
 
+test('a line without a status and one with the default are identical', () => {
+  const count = newOccurrenceCounter();
+  const rex = { name: 'Rex', categoryId: 7n };
+  assert.deepEqual([count(rex), count({ ...rex, status: 'available' })], [1, 2]);
+});
+
 test('identical lines are numbered from 1, whatever is between them', () => {
   const count = newOccurrenceCounter();
   const [rex, tom] = ['Rex', 'Tom'].map((name) => ({ name, categoryId: 7n }));
