@@ -31,7 +31,7 @@ const FONTS = `<?xml version="1.0"?>
 const UNPACK = `import { inflate } from '@sparticuz/chromium';
 for (const name of ${JSON.stringify(ARCHIVES)}) await inflate('node_modules/@sparticuz/chromium/bin/' + name);`;
 
-/** How to start the browser of this machine, or else that of npm; undefined if there is none. */
+/** How to start the browser of this machine or, if it has none, the one that npm installed; undefined without both. */
 export function findChromium(): LaunchOptions | undefined {
   const executablePath = findInstalled();
   if (executablePath !== undefined) {

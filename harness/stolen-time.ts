@@ -66,8 +66,8 @@ function stolenTicks(): number {
   }
 }
 
-/** Of times in ascending order. */
-export function p99(ascending: readonly number[]): number {
+export function p99(values: readonly number[]): number {
+  const ascending = values.toSorted((one, other) => one - other);
   return ascending[Math.floor(ascending.length * 0.99)] ?? 0;
 }
 
