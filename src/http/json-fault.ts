@@ -45,7 +45,7 @@ function matchAt(pattern: RegExp, text: string, offset: number): number {
   return pattern.test(text) ? pattern.lastIndex : offset;
 }
 
-/** Returns undefined if the token is none of the expected ones. Keeps `closing` up to date. */
+/** Returns what must follow the token, or undefined if the token was not expected. Updates `closing`. */
 function expectedAfter(
   first: string | undefined,
   expected: Expected,

@@ -21,7 +21,7 @@ async function useKey(page: Page, key: string): Promise<void> {
   await page.locator('#key-panel').waitFor({ state: 'hidden' });
 }
 
-test('the first pages at /docs and the reference are accessible and fit, each at one width; test/accessibility has all', async (t) => {
+test('the first pages at /docs and the reference are accessible and fit, each at one width; test/web/accessibility has all', async (t) => {
   const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs' });
   const paths = new Set([...DOCS.slice(0, 2).map(({ path }) => path), '/docs/reference']);
