@@ -79,6 +79,7 @@ export function flagsOf(args: readonly string[]): Flags {
 export const SHORT_TIMEOUTS: Runtime['clientTimeouts'] = {
   headersMs: 200,
   requestMs: 400,
+  checkMs: 50,
   sweepMs: 50,
 };
 

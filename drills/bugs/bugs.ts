@@ -332,6 +332,14 @@ export const BUGS = {
     test: 'src/http/wire/server.test.ts',
     title: 'a client that is connected before the server is closed gets its response',
   },
+  'all clients of a second whose time is over are refused in one turn': {
+    file: 'src/http/wire/server.ts',
+    text: 'checkMs: 100,',
+    changed: 'checkMs: 1_000,',
+    test: 'test/interface/malformed.test.ts',
+    title:
+      '408 for a head that takes over 10 seconds, and for a request that takes over 15 seconds',
+  },
   // Stores: both databases
   'a write with too little time left is sent': {
     file: 'src/storage/batcher.ts',

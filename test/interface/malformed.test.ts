@@ -192,7 +192,12 @@ describe('Bytes on a raw socket', () => {
   });
 
   test('408 for a head that takes over 10 seconds, and for a request that takes over 15 seconds', async (t) => {
-    assert.deepEqual(CLIENT_TIMEOUTS, { headersMs: 10_000, requestMs: 15_000, sweepMs: 1_000 });
+    assert.deepEqual(CLIENT_TIMEOUTS, {
+      headersMs: 10_000,
+      requestMs: 15_000,
+      checkMs: 100,
+      sweepMs: 1_000,
+    });
     const impatient = await startTestService(sqliteStorage, { clientTimeouts: SHORT_TIMEOUTS });
     t.after(() => impatient.close());
     const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${impatient.key}\r\n`;
