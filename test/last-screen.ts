@@ -16,7 +16,6 @@ const NPM_LINES = 4;
 /** At least this many lines tell what was skipped, however much has failed. */
 const SKIP_LINES_MIN = 3;
 const MESSAGE_LINES_MAX = 2;
-const LINT_LINES_MAX = 5;
 const LINE_WIDTH = 120;
 const INDENT = '  ';
 const REDRAW_MS = 500;
@@ -42,12 +41,6 @@ interface TestError extends Error {
   cause?: unknown;
 }
 
-export interface Lint {
-  seconds: number;
-  /** What it found; empty if nothing. */
-  output: string;
-}
-
 export class LastScreen {
   readonly #output: Output;
   readonly #root: string;
@@ -66,8 +59,8 @@ export class LastScreen {
     this.#isVerbose = options.isVerbose;
   }
 
-  /** Resolves when all tests and the other work have ended. */
-  async follow(stream: TestsStream, other?: Promise<unknown>): Promise<void> {
+  /** Resolves when all tests have ended. */
+  async follow(stream: TestsStream): Promise<void> {
     const titles: string[] = [];
     stream.on('test:start', ({ name, nesting }) => {
       titles.splice(nesting, Infinity, name);
@@ -94,7 +87,6 @@ export class LastScreen {
     });
     const stopProgress = this.#isVerbose ? () => undefined : this.#showProgress(stream);
     await once(stream, 'end');
-    await other;
     stopProgress();
   }
 
@@ -130,7 +122,7 @@ export class LastScreen {
     return this.#failures.length > 0;
   }
 
-  show(lint?: Lint): void {
+  show(): void {
     // A repetition is shown only where nothing else explains it.
     const explained = new Set(
       this.#failures.filter((each) => !each.isRepeat).map(({ file }) => file),
@@ -138,7 +130,7 @@ export class LastScreen {
     const failures = this.#failures
       .filter((each) => !each.isRepeat || !explained.has(each.file))
       .flatMap((each) => this.#linesOf(each));
-    const after = [...this.#lintLines(lint), ...failures, this.#counts];
+    const after = [...failures, this.#counts];
     const width = this.#output.columns ?? LINE_WIDTH;
     const lines = [...this.#skipLines(SCREEN_LINES - NPM_LINES - after.length), ...after];
     const cut = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);
@@ -153,14 +145,6 @@ export class LastScreen {
     if (lines.length <= shown) return lines;
     const more = `Skipped for ${lines.length - shown + 1} more reasons: --verbose lists them.`;
     return [...lines.slice(0, shown - 1), more];
-  }
-
-  #lintLines(lint: Lint | undefined): string[] {
-    if (lint === undefined) return [];
-    if (lint.output === '') return [`Lint: nothing found, ${lint.seconds} s`];
-    const lines = lint.output.trimEnd().split('\n');
-    const shown = this.#isVerbose ? lines : lines.slice(0, LINT_LINES_MAX);
-    return ['✖ Lint: `npm run lint` finds', ...shown.map((line) => `  ${line}`)];
   }
 
   #linesOf(failure: Failure): string[] {

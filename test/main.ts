@@ -3,7 +3,7 @@
 
 import '../harness/memory-folder.ts';
 import { installChromium } from '../harness/chromium.ts';
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { LastScreen, type Lint } from './last-screen.ts';
+import { LastScreen } from './last-screen.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_MS_MAX = 240_000;
@@ -32,7 +32,7 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
   fast: ['test/units.ts'],
   long: [
     'drills/{*.test.ts,!(bugs|crash|linearizability)/*.test.ts}',
-    'test/{packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
+    'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
   ],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
@@ -70,18 +70,6 @@ function isChangeClean(): boolean {
   );
 }
 
-/** Format, rules and types of all files, beside the tests: on a busy machine they take as long. */
-async function lint(): Promise<Lint> {
-  const startedMs = performance.now();
-  const options = { cwd: ROOT, shell: process.platform === 'win32' };
-  const output = await new Promise<string>((resolve) => {
-    execFile('npm', ['run', '--silent', 'lint'], options, (error, stdout, stderr) =>
-      resolve(error === null ? '' : `${stdout}${stderr}` || error.message),
-    );
-  });
-  return { output, seconds: Math.round((performance.now() - startedMs) / 1_000) };
-}
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { verbose: { type: 'boolean', default: false } },
@@ -105,16 +93,14 @@ const stream = run({
   timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
-const linting = suite === 'normal' ? lint() : undefined;
 const screen = new LastScreen(process.stdout, {
   root: ROOT,
   fileCount: files.length,
   isVerbose: values.verbose,
 });
-const ended = screen.follow(stream, linting);
+const ended = screen.follow(stream);
 if (values.verbose) await pipeline(stream, new spec(), process.stdout, { end: false });
 else stream.resume();
 await ended;
-const found = await linting;
-screen.show(found);
-if (screen.isFailed || (found !== undefined && found.output !== '')) process.exitCode = 1;
+screen.show();
+if (screen.isFailed) process.exitCode = 1;

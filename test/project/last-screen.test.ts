@@ -16,7 +16,7 @@ import { after, before, describe, test } from 'node:test';
 function screenOf(
   t: TestContext,
   contents: readonly string[],
-  { lint, isVerbose = false }: { lint?: string; isVerbose?: boolean } = {},
+  { isVerbose = false } = {},
 ): string[] {
   const root = temporaryFolder(t);
   const files = contents.map((content, index) => {
@@ -25,7 +25,6 @@ function screenOf(
     return file;
   });
   const options = JSON.stringify({ root, fileCount: files.length, isVerbose });
-  const shown = lint === undefined ? '' : JSON.stringify({ seconds: 7, output: lint });
   const script = `import { run } from 'node:test';
 import { LastScreen } from '${SCREEN}';
 const stream = run({ files: ${JSON.stringify(files)}, timeout: 60_000, concurrency: 1 });
@@ -33,7 +32,7 @@ const screen = new LastScreen(process.stdout, ${options});
 const ended = screen.follow(stream);
 stream.resume();
 await ended;
-screen.show(${shown});
+screen.show();
 process.stdout.write(screen.isFailed ? 'failed' : 'passed');`;
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const program = join(root, 'program.mjs');
@@ -46,30 +45,20 @@ process.stdout.write(screen.isFailed ? 'failed' : 'passed');`;
 /** Without the time, which differs. */
 const countsIn = (lines: readonly string[]) => lines.at(-2)?.replace(/, \d+ s$/, '');
 
-test('a green run shows what was skipped, one line per reason with its count, the lint and the counts', (t) => {
-  const lines = screenOf(
-    t,
-    [
-      `test('one', { skip: 'needs a cat' }, () => {});
+test('a green run shows what was skipped, one line per reason with its count, and the counts', (t) => {
+  const lines = screenOf(t, [
+    `test('one', { skip: 'needs a cat' }, () => {});
 describe('Dogs', () => { test('two', () => {}); test('three', (t) => t.skip('needs a dog')); });`,
-      `test('four', { skip: 'needs a dog' }, () => {}); console.error('a warning');`,
-    ],
-    { lint: '' },
-  );
-  assert.deepEqual(lines.slice(0, -2), [
-    'Skipped 2: needs a dog',
-    'Skipped 1: needs a cat',
-    'Lint: nothing found, 7 s',
+    `test('four', { skip: 'needs a dog' }, () => {}); console.error('a warning');`,
   ]);
+  assert.deepEqual(lines.slice(0, -2), ['Skipped 2: needs a dog', 'Skipped 1: needs a cat']);
   assert.equal(countsIn(lines), '4 tests: 1 passed, 0 failed, 0 cancelled, 3 skipped');
   assert.equal(lines.at(-1), 'passed');
 });
 
-test('a failure shows its titles, file, line, source and what differed, and comes after the lint', (t) => {
-  const lines = screenOf(
-    t,
-    [
-      `describe('Cats', () => {
+test('a failure shows its titles, file, line, source and what differed', (t) => {
+  const lines = screenOf(t, [
+    `describe('Cats', () => {
   test('purr', () => {
     assert.deepEqual({ name: 'Tom', legs: 4 }, { name: 'Tom', legs: 5 });
   });
@@ -78,13 +67,8 @@ test('a failure shows its titles, file, line, source and what differed, and come
     assert.ok(age < 60, String(age));
   });
 });`,
-    ],
-    { lint: 'a.ts:1:1 no-unused-vars\nand more' },
-  );
+  ]);
   assert.deepEqual(lines.slice(0, -2), [
-    '✖ Lint: `npm run lint` finds',
-    '  a.ts:1:1 no-unused-vars',
-    '  and more',
     '✖ Cats › purr',
     "  a.test.ts:5  assert.deepEqual({ name: 'Tom', legs: 4 }, { name: 'Tom', legs: 5 });",
     '  actual: legs: 4,',
@@ -130,11 +114,11 @@ test('twenty reasons and three failures with long differences fit on a screen of
   const failures = ['x', 'y', 'z'].map(
     (name) => `test('${name}', () => { assert.deepEqual(${list}), ${list} * 2)); });`,
   );
-  const lines = screenOf(t, [skips, ...failures], { lint: '' });
+  const lines = screenOf(t, [skips, ...failures]);
   // npm writes four lines above, and the last is not of the screen.
   assert.ok(lines.length - 1 <= 24 - 4, lines.join('\n'));
   assert.equal(lines.filter((line) => line.startsWith('✖ ')).length, 3, lines.join('\n'));
-  assert.match(lines.join('\n'), /^Skipped for 15 more reasons: --verbose lists them\.$/m);
-  const verbose = screenOf(t, [skips, ...failures], { lint: '', isVerbose: true });
+  assert.match(lines.join('\n'), /^Skipped for 14 more reasons: --verbose lists them\.$/m);
+  const verbose = screenOf(t, [skips, ...failures], { isVerbose: true });
   assert.equal(verbose.filter((line) => line.startsWith('Skipped 1: needs ')).length, 20);
 });
