@@ -93,6 +93,8 @@ test('the delay of Retry-After is respected, in seconds and as a date', async ()
 test('the longest delay doubles with every attempt, up to 10 seconds', () => {
   const delays = [0, 1, 5, 6, 2000].map((attempt) => backoffMsMax(200, attempt));
   assert.deepEqual(delays, [200, 400, 6400, 10_000, 10_000]);
+  // 2 to this power is Infinity, and 0 times it would be no number.
+  assert.equal(backoffMsMax(0, 1_025), 0);
 });
 
 test('retries stop at the maximum, and the error is the last response', async () => {
@@ -208,13 +210,6 @@ test('the total timeout ends a call, however many retries are left', async (cont
     code: 'timed_out',
     message: 'No response within 50 ms.',
   });
-});
-
-test('so many quick retries that 2 to their power is Infinity have no delay either', async () => {
-  server.fault = () => ({ status: 503 });
-  const hasty = { backoffMs: 0, totalTimeoutMs: 1_000_000, retries: 1_025 };
-  await assert.rejects(newClient(hasty).pets.create(REX), PetStoreError);
-  assert.equal(server.requests.length, 1_026);
 });
 
 test('no service at all is connection_lost, with the reason as its cause', async () => {

@@ -1,15 +1,15 @@
 // How long the service takes to refuse a key must not depend on how much of the key is right.
 
 import { randomBytes } from 'node:crypto';
-import { newApiKey, newSecret } from '../../../src/domain/api-key.ts';
+import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
 import {
   createAuthenticate,
   type Authenticate,
   type Credentials,
-} from '../../../src/http/authenticate.ts';
-import { KeyRing } from '../../../src/http/key-ring.ts';
-import type { Random } from '../../../harness/random.ts';
-import { newSecretOfSameKind, newSimilarSecret } from './guesses.ts';
+} from '../../src/http/authenticate.ts';
+import { KeyRing } from '../../src/http/key-ring.ts';
+import type { Random } from '../../harness/random.ts';
+import { newSecretOfSameKind, newSimilarSecret } from '../faults/guessed-keys/guesses.ts';
 
 const KEYS_PER_GROUP = 8;
 const CALLS_PER_KEY = 60;

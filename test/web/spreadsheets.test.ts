@@ -1,7 +1,7 @@
 // What spreadsheets of several programs become, in the console and by `petstore import`.
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -11,6 +11,7 @@ import type { NewPet } from '../../sdk/src/index.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { NEEDS_CHROMIUM } from '../../harness/chromium.ts';
+import { needsProgram } from '../../harness/needs.ts';
 import { Stage, test, visit } from './stage.ts';
 
 const MARK = '\uFEFF';
@@ -463,11 +464,6 @@ test('console › names that begin with = + - @ are downloaded with a tab in fro
   );
 });
 
-const HAS_LIBREOFFICE = spawnSync('soffice', ['--version']).status === 0;
-const NEEDS_LIBREOFFICE = HAS_LIBREOFFICE
-  ? false
-  : 'LibreOffice (libreoffice-calc) is not installed';
-
 /** Opens a CSV file in LibreOffice and saves it in another format, both with commas in UTF-8. */
 function convert(file: string, to: string): string {
   const folder = join(file, '..', 'converted');
@@ -481,7 +477,7 @@ function convert(file: string, to: string): string {
 
 testOf(
   'LibreOffice opens the names of a download as text, and what it saves is imported as it was',
-  { skip: NEEDS_LIBREOFFICE || NEEDS_CHROMIUM },
+  { skip: needsProgram('soffice') || NEEDS_CHROMIUM },
   async (t) => {
     const stage = await Stage.open(t, { pets: FORMULAS.map((name) => ({ name, categoryId: 7 })) });
     const { page } = await visit(t, stage, { key: stage.key });
