@@ -21,7 +21,7 @@ const LONG_TEST_MS_MAX = 600_000;
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: [
-    'test/web/pages.ts',
+    'test/web/*.test.ts',
     'drills/{bugs,crash,linearizability}/*.test.ts',
     'test/{faults,process,interface,project}/**/*.test.ts',
     ...['check', 'sdk', 'src/storage', 'src', 'bench', 'harness'].map(
