@@ -325,6 +325,13 @@ export const BUGS = {
     test: 'test/interface/malformed.test.ts',
     title: 'two Hosts is 400 malformed_request, the connection closes, and the next request works',
   },
+  'a key of the other environment is only unknown': {
+    file: 'src/http/authenticate.ts',
+    text: 'if (madeFor !== environment) {',
+    changed: 'if (madeFor === undefined) {',
+    test: 'src/http/authenticate.unit.test.ts',
+    title: 'a key of the other environment is refused by a message that names both',
+  },
   'connections that wait at a stop are reset': {
     file: 'src/http/wire/server.ts',
     text: '    await this.#acceptWaiting();\n',
@@ -341,6 +348,13 @@ export const BUGS = {
       '408 for a head that takes over 10 seconds, and for a request that takes over 15 seconds',
   },
   // Stores: both databases
+  'a batch waits for half of the time that the one before took': {
+    file: 'src/storage/batcher.ts',
+    text: 'Math.min(tookMs / 2, DELAY_MS_MAX)',
+    changed: 'tookMs / 2',
+    test: 'src/storage/batcher.unit.test.ts',
+    title: 'however slow a batch was, the next one waits for a few milliseconds only',
+  },
   'a write with too little time left is sent': {
     file: 'src/storage/batcher.ts',
     text: 'batch.filter(({ deadline }) => deadline > latest)',

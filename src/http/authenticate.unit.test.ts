@@ -64,6 +64,15 @@ test('a header of another scheme has no key, whatever follows the name of the sc
   await assert.rejects(authenticate(`Token bearer ${secret}`), { code: 'missing_api_key' });
 });
 
+test('a key of the other environment is refused by a message that names both', async (t) => {
+  const { authenticate } = openHere(t);
+  const staging = newSecret('staging', randomBytes);
+  await assert.rejects(authenticate(`Bearer ${staging}`), {
+    code: 'invalid_api_key',
+    message: 'This key is for staging: use one for production.',
+  });
+});
+
 test('a key in the wrong place is missing, and the message names the right header and nothing of the request', async (t) => {
   const { secret, check } = openHere(t);
   const how = 'Send it as "Authorization: Bearer <API_KEY>".';

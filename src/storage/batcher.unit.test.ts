@@ -159,6 +159,16 @@ describe('Batcher', () => {
     assert.deepEqual(sent, [1, 1, 1, 2, 2]);
   });
 
+  test('however slow a batch was, the next one waits for a few milliseconds only', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => nowMs);
+    const { batcher, release } = newHeldBatcher({ beforeResolving: () => (nowMs += 100_000) });
+    release();
+    await Promise.all([batcher.add(1), batcher.add(2)]);
+    const late = sleep(30_000, 'late', { ref: false });
+    assert.equal(await Promise.race([batcher.add(3), late]), 6);
+  });
+
   test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
     const { batcher, sent, release } = newHeldBatcher({ batchMax: 1_000 });
     const inFlight = numbers(10).map((item) => batcher.add(item));
