@@ -948,6 +948,13 @@ export const BUGS = {
     test: 'test/project/docs.test.ts',
     title: 'docs/errors.md lists exactly the error codes of the program, with status and meaning',
   },
+  'a document names a file that was removed': {
+    file: 'docs/decisions.md',
+    text: '(`portions.ts`)',
+    changed: '(`shared-rate-limit.ts`)',
+    test: 'test/project/docs.test.ts',
+    title: 'every file name in backticks, in any document of the project, is that of a file',
+  },
   'a port of the pods is another': {
     file: 'contrib/kubernetes/deployment.yaml',
     text: 'containerPort: 9464',

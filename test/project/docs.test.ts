@@ -132,6 +132,32 @@ test('every npm script and source file that a document names exists', () => {
   }
 });
 
+const IN_BACKTICKS =
+  /`([\w@][\w@./-]*\.(?:[cm]?[jt]s|html|css|json|lua|md|conf|cfg|service|timer|ya?ml))`/g;
+/** Files of a reader, of a release and of other programs. */
+const FILES_OF_OTHERS = [
+  'journald.conf',
+  'openapi-ts.config.js',
+  'petstore-service-VERSION.cdx.json',
+  'petstore.service',
+  'prometheus.yml',
+];
+
+test('every file name in backticks, in any document of the project, is that of a file', () => {
+  const exclude = ['**/node_modules/**', 'artifacts/**', 'build/**', 'dist/**'];
+  const files = globSync(['**/*.*', '.github/**/*.*'], { cwd: root, exclude });
+  // The changelog also names files that later versions have removed.
+  const named = files.filter((file) => file.endsWith('.md') && file !== 'CHANGELOG.md');
+  const missing = named.flatMap((document) =>
+    [...read(document).matchAll(IN_BACKTICKS)]
+      .map(([, name = '']) => name)
+      .filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))
+      .filter((name) => !FILES_OF_OTHERS.includes(name))
+      .map((name) => `${document}: ${name}`),
+  );
+  assert.deepEqual(missing, []);
+});
+
 /** The anchors of a document, as GitHub makes them from its headings. */
 function anchorsOf(document: string): string[] {
   const headings = read(document).matchAll(/^#{1,6} (.+)$/gm);
