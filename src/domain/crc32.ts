@@ -1,4 +1,4 @@
-// Written by hand, because loading node:zlib for its crc32 costs 3.6 MiB and 5 ms at every start.
+// Written by hand, because loading node:zlib for its crc32 costs 3.2 MiB and 7 ms at every start (Node.js 26.10).
 
 const REVERSED_POLYNOMIAL = 0xedb88320;
 
