@@ -24,14 +24,11 @@ export interface Factors {
 
 const REQUEST_RATES = [1_000, 10_000, 100_000];
 const CREATE_SHARE = 0.1;
-const ANIMAL_COUNTS = [1e6, 1e9];
 /** A process is planned to use this much of a core, so that bursts find room. */
 const UTILIZATION = 0.6;
 /** As in src/storage/postgres/store.ts and creates.ts. */
 const CONNECTIONS_PER_PROCESS = 10;
 const BATCH_CREATES_MAX = 500;
-/** Besides the one that was measured. The last ones are those of slow disks and distant standbys. */
-const COMMITS_MS = [1, 2, 5, 10];
 
 /** What one rate of requests needs. */
 export interface Plan {
@@ -83,10 +80,6 @@ export function capacityTables(factors: Factors): string {
     ...factorTable(factors),
     '\n### 90 % lists, 10 % creates\n',
     ...loadTable(factors),
-    '\n### The most creates per second, by the time of a commit\n',
-    ...orderTable(factors),
-    '\n### Animals\n',
-    ...sizeTable(factors),
   ].join('\n');
 }
 
@@ -152,30 +145,6 @@ function loadTable(factors: Factors): string[] {
       return `${quantity(orderShare * 100)} %`;
     }),
   ]);
-}
-
-function orderTable(factors: Factors): string[] {
-  const times = [factors.commitMs, ...COMMITS_MS];
-  return table([
-    ['commit, ms', `${factors.commitMs.toFixed(2)} (here)`, ...COMMITS_MS.map(String)],
-    ['creates per second', ...times.map((commitMs) => quantity(createsMax(factors, commitMs)))],
-  ]);
-}
-
-function sizeTable(factors: Factors): string[] {
-  const sizes: [label: string, bytesPerAnimal: number][] = [
-    ['SQLite, one file', factors.sqliteBytesPerAnimal],
-    ['PostgreSQL, table', factors.tableBytesPerAnimal],
-    ['PostgreSQL, indexes', factors.indexBytesPerAnimal],
-  ];
-  const rows = sizes.map(([label, bytesPerAnimal]) => {
-    return [label, ...ANIMAL_COUNTS.map((count) => gigabytes(count * bytesPerAnimal))];
-  });
-  return table([['animals', '10⁶', '10⁹'], ...rows]);
-}
-
-function gigabytes(bytes: number): string {
-  return `${quantity(bytes / 1e9)} GB`;
 }
 
 function micro(value: number): string {
