@@ -30,7 +30,8 @@ function build(): void {
     stdio: 'inherit',
   });
   for (const file of globSync(['src/**/*.*', 'docs/*.md', 'CHANGELOG.md'], { cwd: ROOT })) {
-    if (!/\.ts$|tsconfig\.json$/.test(file)) cpSync(join(ROOT, file), join(BUILD, file));
+    if (!/\.ts$|tsconfig\.json$|README\.md$/.test(file))
+      cpSync(join(ROOT, file), join(BUILD, file));
   }
   buildBrowserScripts();
 }

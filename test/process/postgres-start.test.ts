@@ -192,7 +192,7 @@ test('a role with only the documented GRANTs can do all that the service and the
 });
 
 test('the documented command for the permission model of Node.js serves requests', async (t) => {
-  const page = readPage('security.md');
+  const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
   const [, flags = ''] = /^node (--permission .*) bin\/petstore\.js serve$/m.exec(page) ?? [];
   const cwd = dirname(dirname(MAIN));
   const options = flags.replaceAll('"$PWD"', cwd).split(' ');

@@ -50,16 +50,16 @@ test('Containerfile, compose.yaml, README.md and the client library have the ver
   const quickStart = 'src/web/docs/content/quick-start.md';
   const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
   const kustomization = 'contrib/kubernetes/kustomization.yaml';
-  const kubernetes = 'docs/operations/kubernetes.md';
+  const containers = 'docs/operations/containers.md';
   for (const name of [
     'Containerfile',
     'compose.yaml',
     'README.md',
-    'docs/installing.md',
+    'docs/operations/running.md',
     'sdk/README.md',
     quickStart,
     kustomization,
-    kubernetes,
+    containers,
   ]) {
     const named = read(name, REPOSITORY).matchAll(
       /petstore-(?:service|client)-(\d[\d.]*\d)\.tgz|petstore:(\d[\d.]*)|version="([^"]+)"|newTag: (\S+)/g,

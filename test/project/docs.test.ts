@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../../src/cli/commands.ts';
@@ -12,7 +12,7 @@ import { ERRORS } from '../../src/domain/errors.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md'], { cwd: root });
+const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md', 'src/web/*.md'], { cwd: root });
 const tests = globSync(['{src,test,sdk,check,drills,harness}/**/*.ts'], {
   cwd: root,
   exclude: ['**/node_modules/**'],
@@ -169,10 +169,10 @@ function anchorsOf(document: string): string[] {
   );
 }
 
-test('docs/operations/README.md names every page of its folder', () => {
-  const pages = globSync('docs/operations/*.md', { cwd: root }).map((page) => basename(page));
-  const rows = read('docs/operations/README.md').matchAll(/^\| .+ \| \[(\w+\.md)\]\(\1\) \|$/gm);
-  const named = new Set([...rows].map(([, page = '']) => page));
+test('docs/README.md names every page of docs/', () => {
+  const pages = globSync('docs/**/*.md', { cwd: root }).map((page) => page.slice('docs/'.length));
+  const rows = read('docs/README.md').matchAll(/^\| .+ \| \[([\w/-]+\.md)\]\(\1\) \|$/gm);
+  const named = [...rows].map(([, page = '']) => page);
   assert.deepEqual([...named, 'README.md'].toSorted(), pages.toSorted());
 });
 

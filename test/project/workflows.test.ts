@@ -19,12 +19,12 @@ test('the workflows run only scripts and files that exist', () => {
   }
 });
 
-test('the release attaches every file that docs/releasing.md lists', () => {
+test('the release attaches every file that CONTRIBUTING.md lists', () => {
   const workflow = read('.github/workflows/release.yml');
   for (const command of ['npm run package', 'npm run sbom', 'docker save', 'sha256sum']) {
     assert.ok(workflow.includes(command), `no step runs ${command}`);
   }
-  const listed = [...read('docs/releasing.md').matchAll(/^\| `(petstore-image[^`]*)/gm)];
+  const listed = [...read('CONTRIBUTING.md').matchAll(/^\| `(petstore-image[^`]*)/gm)];
   const [[, image = ''] = []] = listed;
   assert.ok(workflow.includes(image.replace('ARCH', '${{ matrix.arch }}')), image);
 });
