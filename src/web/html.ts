@@ -23,25 +23,6 @@ export function heading(depth: number, id: string, html: string): string {
   return `<h${depth} id="${id}">${html} ${link}</h${depth}>\n`;
 }
 
-export interface CodeBlock {
-  label: string;
-  code: string;
-  /** Whether the reader is meant to copy it. */
-  isCopied: boolean;
-  /** Identifies the language for the tests that run it. */
-  language: string;
-}
-
-/** A block of code. It can be scrolled with the keyboard. The tab's key is filled in by a script. */
-export function codeBlock({ label, code, isCopied, language }: CodeBlock): string {
-  const text = escapeHtml(code.trimEnd()).replaceAll(
-    escapeHtml('<API_KEY>'),
-    '<span class="api-key">&lt;API_KEY&gt;</span>',
-  );
-  const copied = isCopied ? ' data-copy' : '';
-  return `<div class="code"${copied} data-language="${language}"><pre tabindex="0" role="group" aria-label="${escapeHtml(label)}"><code>${text}</code></pre></div>\n`;
-}
-
 export interface Tab {
   label: string;
   value: string;

@@ -1,5 +1,6 @@
 import { Marked, type Token, type Tokens } from 'marked';
-import { codeBlock, escapeHtml, heading, slugOf } from '../html.ts';
+import { escapeHtml, heading, slugOf } from '../html.ts';
+import { codeBlock } from './code-block.ts';
 import { errorList } from './errors.ts';
 import { isSample, languageName, sampleTabs, type Sample } from './samples.ts';
 

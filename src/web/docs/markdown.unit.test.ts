@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codeBlock, slugOf } from '../html.ts';
+import { slugOf } from '../html.ts';
+import { codeBlock } from './code-block.ts';
 import { Markdown } from './markdown.ts';
 
 test('a text that names an unknown value is refused', () => {
@@ -47,7 +48,7 @@ test('a block of code keeps its characters, and only what is meant to be copied 
   const block = { label: 'Example', code, isCopied: false, language: 'sh' };
   assert.match(
     codeBlock(block),
-    /<code> {2}a &lt; b &amp;&amp; c &gt; &quot;d&quot; # <span class="api-key">&lt;API_KEY&gt;<\/span><\/code>/,
+    /<code> {2}a &lt; b &amp;&amp; c &gt; <u>&quot;d&quot;<\/u> <i># <span class="api-key">&lt;API_KEY&gt;<\/span><\/i><\/code>/,
   );
   const markdown = new Markdown('', {});
   const shown = (language: string) => {
@@ -58,6 +59,31 @@ test('a block of code keeps its characters, and only what is meant to be copied 
   assert.deepEqual(shown('java'), [' data-copy data-language="java"', 'Example']);
   assert.deepEqual(shown('json'), [' data-language="json"', 'JSON']);
   assert.deepEqual(shown(''), [' data-language=""', 'Example']);
+});
+
+test('comments, strings, and keywords, options or names have a colour in each language', () => {
+  const blocks: [language: string, code: string, html: string][] = [
+    [
+      'sh',
+      "a --b 'c\nd' http://e#f # g 'h'",
+      "a <b>--b</b> <u>'c\nd'</u> http://e#f <i># g 'h'</i>",
+    ],
+    ['curl', 'export A=b-c\ncurl -d "\\"e"', 'export A=b-c\ncurl <b>-d</b> <u>"\\"e"</u>'],
+    ['json', '{"a":["b",1]}', '{<b>"a"</b>:[<u>"b"</u>,1]}'],
+    ['http', 'ETag: "a"\n\n"b: c"', '<b>ETag</b>: <u>"a"</u>\n\n<u>"b: c"</u>'],
+    [
+      'ts',
+      "const of2 = a.of('\\''); // new",
+      "<b>const</b> of2 = a.of(<u>'\\''</u>); <i>// new</i>",
+    ],
+    ['go', 'func a() { b(`\n"`) }', '<b>func</b> a() { b(<u>`\n"`</u>) }'],
+    ['python', "for a in b: c(f'd')", "<b>for</b> a <b>in</b> b: c(f<u>'d'</u>)"],
+    ['', "it's for one", "it's <b>for</b> one"],
+  ];
+  for (const [language, code, html] of blocks) {
+    const block = codeBlock({ label: '', code, isCopied: false, language });
+    assert.ok(block.includes(`<code>${html.replaceAll('"', '&quot;')}</code>`), block);
+  }
 });
 
 test('neighbouring samples are the tabs of one group, of which the first is open', () => {

@@ -1,4 +1,4 @@
-import { assetPage, contentPage, HTML_HEADERS, tighten, toJavaScript } from '../assets.ts';
+import { assetPage, contentPage, HTML_HEADERS, tightenStyles, toJavaScript } from '../assets.ts';
 import type { Page } from '../../http/pages.ts';
 import { DOCS, DOCS_MODULES, type DocumentedService } from './contents.ts';
 import type { Site } from './site.ts';
@@ -30,7 +30,7 @@ export function docsPages(service: DocumentedService): [path: string, page: Page
     ]),
     [
       '/assets/src/web/docs/page/docs.css',
-      assetPage({ file: new URL('src/web/docs/page/docs.css', ROOT), edit: tighten }),
+      assetPage({ file: new URL('src/web/docs/page/docs.css', ROOT), edit: tightenStyles }),
     ],
   ];
 }

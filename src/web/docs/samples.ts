@@ -1,5 +1,6 @@
 import type { Token, Tokens } from 'marked';
-import { codeBlock, tabs } from '../html.ts';
+import { tabs } from '../html.ts';
+import { codeBlock } from './code-block.ts';
 
 /** The languages of the samples, by the name of their code blocks in Markdown. */
 const LANGUAGES = {
