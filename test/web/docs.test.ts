@@ -71,6 +71,10 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
   await page.getByRole('button', { name: 'Use this key' }).click();
   await create.getByText('201 Created', { exact: true }).waitFor();
+  assert.deepEqual(
+    await create.locator('.tried pre').evaluateAll((all) => all.map((each) => each.ariaLabel)),
+    ['Response body', 'Response headers'],
+  );
   const shown = create.getByRole('group', { name: 'Response body' });
   assert.equal(
     await shown.textContent(),

@@ -63,8 +63,8 @@ function outcomeOf(response: Response, body: string): HTMLElement[] {
   const kind = response.ok || response.status === 304 ? 'good' : 'bad';
   return [
     element('p', { class: `outcome ${kind}` }, `${response.status} ${response.statusText}`),
-    block('Response headers', headers.join('\n')),
     ...(body === '' ? [] : [block('Response body', body)]),
+    block('Response headers', headers.join('\n')),
   ];
 }
 
