@@ -163,13 +163,14 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   await input.fill('idempotency');
   await page.locator('#results a').first().waitFor();
   await assertLooks(page, 'docs-search', { widths: PHONE, hasPictures: false });
-  const last = await page.locator('#results a').last().textContent();
+  const last = await page.locator('#results .heading').last().textContent();
+  const focusedHeading = `document.activeElement.querySelector('.heading').textContent`;
   await input.press('ArrowUp');
-  assert.equal(await page.evaluate('document.activeElement.textContent'), last);
+  assert.equal(await page.evaluate(focusedHeading), last);
   await page.keyboard.press('ArrowDown');
   assert.equal(await focused(page), 'query');
   await page.keyboard.press('ArrowDown');
-  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Idempotency');
+  assert.equal(await page.evaluate(focusedHeading), 'Idempotency');
   await page.keyboard.press('Escape');
   await page.locator('#results').waitFor({ state: 'hidden' });
   assert.equal(await focused(page), 'query');
@@ -177,16 +178,16 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   await page.getByText('Nothing found').waitFor();
   await input.press('Enter');
   await input.fill('rate_lim');
-  await page.locator('#results').getByText('rate_limited').waitFor();
+  await page.locator('#results .heading', { hasText: 'rate_limited' }).waitFor();
   await input.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/docs/errors#rate_limited');
   await input.fill('preference-applied');
-  await page.locator('#results').getByText('Every request').waitFor();
+  await page.locator('#results .heading', { hasText: 'Every request' }).waitFor();
   await input.press('Enter');
   await page.waitForURL('**/docs/reference#every-request');
   await input.fill('openapi document');
-  await page.locator('#results').getByText('OpenAPI document').waitFor();
+  await page.locator('#results .heading', { hasText: 'OpenAPI document' }).waitFor();
   await input.press('Enter');
   await page.waitForURL('**/docs/reference#openapi-document');
   assert.equal(await page.locator('#results').isVisible(), false);
@@ -210,15 +211,33 @@ test('the search shows at most eight results: whole words of titles first, then 
     await input.fill(query);
     for (const [index, result] of results.entries()) {
       const text = new RegExp(`^${result.replaceAll('.', String.raw`\.`)}$`);
-      await list.locator('li').nth(index).filter({ hasText: text }).waitFor();
+      await list.locator('.heading').nth(index).filter({ hasText: text }).waitFor();
     }
   }
-  const titles = await list.locator('a').allTextContents();
+  const titles = await list.locator('.heading').allTextContents();
   assert.ok(
     titles.indexOf('Manage keysAuthentication') > titles.indexOf('Choose a keyIdempotency'),
   );
   assert.equal(titles.length, 8);
   assert.equal(await page.locator('#found').textContent(), '8 results');
+  // Each result has a part of its text around the match; what looks like markup is text.
+  const excerpt = list.locator('.excerpt').first();
+  for (const [query, text, ...marks] of [
+    [
+      'Durably KEY',
+      /^… ?after the animal is durably stored\. To retry safely, send an Idempotency-Key\./,
+      'durably',
+      'Key',
+    ],
+    ['<api_', /^Nothing found$/],
+    ['pet_not', /^No animal has this id\.$/],
+    ['quick', /^Pet Store keeps the catalogue of animals/],
+  ] as const) {
+    await input.fill(query);
+    if (text.source.includes('Nothing')) await list.getByText(text).waitFor();
+    else await excerpt.filter({ hasText: text }).waitFor();
+    assert.deepEqual(await excerpt.locator('mark').allTextContents(), marks, query);
+  }
   await input.blur();
   await list.waitFor({ state: 'hidden' });
   await input.focus();
@@ -260,10 +279,13 @@ test('/ and Ctrl-K focus the search, which finds words of samples and guides, wh
     await page.keyboard.press(key);
     assert.equal(await focused(page), '', key);
   }
+  const hint = page.locator('#search kbd', { hasText: '/' });
   for (const key of ['/', 'Control+k', 'Meta+k']) {
+    assert.equal(await hint.isVisible(), true);
     await page.keyboard.press(key);
     assert.equal(await focused(page), 'query', key);
     assert.equal(await input.inputValue(), '');
+    assert.equal(await hint.isVisible(), false);
     await input.blur();
   }
   await input.press('/');

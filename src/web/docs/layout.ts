@@ -58,6 +58,7 @@ function header(root: string): string {
 <form id="search" role="search" autocomplete="off" hidden>
 <label class="hidden" for="query">Search the docs</label>
 <input id="query" type="search" placeholder="Search" aria-keyshortcuts="/ Control+K" spellcheck="false" aria-controls="results">
+<kbd aria-hidden="true">/</kbd>
 <p id="found" class="hidden" role="status"></p>
 <ul id="results" hidden></ul>
 </form>

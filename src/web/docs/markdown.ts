@@ -9,12 +9,14 @@ export interface Section {
   id: string;
   title: string;
   depth: number;
-  /** Words by which the search finds the section, in addition to its title. */
-  terms: string[];
+  /** In this text the search looks, and shows a part of it. */
+  text: string;
 }
 
 export interface Rendered {
   html: string;
+  /** The text before the first section. */
+  intro: string;
   sections: Section[];
 }
 
@@ -50,7 +52,7 @@ export class Markdown {
           }),
         link: ({ href, tokens }) => link(root, href, this.#inlineTokens(tokens)),
         table: (table) =>
-          table.header[0]?.text === 'Code' ? errorList(table, (cell) => this.inline(cell)) : false,
+          isErrorTable(table) ? errorList(table, (cell) => this.inline(cell)) : false,
       },
     });
   }
@@ -66,7 +68,7 @@ export class Markdown {
       html: groupSamples(tokens)
         .map((part) => ('samples' in part ? this.samples(part.samples) : this.#block(part.text)))
         .join(''),
-      sections: sectionsOf(tokens),
+      ...outlineOf(tokens),
     };
   }
 
@@ -117,6 +119,11 @@ function link(root: string, href: string, html: string): string {
   return html;
 }
 
+/** The table of docs/errors.md. */
+function isErrorTable(token: Token): token is Tokens.Table {
+  return token.type === 'table' && (token as Tokens.Table).header[0]?.text === 'Code';
+}
+
 /** Neighbouring samples belong together: they are one program in several languages. */
 function groupSamples(tokens: Token[]): ({ samples: Sample[] } | { text: Token[] })[] {
   const parts: ({ samples: Sample[] } | { text: Token[] })[] = [];
@@ -134,34 +141,45 @@ function groupSamples(tokens: Token[]): ({ samples: Sample[] } | { text: Token[]
   return parts;
 }
 
-/** The words of a text that the search finds: of four letters or more, in small letters. */
-export function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[a-z_][\w-]{3,}/g) ?? [];
+/** The text before the first section, and the sections. */
+function outlineOf(tokens: Token[]): Omit<Rendered, 'html'> {
+  const outline = { intro: '', sections: [] as Section[] };
+  for (const token of tokens) {
+    const section = outline.sections.at(-1);
+    if (token.type === 'heading') {
+      const { depth, text } = token as Tokens.Heading;
+      const title = plain(text);
+      if (depth > 1) outline.sections.push({ id: slugOf(text), title, depth, text: '' });
+    } else if (isErrorTable(token)) {
+      outline.sections.push(...token.rows.map(errorSection));
+    } else if (section === undefined) {
+      outline.intro = `${outline.intro} ${textOf(token)}`.trim();
+    } else {
+      section.text = `${section.text} ${textOf(token)}`.trim();
+    }
+  }
+  return outline;
 }
 
-function sectionsOf(tokens: Token[]): Section[] {
-  const sections: Section[] = [];
-  const add = (token: Token): void => {
-    if (token.type === 'heading' && token['depth'] > 1) {
-      const title = plain(String(token['text']));
-      sections.push({ id: slugOf(String(token['text'])), title, depth: token['depth'], terms: [] });
-    }
-    if (token.type === 'table' && (token as Tokens.Table).header[0]?.text === 'Code') {
-      for (const [code] of (token as Tokens.Table).rows) {
-        const title = plain(code?.text ?? '');
-        sections.push({ id: title, title, depth: 3, terms: [] });
-      }
-      return;
-    }
-    const section = sections.at(-1);
-    if (token.type === 'codespan') section?.terms.push(String(token['text']));
-    if (isSample(token)) section?.terms.push(...wordsOf(languageName(token)));
-    if (token.type === 'text') section?.terms.push(...wordsOf(String(token['text'])));
-    for (const child of childrenOf(token)) add(child);
-  };
-  tokens.forEach(add);
-  return sections;
+function errorSection(cells: Tokens.TableCell[]): Section {
+  const [id = '', , meaning = ''] = cells.map(({ text }) => plain(text));
+  return { id, title: id, depth: 3, text: meaning };
 }
+
+/** What a reader sees of a token, on one line. Of code only the name of the language is left. */
+function textOf(token: Token): string {
+  if (isSample(token)) return `${languageName(token)}.`;
+  if (token.type === 'code' || token.type === 'html') return '';
+  const children = childrenOf(token);
+  const text =
+    children.length === 0 && 'text' in token
+      ? String(token.text)
+      : children.map(textOf).join(BLOCKS.includes(token.type) ? ' ' : '');
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+/** Tokens whose children stand below or beside each other. */
+const BLOCKS = ['list', 'list_item', 'table', 'blockquote'];
 
 function childrenOf(token: Token): Token[] {
   if (token.type === 'list') return (token as Tokens.List).items;

@@ -7,7 +7,7 @@ import type { Operation, Parameter } from '../../http/operation.ts';
 import { operations } from '../../http/operations.ts';
 import { escapeHtml, heading, tabs, type Tab } from '../html.ts';
 import { codeBlock } from './code-block.ts';
-import { wordsOf, type Markdown, type Rendered, type Section } from './markdown.ts';
+import type { Markdown, Rendered, Section } from './markdown.ts';
 import { fieldList, fieldsOf, type Field, type Schema } from './field-table.ts';
 import { tryForm } from './try-form.ts';
 
@@ -40,11 +40,12 @@ export function renderReference(markdown: Markdown, sources: Sources): Rendered 
       everyRequest(markdown),
       last.html,
     ].join(''),
+    intro: first.intro,
     sections: [
       ...first.sections,
       section('pet', 'The animal', ['Pet', ...Object.keys(Pet.properties)]),
       ...operations.map((operation) =>
-        operationSection(operation, sources.operationTexts[operation.id] ?? ''),
+        operationSection(markdown, operation, sources.operationTexts[operation.id] ?? ''),
       ),
       section('every-request', 'Every request', [
         ...SHARED_PARAMETERS.map(({ name }) => name),
@@ -56,15 +57,16 @@ export function renderReference(markdown: Markdown, sources: Sources): Rendered 
   };
 }
 
-function section(id: string, title: string, terms: string[]): Section {
-  return { id, title, depth: 2, terms };
+/** The search shows a text of terms where the page has tables. */
+function section(id: string, title: string, terms: string[], prose = ''): Section {
+  return { id, title, depth: 2, text: `${prose} ${terms.join(', ')}`.trim() };
 }
 
-function operationSection(operation: Operation, text: string): Section {
-  const { id, method, path, summary, parameters, errors } = operation;
+function operationSection(markdown: Markdown, operation: Operation, text: string): Section {
+  const { id, method, path, summary, description, parameters, errors } = operation;
   const names = parameters.map(({ name }) => name);
-  const words = wordsOf(text.slice(0, text.indexOf('```')));
-  return section(id, summary, [id, method, path, ...names, ...errors, ...words]);
+  const prose = markdown.render(`${description}\n\n${text.slice(0, text.indexOf('```'))}`).intro;
+  return section(id, summary, [`${method} ${path}`, id, ...names, ...errors], prose);
 }
 
 function petObject(markdown: Markdown): string {

@@ -31,20 +31,17 @@ export async function renderSite(service: DocumentedService, repository: URL): P
     const markdown = new Markdown(root, values);
     const source = ownPart(read(page.file), values['site'] ?? '');
     const isReference = page.path === '/docs/reference';
-    const { html, sections } = isReference
+    const { html, intro, sections } = isReference
       ? renderReference(markdown, { source, operationTexts, baseUrl: service.baseUrl })
       : markdown.render(source);
     pages.set(page.path, layout({ page, html, sections, root, isWide: isReference }));
-    // The words of the changelog would be a third of the index, and lead away from the page that explains them.
+    // The text of the changelog would be a third of the index, and lead away from the page that explains it.
     const isIndexed = page.path !== '/docs/changelog';
     index.push({
       href: page.path.slice(1),
       title: page.title,
-      sections: sections.map(({ id, title, terms }) => [
-        id,
-        title,
-        isIndexed ? [...new Set(terms)].join(' ') : '',
-      ]),
+      intro,
+      sections: sections.map(({ id, title, text }) => [id, title, isIndexed ? text : '']),
     });
   }
   return { pages, searchIndex: JSON.stringify(index) };

@@ -4,7 +4,9 @@ import { byId, element } from '../../console/page/dom.ts';
 interface IndexedPage {
   href: string;
   title: string;
-  sections: [id: string, title: string, terms: string][];
+  /** The text before its first section. */
+  intro: string;
+  sections: [id: string, title: string, text: string][];
 }
 
 /** A page, or a section of one. */
@@ -12,13 +14,15 @@ interface Entry {
   href: string;
   title: string;
   page: string;
-  terms: string;
+  text: string;
 }
 
 const RESULTS_MAX = 8;
+/** How many characters of a text a result has at most, and how many of them before the match. */
+const EXCERPT = { before: 24, length: 96 };
 const ROOT = document.body.dataset['root'] ?? '';
 
-/** Searches headings and terms. The index is loaded when the reader begins to search. */
+/** Searches headings and texts. The index is loaded when the reader begins to search. */
 export function offerSearch(): void {
   const form = byId('search', HTMLFormElement);
   const input = byId('query', HTMLInputElement);
@@ -33,7 +37,7 @@ export function offerSearch(): void {
     const results = search(entries, words);
     const isNothing = words.length > 0 && results.length === 0;
     list.replaceChildren(
-      ...results.map(resultItem),
+      ...results.map((entry) => resultItem(entry, words)),
       ...(isNothing ? [element('li', { class: 'none' }, 'Nothing found')] : []),
     );
     list.hidden = words.length === 0;
@@ -77,9 +81,9 @@ export function offerSearch(): void {
 async function load(): Promise<Entry[]> {
   const response = await fetch(`${ROOT}docs/search.json`);
   const pages = (await response.json()) as IndexedPage[];
-  return pages.flatMap(({ href, title: page, sections }) => [
-    { href, title: page, page, terms: '' },
-    ...sections.map(([id, title, terms]) => ({ href: `${href}#${id}`, title, page, terms })),
+  return pages.flatMap(({ href, title: page, intro, sections }) => [
+    { href, title: page, page, text: intro },
+    ...sections.map(([id, title, text]) => ({ href: `${href}#${id}`, title, page, text })),
   ]);
 }
 
@@ -100,22 +104,41 @@ function search(entries: readonly Entry[], words: readonly string[]): Entry[] {
     .map(({ entry }) => entry);
 }
 
-function rank({ title, page, terms }: Entry, words: readonly string[]): number {
-  const [heading, name, rest] = [title.toLowerCase(), page.toLowerCase(), terms.toLowerCase()];
+function rank({ title, page, text }: Entry, words: readonly string[]): number {
+  const [heading, name, rest] = [title.toLowerCase(), page.toLowerCase(), text.toLowerCase()];
   const ranks = words.map((word): number => {
     if (heading.split(/\W+/).includes(word)) return 16;
     if (heading.startsWith(word)) return 8;
     if (heading.includes(word)) return 4;
-    if (rest.split(' ').includes(word)) return 3;
+    if (rest.split(/[^\w-]+/).includes(word)) return 3;
     if (rest.includes(word)) return 2;
     return name.includes(word) ? 1 : 0;
   });
   return ranks.includes(0) ? 0 : ranks.reduce((sum, value) => sum + value, 0);
 }
 
-function resultItem({ href, title, page }: Entry): HTMLElement {
+function resultItem({ href, title, page, text }: Entry, words: readonly string[]): HTMLElement {
   const where = title === page ? [] : [element('span', { class: 'small' }, page)];
-  return element('li', {}, element('a', { href: ROOT + href }, title, ...where));
+  const name = element('span', {}, ...marked(title, words));
+  const heading = element('span', { class: 'heading' }, name, ...where);
+  const excerpt = element('span', { class: 'excerpt' }, ...marked(excerptOf(text, words), words));
+  return element('li', {}, element('a', { href: ROOT + href }, heading, excerpt));
+}
+
+/** A text from shortly before the first word of the search that it contains. The style sheet cuts it to one line. */
+function excerptOf(text: string, words: readonly string[]): string {
+  const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((at) => at >= 0);
+  const from = Math.max(0, (places[0] ?? 0) - EXCERPT.before);
+  const start = from === 0 ? 0 : Math.min(text.indexOf(' ', from) + 1, places[0] ?? 0);
+  return (start > 0 ? '…' : '') + text.slice(start, start + EXCERPT.length);
+}
+
+/** Marks every occurrence of the words. The parts are text, never markup. */
+function marked(text: string, words: readonly string[]): (HTMLElement | string)[] {
+  const pattern = words.map((word) => word.replaceAll(/\W/g, String.raw`\$&`)).join('|');
+  return text
+    .split(new RegExp(`(${pattern})`, 'i'))
+    .map((part, index) => (index % 2 === 1 ? element('mark', {}, part) : part));
 }
 
 function moveFocus(places: HTMLElement[], step: number): void {
