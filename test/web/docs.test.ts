@@ -312,7 +312,7 @@ test('a page that does not exist is HTML with the way back, and /docs/ is /docs'
     await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
     await assertLooks(page, `not-found${path.replaceAll('/', '-')}`, { widths: PHONE });
   }
-  await page.locator('main').getByRole('link', { name: 'documentation' }).click();
+  await page.locator('main').getByRole('link', { name: 'Read the docs' }).click();
   await page.getByRole('heading', { level: 1, name: 'Quick start' }).waitFor();
 });
 
