@@ -154,7 +154,8 @@ test('sqlite: /metrics has the space on the disk, and the time of the last backu
   assert.ok(!store.figures().some(({ name }) => name === backup));
 });
 
-test('sqlite: /metrics has the size of the log', async (t) => {
+test('sqlite: /metrics has the number of animals, and the size of the log', async (t) => {
+  assert.equal(valueOf(metrics.sqlite, 'petstore_pets'), 2);
   assert.match(metrics.sqlite, /^petstore_wal_size_bytes \d+$/m);
   const store = openSqliteStore(join(temporaryFolder(t), 'petstore.sqlite'));
   t.after(() => store.close());

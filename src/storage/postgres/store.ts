@@ -23,6 +23,7 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
+import { PetCount } from '../pet-count.ts';
 import { parseAddress } from './address.ts';
 import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
@@ -79,6 +80,7 @@ class PostgresStore implements Store, Measured {
   readonly #past: Past;
   readonly #creates: ReturnType<typeof newCreateBatcher>;
   readonly #reads: SharedReads;
+  readonly #petCount: PetCount;
 
   constructor(pool: Pool, hosts: Hosts, past: Past) {
     this.#pool = pool;
@@ -86,6 +88,10 @@ class PostgresStore implements Store, Measured {
     this.#past = past;
     this.#creates = newCreateBatcher(pool, past);
     this.#reads = new SharedReads(pool);
+    this.#petCount = new PetCount(async () => {
+      const [row] = await pool.query(STATEMENTS.petCount, [], deadlineIn(CALL_TIMEOUT_MS));
+      return Number(row?.[0]);
+    });
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
@@ -176,7 +182,8 @@ class PostgresStore implements Store, Measured {
   }
 
   figures(): Figure[] {
-    return [this.#creates, this.#reads, this.#pool, this.#past].flatMap((part) => part.figures());
+    const parts = [this.#creates, this.#reads, this.#pool, this.#past, this.#petCount];
+    return parts.flatMap((part) => part.figures());
   }
 
   async close(): Promise<void> {

@@ -50,6 +50,7 @@ export function prepareReads(database: DatabaseSync) {
     ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
+    petCount: database.prepare('SELECT count(*) FROM pets'),
     version: database.prepare('PRAGMA data_version'),
   };
 }

@@ -22,6 +22,7 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
+import { PetCount } from '../pet-count.ts';
 import { unavailable } from '../unavailable.ts';
 import { openStoreFile } from './connection.ts';
 import { refuseDamaged } from './damage.ts';
@@ -87,6 +88,7 @@ class SqliteStore implements Store, Measured {
   readonly #writer: WriterClient;
   readonly #options: SqliteOptions;
   readonly #timer: NodeJS.Timeout;
+  readonly #petCount = new PetCount(() => Number(this.#read<[bigint]>('petCount')[0]?.[0]));
   #nextCheckMs = 0;
   /** Why every call is refused. */
   #fault: string | undefined;
@@ -183,7 +185,11 @@ class SqliteStore implements Store, Measured {
   }
 
   figures(): Figure[] {
-    return [...this.#writer.figures(), ...fileFigures(this.#database, this.#opened.realFile)];
+    return [
+      ...this.#writer.figures(),
+      ...this.#petCount.figures(),
+      ...fileFigures(this.#database, this.#opened.realFile),
+    ];
   }
 
   async close(): Promise<void> {
