@@ -40,8 +40,11 @@ async function openMonitorServer(t: TestContext, monitor: Monitor) {
 test('the admin port has the monitor at /, under a strict policy', async (t) => {
   const base = ['--base-url', 'http://pets.example/v1'];
   const stage = await Stage.open(t, { flags: ['--admin-port', '0', '--env', 'staging', ...base] });
-  const { page } = await visit(t, stage, { site: stage.admin });
+  const { page } = await visit(t, stage, { site: stage.admin, timezoneId: 'Asia/Kathmandu' });
   await page.getByRole('heading', { name: 'Last five minutes' }).waitFor();
+  await page.getByText(/As of \d\d:\d\d:\d\d UTC \(\d\d:\d\d:\d\d local time\), sampled/).waitFor();
+  const toConsole = page.getByRole('link', { name: 'Console' });
+  assert.equal(await toConsole.getAttribute('href'), 'http://pets.example/');
   assert.equal(await page.title(), 'Staging · Monitor · Pet Store');
   await page.getByText('SQLite WAL').waitFor();
   const { headers, text } = await send(`${stage.admin}/`);
@@ -120,6 +123,7 @@ test('the monitor shows new figures by itself until it is paused, and is accessi
   assert.equal(address, `${stage.site}/docs/errors#invalid_api_key`);
   assert.match((await send(address)).text, / id="invalid_api_key"/);
   await until(page, `document.querySelectorAll('.lines rect').length >= 6 * 2`);
+  await page.locator('.figures div', { hasText: /^Animals5$/ }).waitFor();
   assert.notEqual(await numberBeside(page, 'Requests', 'Creates'), '0');
   assert.match((await numberBeside(page, 'Commits', 'p99')) ?? '', /^[\d.,]+ m?s$/);
 

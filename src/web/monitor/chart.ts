@@ -35,27 +35,29 @@ function plot({ title, lines, format }: Chart, samples: readonly Sample[], top: 
   const places = samples.map(({ elapsedMs }) =>
     Math.max(0, WIDTH * (1 - (end - elapsedMs) / SPAN_MS)),
   );
-  const paths = lines.map(
-    ({ values }, index) => `<path class="line${index}" d="${pathOf(values, places, top)}"/>`,
-  );
+  const paths = lines.map(({ values }, index) => {
+    const { line, dots } = pathsOf(values, places, top);
+    return `<path class="line${index}" d="${line}"/><path class="line${index} dots" d="${dots}"/>`;
+  });
   const grid = [0, 0.5, 1].map((share) => `M0 ${HEIGHT * share}H${WIDTH}`).join('');
   return `<svg class="lines" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title} in the last five minutes"><path class="grid" d="${grid}"/>${paths.toReversed().join('')}${hints(lines, samples, places, format)}</svg>`;
 }
 
-/** A gap in the values is a gap in the line. A value between two gaps is a dot. */
-function pathOf(values: Line['values'], places: readonly number[], top: number): string {
-  let path = '';
-  let isOpen = false;
+/** A gap in the values is a gap in the line. A value without neighbours is a dot, also if it is the only one. */
+function pathsOf(
+  values: Line['values'],
+  places: readonly number[],
+  top: number,
+): { line: string; dots: string } {
+  const paths = { line: '', dots: '' };
   for (const [index, value] of values.entries()) {
-    if (value === undefined) {
-      isOpen = false;
-      continue;
-    }
+    if (value === undefined) continue;
     const point = `${(places[index] ?? 0).toFixed(1)} ${(HEIGHT * (1 - value / top)).toFixed(1)}`;
-    path += isOpen ? `L${point}` : `M${point}L${point}`;
-    isOpen = true;
+    if (values[index - 1] !== undefined) paths.line += `L${point}`;
+    else if (values[index + 1] !== undefined) paths.line += `M${point}`;
+    else paths.dots += `M${point}h0`;
   }
-  return path;
+  return paths;
 }
 
 /** The pointer over a sample shows its values: browsers show the title of the part that is below it. */

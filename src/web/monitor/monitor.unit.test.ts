@@ -8,7 +8,7 @@ import { History, type Buckets } from './history.ts';
 import { openMonitor } from './monitor.ts';
 import { renderMonitor } from './render.ts';
 import { chartsOf, quantileOf } from './series.ts';
-import { docsUrlOf, renderVerdict, type MonitoredService } from './verdict.ts';
+import { renderVerdict, siteUrlOf, type MonitoredService } from './verdict.ts';
 
 const SERVICE: MonitoredService = {
   environment: 'production',
@@ -122,7 +122,7 @@ test('before the first sample the page has no figures, and a service that counts
   await history.take();
   const after = await pageOf(history);
   assert.deepEqual(factsOf(after), factsOf(before));
-  assert.match(after, /As of <time>00:00:00 UTC</);
+  assert.match(after, /As of <time datetime="1970-01-01T00:00:00.000Z">00:00:00 UTC</);
   assert.deepEqual(
     rowsOf(after).filter((row) => !row.endsWith('– | –')),
     ['In flight | 0 | 0', 'Writes waiting | 0 | 0'],
@@ -185,13 +185,14 @@ test('the page has the newest value and the peak of every line', async () => {
   assert.deepEqual(latency && [999, 1_000].map(latency.format), ['999 ms', '1 s']);
 });
 
-test('the page has the keys, the cache hits, the connections, the WAL and the errors of five minutes', async () => {
+test('the page has the animals, the keys, the cache hits, the connections, the WAL and the errors of five minutes', async () => {
   const metrics = new Metrics([]);
   const counts = { hits: 10, misses: 10 };
   const figures = (): Figure[] => [
     ...metrics.figures(),
     gauge('petstore_cache_hits_total', '', counts.hits),
     gauge('petstore_cache_misses_total', '', counts.misses),
+    gauge('petstore_pets', '', 12_345),
     gauge('petstore_api_keys', '', 1_234),
     gauge('petstore_api_keys_age_seconds', '', 2.5),
     gauge('petstore_pool_connections', '', {
@@ -213,6 +214,9 @@ test('the page has the keys, the cache hits, the connections, the WAL and the er
   for (let index = 0; index < 3; index += 1) metrics.error('rate_limited');
   await history.take();
   const facts = factsOf(await pageOf(history));
+  assert.equal(facts['Animals'], '12,345');
+  const estimated = await pageOf(history, { databaseUrl: 'postgres://db/pets' });
+  assert.equal(factsOf(estimated)['Animals'], 'about 12,345');
   assert.equal(facts['API keys'], '1,234, read 2.5 s ago');
   assert.equal(facts['Cache hits'], '75 %');
   assert.equal(facts['Connections'], '3 of 10 in use');
@@ -234,11 +238,15 @@ test('the page has the keys, the cache hits, the connections, the WAL and the er
   ]);
 });
 
-test('a line has a gap where nothing was measured, and a value between two gaps is a dot', async () => {
+test('a line has a gap where nothing was measured, and a value between two gaps, or the only one, is a dot', async () => {
   const svg = await chartOf(7, 2, 4, undefined, 1, undefined);
   assert.match(
     svg,
-    /class="line0" d="M0\.0 30\.0L0\.0 30\.0L0\.0 80\.0L75\.0 60\.0M225\.0 90\.0L225\.0 90\.0"/,
+    /class="line0" d="M0\.0 30\.0L0\.0 80\.0L75\.0 60\.0"\/><path class="line0 dots" d="M225\.0 90\.0h0"/,
+  );
+  assert.match(
+    await chartOf(5),
+    /class="line0" d=""\/><path class="line0 dots" d="M300\.0 0\.0h0"/,
   );
   assert.match(svg, / d="M0 0H300M0 50H300M0 100H300"/);
 });
@@ -303,17 +311,17 @@ test('the verdict names the address of the database without user, password and p
 });
 
 test('the verdict has the base address, if the port is known, and the two largest units of the uptime', () => {
-  const addresses: [service: Partial<MonitoredService>, base?: string, docs?: string][] = [
-    [{ host: '::' }, 'http://127.0.0.1:8080/v1', 'http://127.0.0.1:8080/docs'],
-    [{ host: '::1' }, 'http://[::1]:8080/v1', 'http://[::1]:8080/docs'],
-    [{ baseUrl: 'http://pets/v1/v1', port: 0 }, 'http://pets/v1/v1', 'http://pets/v1/docs'],
+  const addresses: [service: Partial<MonitoredService>, base?: string, site?: string][] = [
+    [{ host: '::' }, 'http://127.0.0.1:8080/v1', 'http://127.0.0.1:8080/'],
+    [{ host: '::1' }, 'http://[::1]:8080/v1', 'http://[::1]:8080/'],
+    [{ baseUrl: 'http://pets/v1/v1', port: 0 }, 'http://pets/v1/v1', 'http://pets/v1/'],
     [{ port: 0 }],
   ];
   const verdict = { isReady: true, version: undefined, uptimeMs: 0 };
-  for (const [part, base, docs] of addresses) {
+  for (const [part, base, site] of addresses) {
     const service = { ...SERVICE, ...part };
     assert.equal(factsOf(renderVerdict(service, verdict))['Base address'], base);
-    assert.equal(docsUrlOf(service), docs);
+    assert.equal(siteUrlOf(service), site);
   }
   const uptimes: [seconds: number, shown: string][] = [
     [59, 'under a minute'],

@@ -2,7 +2,7 @@ import { escapeHtml } from '../html.ts';
 import { renderChart, timeOf } from './chart.ts';
 import type { FigureReader, History, Sample } from './history.ts';
 import { chartsOf, formatCount } from './series.ts';
-import { docsUrlOf, renderVerdict, type MonitoredService, type Verdict } from './verdict.ts';
+import { renderVerdict, siteUrlOf, type MonitoredService, type Verdict } from './verdict.ts';
 
 const MIB = 1024 * 1024;
 const ASSETS = 'assets/src/web/monitor/page';
@@ -17,7 +17,6 @@ export async function renderMonitor(
   const { samples, intervalMs } = history;
   const isStaging = service.environment === 'staging';
   const latest = await history.figures();
-  const band = `<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>`;
   const newest = samples.at(-1);
   const time = newest === undefined ? '' : timeOf(newest);
   return `<!doctype html>
@@ -34,24 +33,20 @@ export async function renderMonitor(
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${isStaging ? band : ''}<header class="bar">
-<a class="brand" href="./"><img src="${CONSOLE_ASSETS}/icon.svg" alt="" width="28" height="28">Pet Store</a>
-<nav aria-label="Pages"><a href="./" aria-current="page">Monitor</a><a href="metrics">Metrics</a></nav>
-<div class="who"><span class="chip">${isStaging ? 'Staging' : 'Production'}</span><button id="pause" type="button" hidden>Pause</button></div>
-</header>
+${bar(service)}
 <main id="main" tabindex="-1">
 <div class="head"><h1>Monitor</h1><p id="state" class="small" role="status"></p></div>
 <div id="figures" data-interval="${intervalMs}">
 ${renderVerdict(service, { ...verdict, version: versionOf(latest) })}
 <h2>Last five minutes</h2>
-<p class="small">As of <time>${time} UTC</time>, sampled every ${intervalMs / 1000} seconds.</p>
-${facts(latest, samples)}
+<p class="small">As of <time datetime="${newest?.at.toISOString() ?? ''}">${time} UTC</time><span id="local"></span>, sampled every ${intervalMs / 1000} seconds.</p>
+${facts(service, latest, samples)}
 <div class="charts">
 ${chartsOf(samples)
   .map((chart) => renderChart(chart, samples))
   .join('\n')}
 </div>
-${errorTable(samples, docsUrlOf(service))}
+${errorTable(samples, siteUrlOf(service))}
 </div>
 </main>
 </body>
@@ -59,12 +54,31 @@ ${errorTable(samples, docsUrlOf(service))}
 `;
 }
 
+function bar(service: MonitoredService): string {
+  const isStaging = service.environment === 'staging';
+  const band = `<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>`;
+  const siteUrl = siteUrlOf(service);
+  const toConsole = siteUrl === undefined ? '' : `<a href="${escapeHtml(siteUrl)}">Console</a>`;
+  return `${isStaging ? band : ''}<header class="bar">
+<a class="brand" href="./"><img src="${CONSOLE_ASSETS}/icon.svg" alt="" width="28" height="28">Pet Store</a>
+<nav aria-label="Pages">${toConsole}<a href="./" aria-current="page">Monitor</a><a href="metrics">Metrics</a></nav>
+<div class="who"><span class="chip">${isStaging ? 'Staging' : 'Production'}</span><button id="pause" type="button" hidden>Pause</button></div>
+</header>`;
+}
+
 function versionOf(latest: FigureReader): string | undefined {
   const [build] = latest.values('petstore_build_info');
   return build && `${build.labels['version']}, Node.js ${build.labels['node']}`;
 }
 
-function facts(latest: FigureReader, samples: History['samples']): string {
+function facts(
+  { databaseUrl }: MonitoredService,
+  latest: FigureReader,
+  samples: History['samples'],
+): string {
+  const pets = latest.find('petstore_pets');
+  // PostgreSQL has only an estimate.
+  const about = databaseUrl === undefined ? '' : 'about ';
   const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
   const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
   const keys = latest.find('petstore_api_keys');
@@ -73,6 +87,7 @@ function facts(latest: FigureReader, samples: History['samples']): string {
   const max = latest.find('petstore_pool_connections_max');
   const wal = latest.find('petstore_wal_size_bytes');
   const all: [name: string, value: string | false][] = [
+    ['Animals', pets !== undefined && `${about}${formatCount(pets)}`],
     ['API keys', keys !== undefined && `${formatCount(keys)}, read ${keysAge.toFixed(1)} s ago`],
     ['Cache hits', reads > 0 && `${formatCount((100 * hits) / reads)} %`],
     ['Connections', used !== undefined && `${used} of ${max} in use`],
@@ -85,7 +100,7 @@ function facts(latest: FigureReader, samples: History['samples']): string {
 }
 
 /** Each code links to its explanation, on the port of the service. */
-function errorTable(samples: History['samples'], docsUrl: string | undefined): string {
+function errorTable(samples: History['samples'], siteUrl: string | undefined): string {
   const codes = [...(samples.at(-1)?.errors.keys() ?? [])];
   const grown = codes
     .map((code) => [code, growthOf(samples, ({ errors }) => errors.get(code) ?? 0)] as const)
@@ -93,7 +108,7 @@ function errorTable(samples: History['samples'], docsUrl: string | undefined): s
     .toSorted(([, one], [, other]) => other - one);
   const rows = grown.map(([code, count]) => {
     const text = `<code>${escapeHtml(code)}</code>`;
-    const address = docsUrl && escapeHtml(`${docsUrl}/errors#${code}`);
+    const address = siteUrl && escapeHtml(`${siteUrl}docs/errors#${code}`);
     const link = address ? `<a href="${address}">${text}</a>` : text;
     return `<tr><th scope="row">${link}</th><td>${formatCount(count)}</td></tr>`;
   });

@@ -47,9 +47,9 @@ export function renderVerdict(service: MonitoredService, verdict: Verdict): stri
   return `<section class="card verdict${isReady ? '' : ' failing'}"><h2>${words}</h2>${why}<dl class="figures">${items.join('')}</dl></section>`;
 }
 
-/** The address of the documents of this service, or undefined if its port is not known. */
-export function docsUrlOf(service: MonitoredService): string | undefined {
-  return baseUrlOf(service)?.replace(/\/v1$/, '/docs');
+/** The address of the console, which ends in `/`, or undefined if the port of the service is not known. */
+export function siteUrlOf(service: MonitoredService): string | undefined {
+  return baseUrlOf(service)?.replace(/v1$/, '');
 }
 
 /** With the port 0, the system has chosen one. */

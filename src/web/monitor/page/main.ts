@@ -21,9 +21,18 @@ function update(): void {
     if (isPaused) return;
     const newer = request.responseXML?.getElementById('figures');
     if (newer) figures()?.replaceWith(newer);
+    showLocalTime();
     say(newer ? '' : 'The service does not respond. These are its last figures.');
   });
   request.send();
+}
+
+/** The service writes UTC, because it does not know where the reader is. */
+function showLocalTime(): void {
+  const local = document.getElementById('local');
+  const at = new Date(document.querySelector('time')?.dateTime ?? '');
+  if (local === null || Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) return;
+  local.textContent = ` (${at.toLocaleTimeString([], { hourCycle: 'h23' })} local time)`;
 }
 
 /** A message is set only when it changes, because each time it is read out. */
@@ -33,6 +42,7 @@ function say(text: string): void {
   state.classList.toggle('lost', text !== '' && !isPaused);
 }
 
+showLocalTime();
 if (pause !== null) {
   pause.hidden = false;
   pause.addEventListener('click', () => {
