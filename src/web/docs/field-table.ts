@@ -53,10 +53,10 @@ function rulesOf(schema: Schema): string[] {
   const { enum: values, minLength, maxLength, minimum, maximum } = schema;
   return [
     ...(values === undefined ? [] : [values.join(', ')]),
-    // The range of an int64 is known by its name.
+    // "int64" already says the range.
     ...(typeof minimum === 'number' ? [`${minimum} to ${maximum}`] : []),
     ...(maxLength === undefined ? [] : [`${minLength ?? 0} to ${maxLength} characters`]),
-    // Some descriptions say it themselves.
+    // Some descriptions already name the default.
     ...(schema.default === undefined || /default/i.test(schema.description ?? '')
       ? []
       : [`default ${schema.default}`]),

@@ -50,7 +50,7 @@ ${keyPanel()}
 `;
 }
 
-/** Search and key need scripts, which show them. */
+/** Search and key stay hidden until a script shows them. */
 function header(root: string): string {
   return `<header class="bar">
 <a class="brand" href="${root || './'}"><img src="${root}assets/src/web/console/page/icon.svg" alt="" width="28" height="28">Pet Store</a>

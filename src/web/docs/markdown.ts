@@ -9,7 +9,7 @@ export interface Section {
   id: string;
   title: string;
   depth: number;
-  /** In this text the search looks, and shows a part of it. */
+  /** The text that the search looks through and shows a part of. */
   text: string;
 }
 
@@ -27,7 +27,7 @@ const PLAIN_LABELS: Readonly<Record<string, string>> = {
   json: 'JSON',
 };
 
-/** Languages of what the reader is meant to copy. */
+/** Languages of the blocks that get a copy button. */
 const COPIED = ['sh', 'js', 'ts', 'golang', 'py', 'java', 'php'];
 
 /** Converts Markdown to HTML. Links of the form /docs/page become relative to `root`. */
@@ -115,7 +115,7 @@ function link(root: string, href: string, html: string): string {
   }
   const page = DOCUMENTS.find(([file]) => href.endsWith(file))?.[1];
   if (page !== undefined) return `<a href="${root}${page}">${html}</a>`;
-  // Another file of the repository: a reader of the page does not have it.
+  // Readers of the page do not have the other files of the repository.
   return html;
 }
 
@@ -166,7 +166,7 @@ function errorSection(cells: Tokens.TableCell[]): Section {
   return { id, title: id, depth: 3, text: meaning };
 }
 
-/** What a reader sees of a token, on one line. Of code only the name of the language is left. */
+/** The visible text of a token, on one line. For a sample, only the name of its language. */
 function textOf(token: Token): string {
   if (isSample(token)) return `${languageName(token)}.`;
   if (token.type === 'code' || token.type === 'html') return '';

@@ -18,7 +18,7 @@ interface Sources {
   baseUrl: string;
 }
 
-/** Parameters that every operation has stand once, below the operations. */
+/** Parameters of every operation are listed once, below the operations. */
 const isShared = ({ name }: Parameter): boolean =>
   operations.every(({ parameters }) => parameters.some((each) => each.name === name));
 const SHARED_PARAMETERS = operations[0]?.parameters.filter(isShared) ?? [];
@@ -57,7 +57,7 @@ export function renderReference(markdown: Markdown, sources: Sources): Rendered 
   };
 }
 
-/** The search shows a text of terms where the page has tables. */
+/** Where the page has tables, the search shows a list of terms. */
 function section(id: string, title: string, terms: string[], prose = ''): Section {
   return { id, title, depth: 2, text: `${prose} ${terms.join(', ')}`.trim() };
 }
@@ -166,7 +166,7 @@ function responseTab(status: number, headers: readonly string[], body: string): 
   };
 }
 
-/** By status, headers that a response has only after a special request. */
+/** By status: headers that are sent only in response to a special request. */
 const OCCASIONAL_HEADERS: Readonly<Record<string, readonly string[]>> = {
   201: ['Idempotency-Replayed', 'Link'],
 };
@@ -179,7 +179,7 @@ function headerLine(name: string, status: number, baseUrl: string): string {
   return `${name}: ${example.replaceAll(EXAMPLE_BASE_URL, baseUrl)}`;
 }
 
-/** From name, value, name, value, …, as node:http takes them. */
+/** Takes a flat list of names and values, as node:http does. */
 function lines(headers: readonly string[]): string[] {
   return headers.flatMap((name, index) =>
     index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : [],

@@ -47,13 +47,13 @@ export async function renderSite(service: DocumentedService, repository: URL): P
   return { pages, searchIndex: JSON.stringify(index) };
 }
 
-/** Documents of the repository name the default address, and end with what concerns only developers. */
+/** Removes the last section, which is for developers, and replaces the default address. */
 function ownPart(document: string, site: string): string {
   const [part = ''] = document.split('\n## In this repository\n');
   return part.replaceAll('http://127.0.0.1:8080', site);
 }
 
-/** What stands in the texts as {{name}}: facts that the program knows. */
+/** The values that replace {{name}} in the texts. */
 function valuesOf(
   { baseUrl, environment, rateLimit }: DocumentedService,
   operationTexts: Readonly<Record<string, string>>,

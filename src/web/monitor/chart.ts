@@ -60,7 +60,7 @@ function pathsOf(
   return paths;
 }
 
-/** The pointer over a sample shows its values: browsers show the title of the part that is below it. */
+/** Invisible rectangles with titles: browsers show the values of the sample below the pointer. */
 function hints(
   lines: readonly Line[],
   samples: readonly Sample[],

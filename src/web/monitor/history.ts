@@ -2,14 +2,14 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Figure, FigureValue } from '../../ops/metrics.ts';
 
 export const SPAN_MS = 300_000;
-/** Those of five minutes, and the one before. */
+/** Five minutes of samples, and one more for the first rate. */
 const SAMPLES_MAX = 61;
 const INTERVAL_MS = SPAN_MS / (SAMPLES_MAX - 1);
 
 /** Cumulative counts by upper bound in seconds, in ascending order, as Prometheus has them. */
 export type Buckets = ReadonlyMap<number, number>;
 
-/** What the charts need of all figures at one moment. Counts are those since the start. */
+/** The figures that the charts need, at one moment. Counts are totals since the start. */
 export interface Sample {
   at: Date;
   elapsedMs: number;

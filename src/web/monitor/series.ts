@@ -129,7 +129,7 @@ export function quantileOf(before: Buckets, after: Buckets, quantile: number): n
     }
     lower = bucket;
   }
-  // Above all bounds: the highest one is the best that is known.
+  // The value is above all bounds. The highest bound is the best estimate.
   return 1000 * lower.bound;
 }
 

@@ -27,7 +27,7 @@ const UNITS = [
   ['min', 60],
 ] as const;
 
-/** Whether all is well, before any figure. */
+/** The first thing on the page: whether the service is ready. */
 export function renderVerdict(service: MonitoredService, verdict: Verdict): string {
   const { isReady, version, uptimeMs } = verdict;
   const baseUrl = baseUrlOf(service);
@@ -52,7 +52,7 @@ export function siteUrlOf(service: MonitoredService): string | undefined {
   return baseUrlOf(service)?.replace(/v1$/, '');
 }
 
-/** With the port 0, the system has chosen one. */
+/** Undefined with port 0: the system chooses a port, which is not known here. */
 function baseUrlOf({ baseUrl, host, port }: MonitoredService): string | undefined {
   if (baseUrl !== undefined || port === 0) return baseUrl;
   const name = EVERY_ADDRESS.includes(host) ? '127.0.0.1' : host;

@@ -17,7 +17,7 @@ export function offerCopies(): void {
   }
 }
 
-/** A page that was loaded over plain HTTP from another machine has no clipboard: it selects the text. */
+/** Browsers offer no clipboard over plain HTTP from another machine. Then the text is selected instead. */
 async function write(code: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(code.textContent);

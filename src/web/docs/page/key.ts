@@ -1,7 +1,7 @@
 import { byId } from '../../console/page/dom.ts';
 import { storedKey, storeKey } from '../../console/page/stored-key.ts';
 
-/** Enough to recognise a key, and little enough for a phone. */
+/** Enough to recognise a key, and short enough for a phone. */
 const SHOWN_CHARACTERS = 4;
 const KEY = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 
@@ -13,7 +13,7 @@ export class KeyPanel {
   readonly #input = byId('key', HTMLInputElement);
   readonly #fault = byId('key-fault', HTMLElement);
   readonly #forget = byId('key-forget', HTMLButtonElement);
-  /** What waits for a key. */
+  /** Called once the reader has entered a key. */
   #onKey: ((key: string) => void) | undefined;
 
   open(): void {

@@ -9,7 +9,7 @@ export function followLanguage(): void {
     const top = target.getBoundingClientRect().top;
     choose(target.value);
     write(target.value);
-    // Samples above have another height now; the one in use stays where it was.
+    // The samples above changed their height. Scrolling keeps the one in use in its place.
     scrollBy(0, target.getBoundingClientRect().top - top);
   });
 }

@@ -5,7 +5,7 @@ import { followLanguage } from './languages.ts';
 import { offerSearch } from './search.ts';
 import { offerTries } from './try.ts';
 
-// Sentences about what only scripts can do.
+// Sentences about features that need scripts.
 for (const each of document.querySelectorAll<HTMLElement>('.with-script')) each.hidden = false;
 
 const keyPanel = new KeyPanel();

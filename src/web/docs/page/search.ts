@@ -18,7 +18,7 @@ interface Entry {
 }
 
 const RESULTS_MAX = 8;
-/** How many characters of a text a result has at most, and how many of them before the match. */
+/** In characters: how long an excerpt is, and how much of it comes before the match. */
 const EXCERPT = { before: 24, length: 96 };
 const ROOT = document.body.dataset['root'] ?? '';
 
@@ -125,7 +125,7 @@ function resultItem({ href, title, page, text }: Entry, words: readonly string[]
   return element('li', {}, element('a', { href: ROOT + href }, heading, excerpt));
 }
 
-/** A text from shortly before the first word of the search that it contains. The style sheet cuts it to one line. */
+/** The text from shortly before the first match. The style sheet cuts it to one line. */
 function excerptOf(text: string, words: readonly string[]): string {
   const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((at) => at >= 0);
   const from = Math.max(0, (places[0] ?? 0) - EXCERPT.before);

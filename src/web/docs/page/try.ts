@@ -57,7 +57,7 @@ function requestOf(form: HTMLFormElement, key: string): { url: string; init: Req
   return { url, init: { method, headers, body: body ?? null, cache: 'no-store' } };
 }
 
-/** The response as it was received: nothing is parsed, so that every digit stays. */
+/** The response as it was received: nothing is parsed, so no digit is lost. */
 function outcomeOf(response: Response, body: string): HTMLElement[] {
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`);
   const kind = response.ok || response.status === 304 ? 'good' : 'bad';

@@ -35,7 +35,7 @@ function showLocalTime(): void {
   local.textContent = ` (${at.toLocaleTimeString([], { hourCycle: 'h23' })} local time)`;
 }
 
-/** A message is set only when it changes, because each time it is read out. */
+/** Sets a message only if it changed, because screen readers read it out each time. */
 function say(text: string): void {
   if (state === null || state.textContent === text) return;
   state.textContent = text;
