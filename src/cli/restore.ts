@@ -48,7 +48,7 @@ For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
       onProgress: (count, total) => progress.showBar({ count, share: count / total }),
     });
     const restored = await restoring.finally(() => progress.clear());
-    io.stderr.write(summary(store, file, restored, now));
+    io.stderr.write(summary(store, file, restored, { now, idsAbove: options['ids-above'] }));
     return 0;
   },
 });
@@ -57,8 +57,8 @@ For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
 function summary(
   store: string,
   file: string,
-  { verification, setAside, pastUnknown, keys }: Restored,
-  now: Date,
+  { verification, setAside, pastUnknown, lastIdOfBackup, keys }: Restored,
+  { now, idsAbove }: { now: Date; idsAbove: bigint | undefined },
 ): string {
   const { animals, lastId } = verification;
   const former =
@@ -67,10 +67,15 @@ function summary(
   const validAgain = keys
     .filter((key) => pastUnknown !== undefined && stateOfKey(key, now) === 'active')
     .map(({ id, name }) => `${id} (${printable(name)})`);
+  let whyAbove = 'above the last id of the former file';
+  if (idsAbove !== undefined) whyAbove = 'because of --ids-above';
+  else if (pastUnknown !== undefined) {
+    whyAbove = `far above the last id of the backup (${lastIdOfBackup}): the ids in between may have been assigned since, and none is assigned twice`;
+  }
   return [
     `Restored ${store} from ${file}, complete and checked; animals: ${animals}; ${former}.`,
     `Past: ${pastUnknown === undefined ? 'that of the former file' : `unknown, because ${pastUnknown}`}.`,
-    `First new id: ${lastId + 1n}.`,
+    `First new id: ${lastId + 1n}, ${whyAbove}.`,
     `Keys that are valid again: ${validAgain.length === 0 ? 'none' : validAgain.join(', ')}.`,
     `Next: ${validAgain.length === 0 ? '' : 'revoke those of these keys that were ended after the backup, then '}start the service.`,
     '',

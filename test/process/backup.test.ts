@@ -40,7 +40,7 @@ async function runAtTerminal(args: string[], onBar = () => {}) {
   let [text, isShown] = ['', false];
   const write = (part: string) => {
     text += part;
-    if (isShown || !part.includes(' pages, ')) return;
+    if (isShown || !part.includes(' pages')) return;
     isShown = true;
     onBar();
   };
@@ -81,7 +81,7 @@ test('a backup of a running service is restored after it has stopped, and no id 
   assertLines(restored.stderr, [
     /^Restored \S+petstore\.sqlite from \S+monday\.sqlite, complete and checked; animals: 1; the former file is \S+-1\.$/,
     /^Past: that of the former file\.$/,
-    /^First new id: 3\.$/,
+    /^First new id: 3, above the last id of the former file\.$/,
     /^Keys that are valid again: none\.$/,
     /^Next: start the service\.$/,
   ]);
@@ -105,7 +105,7 @@ test('restoring a quiet store skips ids and names its valid keys, because its fi
   assertLines(restored.stderr, [
     /^Restored [^\n]+; animals: 0; the former file is \S+-1\.$/,
     /^Past: unknown, because the former file is not newer than the backup\.$/,
-    /^First new id: 1\d{7}\.$/,
+    /^First new id: 1\d{7}, far above the last id of the backup \(0\): the ids in between may have been assigned since, and none is assigned twice\.$/,
     /^Keys that are valid again: key_\w+ \(first key\)\.$/,
     /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,
   ]);
@@ -128,12 +128,12 @@ test('a restore without the former file has the same five lines, and names the k
   assertLines(restored.stderr, [
     /^Restored [^\n]+; animals: 0; there was no former file\.$/,
     /^Past: unknown, because there is no intact former file\.$/,
-    /^First new id: 1\d{7}\.$/,
+    /^First new id: 1\d{7}, far above the last id of the backup \(0\): the ids in between may have been assigned since, and none is assigned twice\.$/,
     /^Keys that are valid again: key_\w+ \(first key\)\.$/,
     /^Next: revoke those of these keys that were ended after the backup, then start the service\.$/,
   ]);
   const again = await runHere(['restore', backup, '--ids-above', '90000000', ...here]);
-  assert.match(again.stderr, /^First new id: 90000001\.$/m);
+  assert.match(again.stderr, /^First new id: 90000001, because of --ids-above\.$/m);
   const low = await runHere(['restore', backup, '--ids-above', '0', ...here]);
   assert.match(low.stderr, /^petstore: new ids cannot begin above 0: --ids-above must name an id /);
   const negative = await runHere(['restore', backup, '--ids-above', '-1', ...here]);

@@ -42,6 +42,7 @@ export interface Restored {
   setAside: string | undefined;
   /** Why the past of the former file does not count, or undefined if it does. */
   pastUnknown: string | undefined;
+  lastIdOfBackup: bigint;
   keys: ApiKey[];
 }
 
@@ -103,7 +104,7 @@ function carryOver(copy: DatabaseSync, former: Past | undefined, options: Restor
   );
   for (const key of keys) write.run(...rowOfApiKey(key));
   transaction.commit();
-  return { identity: backup.identity, pastUnknown, keys };
+  return { identity: backup.identity, pastUnknown, lastIdOfBackup: backup.lastId, keys };
 }
 
 function readPast(database: DatabaseSync): Past {
