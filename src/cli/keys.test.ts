@@ -77,14 +77,19 @@ test('a key has the scopes that were named, in whatever order, and an unknown on
   for (const [text, scopes] of [
     ['pets:write', ['pets:write']],
     ['pets:write, pets:read', ['pets:read', 'pets:write']],
+    ['read', ['pets:read']],
+    ['write,pets:read', ['pets:read', 'pets:write']],
   ] as const) {
     const made = await keys.create('--name', 'shop', '--scopes', text);
     assert.deepEqual(made.scopes, scopes);
   }
-  for (const wrong of ['pets:eat', 'pets:read,pets:eat', 'pets:read,', '']) {
+  for (const wrong of ['pets:eat', 'pets:read,eat', 'pets:read,', 'pets:pets:read', '']) {
     const { code, stderr } = await keys.run('create', '--name', 'shop', '--scopes', wrong);
     assert.equal(code, 2, wrong);
-    assert.match(stderr, /: it must be one or both of pets:read, pets:write\.\n$/);
+    assert.match(
+      stderr,
+      /: it must be one or both of pets:read, pets:write \(or read, write\)\.\n$/,
+    );
   }
 });
 

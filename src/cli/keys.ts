@@ -55,7 +55,7 @@ const create = defineCommand({
       default: SCOPES.join(','),
       description: 'what the key may do',
       parse: scopesOrUndefined,
-      mustBe: `one or both of ${SCOPES.join(', ')}`,
+      mustBe: `one or both of ${SCOPES.join(', ')} (or read, write)`,
     },
     expires: { ...DURATION, defaultText: 'never', description: 'when the key ends' },
     ...STORE_OPTIONS,
@@ -63,7 +63,7 @@ const create = defineCommand({
   switches: { ...JSON_SWITCH, ...CREATE_SWITCH },
   examples: [
     'keys create --name shop',
-    'keys create --name shop --scopes pets:read --expires 90d --json',
+    'keys create --name shop --scopes read --expires 90d --json',
   ],
   action: ({ options: { name, scopes, expires }, switches, flags, io }) =>
     withStore(flags, io, { create: switches.create }, async (store, { environment, place }) => {
@@ -212,8 +212,9 @@ async function findKey(store: KeyAdministration, id: string, { env }: Io): Promi
   throw new UsageError(`there is no key "${id}"; ${programName(env)} keys list shows them.`);
 }
 
+/** `read` and `write` are the scopes as keys list shows them. */
 function scopesOrUndefined(text: string): Scope[] | undefined {
-  const wanted = text.split(',').map((scope) => scope.trim());
+  const wanted = text.split(',').map((scope) => scope.trim().replace(/^(?=read$|write$)/, 'pets:'));
   const known = SCOPES.filter((scope) => wanted.includes(scope));
   return wanted.every((scope) => known.some((each) => each === scope)) ? known : undefined;
 }
