@@ -940,6 +940,35 @@ export const BUGS = {
     test: 'test/web/place.test.ts',
     title: 'console › an open animal has the command that marks it as sold, and as available again',
   },
+  // The commands
+  'a bar begins with 0 per second': {
+    file: 'src/cli/terminal.ts',
+    text: 'if (rate > 0) counts.push',
+    changed: 'counts.push',
+    test: 'src/cli/terminal.unit.test.ts',
+    title: 'a bar for work of unknown size has no share and no time left',
+  },
+  'a key for 90 days ends in 89 from its first second': {
+    file: 'src/cli/terminal.ts',
+    text: 'Math.round(-seconds / size)',
+    changed: 'Math.floor(-seconds / size)',
+    test: 'src/cli/terminal.unit.test.ts',
+    title: 'times are told as people say them',
+  },
+  'the columns of a file to import do not fit the terminal': {
+    file: 'src/cli/import-report.ts',
+    text: 'columnsAdvice(sample, this.#output.columns)',
+    changed: 'columnsAdvice(sample)',
+    test: 'src/cli/narrow-terminal.test.ts',
+    title: 'every table fits on 60 columns, and what identifies something is whole',
+  },
+  'health in a container asks the proxy': {
+    file: 'src/cli/health.ts',
+    text: ' || [host, port].some(({ variable }) => Boolean(variables[variable]))',
+    changed: '',
+    test: 'src/cli/health.test.ts',
+    title: 'PETSTORE_BASE_URL says where to ask, unless an address of this machine is given',
+  },
   // Documents and files to install
   'a document names another status': {
     file: 'docs/errors.md',

@@ -92,11 +92,12 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   const kinds = ['animals', 'keys', 'claims', 'imports', 'identity', 'lastId'];
   assert.deepEqual(Object.keys(compared.source), kinds);
   assert.match(asJson.stdout, /"lastId":\d+\}\}\n$/);
-  assert.match(there.stdout, /^ +SOURCE +TARGET +SHA-256 OF THE SOURCE +SHA-256 OF THE TARGET\n/);
-  assert.match(there.stdout, new RegExp(`^animals +${left} +${left} +(\\w{64}) +\\1$`, 'm'));
-  assert.match(there.stdout, /^keys +3 +3 /m);
-  assert.match(there.stdout, /^claims +2 +2 /m);
-  assert.match(there.stdout, /^imports +1 +1 /m);
+  assert.match(asJson.stdout, /"animals":\{"count":2502,"checksum":"(\w{64})"\}.*"\1"/);
+  assert.match(there.stdout, /^ +SOURCE +TARGET\n/);
+  assert.match(there.stdout, new RegExp(`^animals +${left} +${left}$`, 'm'));
+  assert.match(there.stdout, /^keys +3 +3$/m);
+  assert.match(there.stdout, /^claims +2 +2$/m);
+  assert.match(there.stdout, /^imports +1 +1$/m);
   assert.match(there.stdout, /^last id +2504 +2504$/m);
   assert.deepEqual(dump(back), dump(here));
 
@@ -252,7 +253,7 @@ test('a copy that is killed at any moment leaves all or nothing, and after nothi
     }
     kills += 1;
     assert.equal(again.code, 0, again.stderr);
-    assert.match(again.stdout, /^animals +10000 +10000 /m);
+    assert.match(again.stdout, /^animals +10000 +10000$/m);
     if (to.startsWith('sqlite:')) {
       assert.deepEqual(readdirSync(dirname(fileOf(to))), ['petstore.sqlite']);
     }

@@ -55,9 +55,9 @@ test('a table with unknown headings is refused with its columns, and the printed
     `The first line must name its columns, including name and categoryId, separated by commas, semicolons or tabs: none is called name. Nothing was imported.
 Its columns, with their first cells:
   1  "Tier, Name"  Rex | Tom, der Kater
-  2  "Art-Nr."  7 | 8
-  3  "Status"  sold | ${''}
-  4  "Bob's"  a | b
+  2  "Art-Nr."     7 | 8
+  3  "Status"      sold | ${''}
+  4  "Bob's"       a | b
 If this is right, add it to the command; a column has its heading or its number:
   --columns 'name=Tier, Name,category=Art-Nr.,status=Status'
 `,

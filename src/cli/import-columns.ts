@@ -1,6 +1,7 @@
 import { hasHeadings, type Columns, type Field } from '../pet-file/columns.ts';
 import { PetFileError, shownHeading, type TableSample } from '../pet-file/layout.ts';
 import { shellQuoted } from './program-name.ts';
+import { newTable, printable } from './terminal.ts';
 
 const FIELDS_BY_WORD = {
   name: 'name',
@@ -72,19 +73,28 @@ function plain(heading: string): string {
   return heading.trim().normalize('NFC');
 }
 
-/** What a person needs to give `--columns`: the columns with their first cells, and the option as it is guessed. */
-export function columnsAdvice({ rows, guess }: TableSample): string[] {
+/**
+ * What a person needs to give `--columns`: the columns with their first cells, as a table of `lineWidth`, and
+ * the option as it is guessed.
+ */
+export function columnsAdvice({ rows, guess }: TableSample, lineWidth?: number): string[] {
   const [headings = [], ...others] = rows;
   const columns = headings.slice(0, COLUMNS_SHOWN_MAX).map((heading, at) => {
     const cells = others.slice(0, CELLS_SHOWN_MAX).map((row) => shortened(row[at] ?? ''));
-    return `  ${at + 1}  ${shownHeading(heading)}${cells.length > 0 ? `  ${cells.join(' | ')}` : ''}`;
+    const texts = [shownHeading(heading), ...(cells.length > 0 ? [cells.join(' | ')] : [])];
+    return [`  ${at + 1}`, ...texts.map(printable)];
   });
   const rest = headings.length - COLUMNS_SHOWN_MAX;
   const isComplete = guess.name !== undefined && guess.categoryId !== undefined;
   const option = isComplete ? guessedOption(headings, guess) : 'name=1,category=2';
   return [
     'Its columns, with their first cells:',
-    ...columns,
+    ...newTable(
+      [{}, {}, { fit: 'cut' }],
+      lineWidth,
+    )(columns)
+      .trimEnd()
+      .split('\n'),
     ...(rest > 0 ? [`  and ${rest} more`] : []),
     isComplete
       ? 'If this is right, add it to the command; a column has its heading or its number:'

@@ -95,7 +95,7 @@ function newShop(t: TestContext) {
     importStream: (chunks: Buffer[], ...args: string[]) =>
       run('import', ['-', ...args, '--create'], Readable.from(chunks)),
     /** Calls `change` when the first piece of the file is being stored, or when the bar first shows another text. */
-    async importWhile(path: string, change: () => void, bar = /\d animals,/) {
+    async importWhile(path: string, change: () => void, bar = /\d animals(?:,|$)/) {
       let isChanged = false;
       const result = await run('import', [path, '--create'], undefined, (text) => {
         if (isChanged || !bar.test(text)) return;
@@ -241,7 +241,7 @@ test('a terminal shows how much was exported, and the bar is gone in the end', a
   await shop.withStore((store) => store.importPets([pet, pet]));
   const { words } = await shop.exportAtTerminal();
   const [, bar = '', end] = words.split('\r\u001b[K');
-  assert.match(bar, /^2 animals, [\d,]+ per second$/);
+  assert.match(bar, /^2 animals$/);
   assert.equal(end, `Exported 2 animals from ${shop.storeFile}.\n`);
 });
 
@@ -582,7 +582,7 @@ test('a file that grows while it is checked is not imported', async (t) => {
   const shop = newShop(t);
   const file = shop.file('pets.ndjson', newLines());
   const grow = () => appendFileSync(file, newLines(1));
-  const { code, words } = await shop.importWhile(file, grow, / animals checked,/);
+  const { code, words } = await shop.importWhile(file, grow, / animals checked/);
   assert.equal(code, 1);
   assert.match(words, /The file has changed while it was read[^\n]+; nothing was imported\.\n$/);
   assert.deepEqual(await shop.names(), []);

@@ -147,11 +147,11 @@ test('a terminal shows how much was checked, then how much was imported, and the
   report.finished(progressAt({ imported: 7 }), progressAt({}));
   const expected = [
     /^$/,
-    / 50 % {2}5 animals checked, /,
+    / 50 % {2}5 animals checked$/,
     /^line 2: It is bad\.\n$/,
     / 60 % {2}6 animals checked, /,
     /^$/,
-    / 25 % {2}7 animals, /,
+    / 25 % {2}7 animals$/,
     /^Imported 7 animals into /,
   ];
   const parts = written().split(CLEAR_LINE);

@@ -1,36 +1,45 @@
-// Tables and help on terminals of 60, 80 and 100 columns.
+// Tables and help on terminals of 60, 80 and 120 columns.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { pathsOf } from '../../scripts/commands.ts';
-import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
+import { startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
+import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
+import { openAsIs } from '../storage/sqlite/connection.ts';
+import { setLastId } from '../storage/sqlite/copy.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';
 import { execute, loadAll } from './execute.ts';
 
-const WIDTHS = [60, 80, 100];
+const WIDTHS = [60, 80, 120];
 const LONG_NAME = 'the till at the back of the shop in the old town';
+const PET_NAMES = ['Rex', 'long name '.repeat(20).trim(), '猫'.repeat(100)];
+/** Each has as many digits as an id can have. */
+const PET_IDS = PET_NAMES.map((_, index) => String(INT64_MAX - 9n + BigInt(index)));
+const HEADINGS = ['Name of the animal as it is in the register', 'Art-Nr.', 'What we know of it'];
 
 let service: TestService;
 let folder = '';
+let file = '';
+let copies = 0;
 before(async () => {
-  service = await startTestService(sqliteStorage);
   folder = mkdtempSync(join(tmpdir(), 'petstore-narrow-'));
-  const store = openSqliteStore(join(folder, 'production', 'petstore.sqlite'));
-  const names = ['Rex', 'long name '.repeat(20).trim(), '猫'.repeat(100)];
-  await store.importPets(
-    names.map((name) => ({ name, categoryId: -(2n ** 63n), status: 'available' })),
-  );
-  await store.close();
-  for (const name of names) {
-    await run(['pets', 'add', '--name', name, '--category-id', '7'], 80);
+  file = join(folder, 'production', 'petstore.sqlite');
+  await openSqliteStore(file).close();
+  using database = openAsIs(file);
+  setLastId(database, INT64_MAX - 10n);
+  service = await startTestService(storageOf('--data', folder));
+  for (const name of PET_NAMES) {
+    await run(['pets', 'add', '--name', name, '--category-id', String(INT64_MIN)], 80);
   }
-  await run(['keys', 'create', '--name', 'shop', '--expires', '90d', '--data', folder], 80);
-  await run(['keys', 'create', '--name', LONG_NAME, '--data', folder], 80);
+  await run(['keys', 'create', '--name', 'shop', '--expires', '90d'], 80);
+  await run(['keys', 'create', '--name', LONG_NAME], 80);
+  const cells = ['a long text in a cell', '7', 'and a second long text'].join(';');
+  writeFileSync(join(folder, 'pets.csv'), `${HEADINGS.join(';')}\n${`${cells}\n`.repeat(3)}`);
 });
 after(async () => {
   await service.close();
@@ -41,9 +50,14 @@ after(async () => {
 async function run(args: string[], columns: number): Promise<string[]> {
   let text = '';
   const output = { isTTY: true, columns, write: (part: string) => (text += part) };
-  const env = { PETSTORE_API_KEY: service.key, PETSTORE_BASE_URL: service.baseUrl };
+  const env = {
+    PETSTORE_API_KEY: service.key,
+    PETSTORE_BASE_URL: service.baseUrl,
+    PETSTORE_DATA: folder,
+  };
   await execute(COMMANDS, args, { env, stdout: output, stderr: output });
-  return stripVTControlCharacters(text).split('\n');
+  // A bar is overwritten by what follows.
+  return stripVTControlCharacters(text.replaceAll(/.*\r/g, '')).split('\n');
 }
 
 /** As a terminal counts them. */
@@ -61,38 +75,65 @@ function wordsOf(text = ''): string {
   return text.replaceAll(' \\\n', ' ').replaceAll(/\s+/g, ' ');
 }
 
+/** The commands that print a table, and what must be in its lines whole. */
+const TABLES: (() => Promise<[args: string[], whole: string[]]>)[] = [
+  async () => [['keys', 'list'], (await service.listKeys()).map(({ id }) => id)],
+  async () => [
+    ['pets', 'list'],
+    [...PET_IDS, String(INT64_MIN)],
+  ],
+  async () => [['pets', 'get', ...PET_IDS.slice(0, 1)], PET_IDS.slice(0, 1)],
+  async () => [['catalogue', 'remove', ...PET_IDS, '--dry-run'], PET_IDS],
+  async () => [['import', join(folder, 'pets.csv')], HEADINGS.map((text) => text.slice(0, 40))],
+  async () => {
+    const copy = `sqlite:${join(folder, `${(copies += 1)}.sqlite`)}`;
+    return [
+      ['copy', '--from', `sqlite:${file}`, '--to', copy],
+      [`Copied sqlite:${file} to ${copy}.`, 'animals   3', PET_IDS.at(-1) ?? ''],
+    ];
+  },
+  async () => [['check', service.baseUrl], [service.baseUrl]],
+];
+
+/** Messages are lines of their own, which a terminal wraps. So is an option that is printed to be copied. */
+function isMessage(line: string): boolean {
+  return /[.?:]$/.test(line) || line.startsWith('  --columns ');
+}
+
 for (const columns of WIDTHS) {
-  test(`keys list on ${columns} columns shows what identifies a key whole, and times as people say them`, async () => {
-    const lines = await run(['keys', 'list', '--data', folder], columns);
-    const [heading = '', first = '', ...rest] = lines;
+  test(`keys list on ${columns} columns shows names whole, and times as people say them`, async () => {
+    const lines = await run(['keys', 'list'], columns);
+    const [heading = '', ...rest] = lines;
     const shown = heading.split(/ {2,}/);
     assert.deepEqual(shown.slice(0, 4), ['ID', 'NAME', 'STATE', 'SCOPES']);
-    assert.match(first, /^key_\w{10} {2}shop {2,}active {2,}read,write/);
+    const [, shop = '', ...others] = rest.slice(0, -2);
+    assert.match(shop, /^key_\w{10} {2}shop {2,}active {2,}read,write/);
     const nameAt = heading.indexOf('NAME');
-    const column = rest.slice(0, -2).map((line) => line.slice(nameAt, heading.indexOf('STATE')));
+    const column = others.map((line) => line.slice(nameAt, heading.indexOf('STATE')));
     assert.equal(column.join(' ').replaceAll(/\s+/g, ' ').trim(), LONG_NAME);
     const wanted = {
       60: [],
       80: ['EXPIRES', 'LAST USED'],
-      100: ['CREATED', 'EXPIRES', 'LAST USED'],
+      120: ['CREATED', 'EXPIRES', 'LAST USED', 'DEPRECATED CALL'],
     };
     assert.deepEqual(shown.slice(4), wanted[columns as keyof typeof wanted]);
-    if (columns >= 80) assert.match(first, /in (?:89|90) d {2,}never/);
-    if (columns === 100) assert.match(first, /(?:now|\d+ s ago) {2}/);
+    if (columns >= 80) assert.match(shop, /in 90 d {2,}never/);
+    if (columns === 120) assert.match(shop, /(?:now|\d+ s ago) {2}/);
   });
 
-  test(`every table fits on ${columns} columns`, async () => {
-    for (const args of [
-      ['keys', 'list', '--data', folder],
-      ['pets', 'list'],
-      ['catalogue', 'remove', '1', '2', '3', '--dry-run', '--data', folder],
-      ['check', service.baseUrl],
-    ]) {
+  test(`every table fits on ${columns} columns, and what identifies something is whole`, async () => {
+    for (const tableOf of TABLES) {
+      const [args, whole] = await tableOf();
       const lines = await run(args, columns);
-      // Messages are lines of their own, which a terminal may wrap.
-      const table = lines.filter((line) => !line.includes(folder));
-      assert.ok(table.length > 3, args.join(' '));
+      const table = lines.filter((line) => line !== '' && !isMessage(line));
+      assert.ok(table.length > 1, args.join(' '));
       for (const line of table) assert.ok(widthOf(line) <= columns, `${args.join(' ')}: ${line}`);
+      for (const text of whole) {
+        assert.ok(
+          lines.some((line) => line.includes(text)),
+          `${args.join(' ')}: ${text}`,
+        );
+      }
     }
   });
 }

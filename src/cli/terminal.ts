@@ -7,10 +7,13 @@ const COLUMN_GAP = '  ';
 const BAR_WIDTH = 24;
 const LINE_WIDTH_DEFAULT = 80;
 const REDRAW_INTERVAL_MS = 100;
-/** Columns are left out before a fitted column gets narrower than this, */
+/** A fitted column keeps this width for as long as there are other columns to leave out. */
 const FITTED_WIDTH = 20;
-/** and its cells are wider than the terminal before they get narrower than this. */
-const FITTED_WIDTH_MIN = 8;
+/**
+ * A fitted cell never gets narrower than this, even if its line is then too long. On 60 columns, this much is
+ * left for a name beside the longest id, status and category.
+ */
+const FITTED_WIDTH_MIN = 6;
 const WRAPPED = { fit: 'wrap' } as const;
 const CLEAR_LINE = '\r\u001b[K';
 
@@ -258,7 +261,7 @@ export class Progress {
       state.share === 1;
     if (this.#output.isTTY !== true || !isDue) return;
     const seconds = (nowMs - this.#startedMs) / 1000;
-    this.#draw(barLine(state, this.#start, seconds, this.#unit));
+    this.#draw(barLine(state, this.#start, { seconds, unit: this.#unit, width: this.#width() }));
   }
 
   /** Removes the line, so that other text can be written in its place. */
@@ -267,29 +270,33 @@ export class Progress {
     this.#drawnMs = undefined;
   }
 
+  /** A line that fills the last column makes some terminals begin the next line. */
+  #width(): number {
+    return (this.#output.columns ?? LINE_WIDTH_DEFAULT) - 1;
+  }
+
   #draw(line: string): void {
-    const width = (this.#output.columns ?? LINE_WIDTH_DEFAULT) - 1;
-    this.#output.write(`${CLEAR_LINE}${line.slice(0, width)}`);
+    this.#output.write(`${CLEAR_LINE}${line.slice(0, this.#width())}`);
     this.#drawnMs = performance.now();
   }
 }
 
-/** The line for work that was at `start` the given number of seconds ago. */
+/** The line for work that was at `start` the given number of seconds ago. The bar takes the room that is left. */
 function barLine(
   { count, share }: BarState,
   start: BarState,
-  seconds: number,
-  unit: string,
+  { seconds, unit, width }: { seconds: number; unit: string; width: number },
 ): string {
-  const rate = seconds > 0 ? (count - start.count) / seconds : 0;
-  const counts = `${count.toLocaleString('en-US')} ${unit}, ${Math.round(rate).toLocaleString('en-US')} per second`;
-  if (share === undefined) return counts;
-  const filled = Math.round(share * BAR_WIDTH);
-  const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
+  const rate = seconds > 0 ? Math.round((count - start.count) / seconds) : 0;
+  const counts = [`${count.toLocaleString('en-US')} ${unit}`];
+  if (rate > 0) counts.push(`${rate.toLocaleString('en-US')} per second`);
+  if (share === undefined) return counts.join(', ');
   const doneShare = share - (start.share ?? 0);
-  const left = doneShare > 0 ? (seconds / doneShare) * (1 - share) : undefined;
-  const percent = `${Math.floor(share * 100)} %`.padStart(5);
-  return `${bar} ${percent}  ${counts}${left === undefined ? '' : `, ${Math.ceil(left)} s left`}`;
+  if (doneShare > 0) counts.push(`${Math.ceil((seconds / doneShare) * (1 - share))} s left`);
+  const text = ` ${`${Math.floor(share * 100)} %`.padStart(5)}  ${counts.join(', ')}`;
+  const barWidth = Math.max(0, Math.min(BAR_WIDTH, width - text.length));
+  const filled = Math.round(share * barWidth);
+  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}${text}`;
 }
 
 /** A time to the second; a dash without one. */
@@ -304,12 +311,16 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** A time as people say it: "2 min ago", "in 90 d", "now" or "never". */
+/**
+ * A time as people say it: "2 min ago", "in 90 d", "now" or "never". A time to come is rounded, so that a key
+ * for 90 days does not end "in 89 d" from its first second.
+ */
 export function relativeTime(date: Date | undefined, now: Date): string {
   if (date === undefined) return 'never';
   const seconds = Math.round((now.getTime() - date.getTime()) / 1000);
   const [unit, size] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? ['s', 1];
-  const count = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
   if (seconds === 0) return 'now';
-  return seconds > 0 ? `${count} ago` : `in ${count}`;
+  return seconds > 0
+    ? `${Math.floor(seconds / size)} ${unit} ago`
+    : `in ${Math.round(-seconds / size)} ${unit}`;
 }

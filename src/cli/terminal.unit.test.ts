@@ -54,8 +54,8 @@ test('a narrow table continues long cells on the next line and leaves columns ou
   assert.equal(newTable(columns, 20)([row]), 'key_1  the shop in\n       the old town\n');
   assert.equal(
     newTable(columns, 9)([row]),
-    'key_1  the shop\n       in the\n       old town\n',
-    'a cell is wider than the terminal before it is narrower than 8',
+    'key_1  the\n       shop\n       in the\n       old\n       town\n',
+    'a cell is wider than the terminal before it is narrower than 6',
   );
   const last = renderTable([['crash', 'Kills the process and looks.']], 20);
   assert.equal(last, 'crash  Kills the\n       process and\n       looks.\n');
@@ -92,7 +92,8 @@ test('text is wrapped between words, and a word that is too long is broken', () 
 test('times are told as people say them', () => {
   const now = new Date('2026-06-01T12:00:00Z');
   const after = (seconds: number) => relativeTime(new Date(now.getTime() + seconds * 1000), now);
-  assert.deepEqual([0, -20, -60, -150, -7_200, -200_000, 90 * 86_400, 59].map(after), [
+  const seconds = [0, -20, -60, -150, -7_200, -200_000, 90 * 86_400, 90 * 86_400 - 5, 3_599, 59];
+  assert.deepEqual(seconds.map(after), [
     'now',
     '20 s ago',
     '1 min ago',
@@ -100,6 +101,8 @@ test('times are told as people say them', () => {
     '2 h ago',
     '2 d ago',
     'in 90 d',
+    'in 90 d',
+    'in 60 min',
     'in 59 s',
   ]);
   assert.equal(relativeTime(undefined, now), 'never');
@@ -140,7 +143,7 @@ test('a bar shows the share that is done on a terminal, and nothing elsewhere', 
     progress.clear();
     assert.equal(written.length, isTTY ? 3 : 0);
     if (!isTTY) continue;
-    assert.match(written[0] ?? '', /░{24} {3}0 % {2}0 animals, 0 per second$/);
+    assert.match(written[0] ?? '', /░{24} {3}0 % {2}0 animals$/);
     assert.match(written[1] ?? '', /█{24} 100 % {2}2,000 animals, [\d,]+ per second, 0 s left$/);
     assert.equal(written[2], CLEAR_LINE);
   }
@@ -177,5 +180,19 @@ test('a bar is redrawn at most ten times per second, with the rate and the time 
 test('a bar for work of unknown size has no share and no time left', () => {
   const { written, output } = newOutput({ isTTY: true });
   new Progress(output).showBar({ count: 5, share: undefined });
-  assert.deepEqual(written, [`${CLEAR_LINE}5 animals, 0 per second`]);
+  assert.deepEqual(written, [`${CLEAR_LINE}5 animals`]);
+});
+
+test('on a narrow terminal the bar is shorter, and its text is whole', () => {
+  for (const [columns, width] of [
+    [80, 24],
+    [47, 21],
+    [26, 0],
+  ] as const) {
+    const { written, output } = newOutput({ isTTY: true, columns });
+    new Progress(output).showBar({ count: 9_999_999, share: 0.5 });
+    const [line = ''] = written;
+    assert.equal(line.replaceAll(/[█░]/g, ''), `${CLEAR_LINE}  50 %  9,999,999 animals`);
+    assert.equal(line.match(/[█░]/g)?.length ?? 0, width);
+  }
 });
