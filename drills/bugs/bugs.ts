@@ -969,6 +969,14 @@ export const BUGS = {
     test: 'src/cli/health.test.ts',
     title: 'PETSTORE_BASE_URL says where to ask, unless an address of this machine is given',
   },
+  'copy shows EACCES for a store of another user': {
+    file: 'src/storage/sqlite/verify.ts',
+    text: "  requireAccess(file, 'run this as a user who can read and write it, for example its owner');\n",
+    changed: '',
+    test: 'test/faults/store-faults.test.ts',
+    title:
+      'copy and verify refuse a file of another user, and copy a folder of another user, in one line',
+  },
   // Documents and files to install
   'a document names another status': {
     file: 'docs/errors.md',

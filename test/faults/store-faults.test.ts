@@ -121,6 +121,39 @@ test(
   },
 );
 
+async function refusal(...args: string[]): Promise<string> {
+  const { code, stderr } = await run(args, { command: restricted });
+  assert.equal(code, 2, stderr);
+  return stderr;
+}
+
+test(
+  'copy and verify refuse a file of another user, and copy a folder of another user, in one line',
+  withModes,
+  async (t) => {
+    const data = await newStore(t);
+    const [folder, target] = [join(data, 'production'), join(data, 'target')];
+    const file = join(folder, 'petstore.sqlite');
+    mkdirSync(target, { mode: 0o500 });
+    const copy = join(target, 'copy.sqlite');
+    assert.match(
+      await refusal('copy', '--from', `sqlite:${file}`, '--to', `sqlite:${copy}`),
+      /^petstore: the store \S+ cannot be created \([^\n]+\): --to must name a file in a folder that this user can write to\.\n$/,
+    );
+    for (const [path, ...args] of [
+      [folder, 'copy', '--from', `sqlite:${file}`, '--to', `sqlite:${copy}`],
+      [file, 'verify', file],
+    ] as const) {
+      chmodSync(path, 0o000);
+      assert.match(
+        await refusal(...args),
+        /^petstore: the store \S+ cannot be opened \(EACCES[^\n]+\): run this as a user who can read and write it, for example its owner\.\n$/,
+      );
+      chmodSync(path, 0o700);
+    }
+  },
+);
+
 test(
   'a backup into a read-only folder, or of a store that must not be read, fails in one line',
   withModes,
@@ -130,17 +163,21 @@ test(
     mkdirSync(target, { mode: 0o500 });
     const backUp = () =>
       run(['backup', join(target, 'b.sqlite'), '--data', data], { command: restricted });
-    for (const prepare of [
-      () => undefined,
-      () => {
-        chmodSync(target, 0o700);
-        chmodSync(join(data, 'production', 'petstore.sqlite'), 0o000);
-      },
-    ]) {
+    for (const [expected, prepare] of [
+      [1, () => undefined],
+      // As for every command that may not open the store.
+      [
+        2,
+        () => {
+          chmodSync(target, 0o700);
+          chmodSync(join(data, 'production', 'petstore.sqlite'), 0o000);
+        },
+      ],
+    ] as const) {
       prepare();
       const { code, stderr } = await backUp();
       assert.match(stderr, /^petstore: [^\n]*permission denied[^\n]*\n$/);
-      assert.equal(code, 1);
+      assert.equal(code, expected);
       assert.deepEqual(readdirSync(target), []);
     }
   },

@@ -6,7 +6,7 @@ import { openAsIs } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { rowsOf } from './query.ts';
-import { findStoreIdentity, keepStoreId } from './store-identity.ts';
+import { findStoreIdentity, keepStoreId, unusableStore } from './store-identity.ts';
 import { LAST_ID, openToRead } from './verify.ts';
 
 /** Opens a file to read one snapshot of it. Other processes may keep writing. */
@@ -24,7 +24,7 @@ export function openSqliteReader(file: string, { environment }: Access = {}): Ca
 export function openSqliteTarget(file: string): CopyTarget {
   requireUnusedName(file);
   using opening = new DisposableStack();
-  const partial = opening.use(temporaryFile(`${file}.partial`));
+  const partial = opening.use(newPartial(file));
   const database = opening.use(openAsIs(partial.name));
   migrate(database, file);
   database.exec('BEGIN');
@@ -42,6 +42,16 @@ export function openSqliteTarget(file: string): CopyTarget {
       keepStoreId(file, findStoreIdentity(database));
     },
   };
+}
+
+function newPartial(file: string): ReturnType<typeof temporaryFile> {
+  try {
+    return temporaryFile(`${file}.partial`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    const remedy = '--to must name a file in a folder that this user can write to';
+    throw unusableStore(`the store ${file} cannot be created`, error, remedy);
+  }
 }
 
 /** New animals get ids above this one. */

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { StoreIdentity } from '../../domain/store-identity.ts';
@@ -20,21 +20,26 @@ export function hasStore(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** A folder that this user may not enter hides whether it has a store, for example one that root has created. */
-export function requireAccess(file: string): void {
+/**
+ * A folder that this user may not enter hides whether it has a store. So does a store that was started once as
+ * root, and then as another user.
+ */
+export function requireAccess(file: string, remedy?: string): void {
   try {
-    statSync(file, { throwIfNoEntry: false });
+    const exists = statSync(file, { throwIfNoEntry: false }) !== undefined;
+    if (exists) accessSync(file, constants.R_OK);
   } catch (error) {
-    throw unusableStore(`the store ${file} cannot be opened`, error);
+    throw unusableStore(`the store ${file} cannot be opened`, error, remedy);
   }
 }
 
-export function unusableStore(failed: string, cause: unknown): StoreUnusable {
+export function unusableStore(
+  failed: string,
+  cause: unknown,
+  remedy = "--data must name a folder that this user can write to, with no other program's files in it",
+): StoreUnusable {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreUnusable(
-    `${failed} (${reason}): --data must name a folder that this user can write to, with no other program's files in it.`,
-    { cause },
-  );
+  return new StoreUnusable(`${failed} (${reason}): ${remedy}.`, { cause });
 }
 
 /** The file beside a store that has its id, and stays when the store is lost. */

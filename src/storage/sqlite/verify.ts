@@ -10,7 +10,7 @@ import { fileError } from './errors.ts';
 import { hasCatalogue, refuseForeign } from './file-kind.ts';
 import { refuseUnfinishedCopy } from './migrate.ts';
 import { rowsOf } from './query.ts';
-import { findStoreIdentity } from './store-identity.ts';
+import { findStoreIdentity, requireAccess } from './store-identity.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
@@ -38,6 +38,7 @@ export function openToRead(
   environment?: Environment,
   other = 'name another store with --data',
 ): Disposable & OpenStore {
+  requireAccess(file, 'run this as a user who can read and write it, for example its owner');
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
   if (!isFile) throw new StoreUnusable(`there is no file ${file}.`);
   refuseForeign(file);
