@@ -969,6 +969,13 @@ export const BUGS = {
     test: 'src/cli/health.test.ts',
     title: 'PETSTORE_BASE_URL says where to ask, unless an address of this machine is given',
   },
+  'the printed lines for zsh fail without compinit': {
+    file: 'src/cli/completion.ts',
+    text: '  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n',
+    changed: '',
+    test: 'src/cli/completion.test.ts',
+    title: 'after the printed lines, a new zsh completes petstore',
+  },
   'copy shows EACCES for a store of another user': {
     file: 'src/storage/sqlite/verify.ts',
     text: "  requireAccess(file, 'run this as a user who can read and write it, for example its owner');\n",

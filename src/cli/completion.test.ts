@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { MAIN, runHere } from '../../harness/command.ts';
 import { needsProgram } from '../../harness/needs.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
@@ -77,8 +78,6 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     const offered = shown.split('\n').filter((word) => word !== '' && isOffered(word));
     assert.deepEqual(offered, words, line.join(' '));
   }
-  const registered = execFileSync('bash', ['-c', 'source ./script; complete -p petstore'], { cwd });
-  assert.equal(registered.toString(), 'complete -F _petstore petstore\n');
 });
 
 test('fish completes commands, options, their values and files', where('fish'), async (t) => {
@@ -129,6 +128,30 @@ done`;
   assert.ok(script.includes(" 'keys:Create, list, revoke and rotate API keys, "), script);
   assert.ok(script.includes("offers=('bash' 'zsh' 'fish')"));
 });
+
+/** The lines of the help for each shell, how a new shell shows that it completes, and what it then shows. */
+const INSTALLED = {
+  bash: [['-i', '-c', 'complete -p petstore'], 'complete -F _petstore petstore\n'],
+  zsh: [['-i', '-c', 'print $_comps[petstore]'], '_petstore\n'],
+  fish: [['-c', "complete -C 'petstore cop'"], 'copy\t'],
+} as const;
+
+for (const [shell, [args, shown]] of Object.entries(INSTALLED)) {
+  test(`after the printed lines, a new ${shell} completes petstore`, where(shell), async (t) => {
+    const home = mkdtempSync(join(tmpdir(), 'petstore-home-'));
+    t.after(() => rmSync(home, { recursive: true, force: true }));
+    mkdirSync(join(home, 'bin'));
+    symlinkSync(MAIN, join(home, 'bin', 'petstore'));
+    const { stdout } = await runHere(['completion', '--help']);
+    const [, lines = ''] = new RegExp(`\\n${shell}:\\n((?: {2}.*\\n)+)`).exec(stdout) ?? [];
+    const PATH = [join(home, 'bin'), dirname(process.execPath), process.env['PATH']].join(':');
+    const options = { cwd: home, env: { HOME: home, PATH }, timeout: SHELL_MS_MAX };
+    execFileSync(shell, ['-c', lines], options);
+    // bash says on standard error that it has no terminal.
+    const found = execFileSync(shell, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
+    assert.ok(found.toString().startsWith(shown), `${lines}${found.toString()}`);
+  });
+}
 
 test('another shell is refused in a message that names those that are known', async () => {
   const stdout = { write: () => true };

@@ -29,9 +29,16 @@ export function newCompletion(registry: Registry): Command {
   return defineCommand({
     purpose: 'Write a script that completes commands and options in a shell',
     arguments: [{ name: 'SHELL', description: SHELL_NAMES.join(', '), choices: SHELL_NAMES }],
-    notes: `bash:  add  source <(petstore completion bash)  to ~/.bashrc
-zsh:   add  source <(petstore completion zsh)  to ~/.zshrc, after compinit
-fish:  petstore completion fish > ~/.config/fish/completions/petstore.fish`,
+    notes: `Run the lines for your shell once. New shells then complete petstore, which must be on the PATH.
+
+bash:
+  echo 'source <(petstore completion bash)' >> ~/.bashrc
+zsh:
+  echo 'source <(petstore completion zsh)' >> ~/.zshrc
+fish:
+  mkdir -p ~/.config/fish/completions
+  petstore completion fish \\
+    > ~/.config/fish/completions/petstore.fish`,
     examples: ['completion bash', 'completion fish > petstore.fish'],
     async action({ arguments: [text = ''], io }) {
       const shell = parseValue('SHELL', oneOf(SHELL_NAMES), text);
@@ -171,7 +178,12 @@ ${branches.join('\n')}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then _describe -o option switches; else _describe command offers; fi
 }
-if [[ "\${funcstack[1]}" == _petstore ]]; then _petstore "$@"; else compdef _petstore petstore; fi
+if [[ "\${funcstack[1]}" == _petstore ]]; then
+  _petstore "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+  compdef _petstore petstore
+fi
 `;
 }
 
