@@ -49,7 +49,7 @@ function shown(isTTY: boolean, firstKey: string | undefined, variables: Variable
   return written;
 }
 
-test('on a terminal a start shows its addresses, the first key, and a command to try it with', () => {
+test('on a terminal a start shows each address once, and what to do with the first key', () => {
   const { stdout, stderr } = shown(true, 'pet_live_x');
   assert.equal(stdout, '');
   const [text, line] = stderr.split(/^(?=\d\d:)/m);
@@ -57,24 +57,21 @@ test('on a terminal a start shows its addresses, the first key, and a command to
     text,
     `Pet Store (production) is ready at http://a/v10/v1
 
-  API      http://a/v10/v1
   Console  http://a/v10/
   Docs     http://a/v10/docs
   Monitor  http://b/
   Metrics  http://b/metrics
   Store    /srv/production/petstore.sqlite
 
-  Your first API key, shown this once:
+  Open the console and paste this key. It is shown only this once:
 
     pet_live_x
 
-  Try it:
-
-    curl -H 'Authorization: Bearer pet_live_x' http://a/v10/v1/pets
-
 `,
   );
-  assert.match(line ?? '', / started .*baseUrl=http:\/\/a\/v10\/v1\n$/);
+  assert.match(line ?? '', / started [^\n]*environment=production\n$/);
+  const addresses = stderr.match(/http:\S+/g) ?? [];
+  assert.deepEqual(addresses, [...new Set(addresses)]);
 });
 
 test('elsewhere a start is one line of the log, with the command for a key only where none is shown', () => {

@@ -20,8 +20,7 @@ export function announce(
   { log, io, workers }: { log: Log; io: Io; workers?: number },
 ): void {
   const { environment } = config;
-  const { baseUrl } = service;
-  const start = { version: manifest.version, environment, baseUrl, workers };
+  const start = { version: manifest.version, environment, workers };
   if (io.stderr.isTTY === true) {
     io.stderr.write(welcome(config, service, io.env));
     log.info(start, 'started');
@@ -32,33 +31,22 @@ export function announce(
   const createKey = key === undefined ? commandForKey(config, io.env) : undefined;
   const places = placesOf(config, service).map(([name, place]) => [name.toLowerCase(), place]);
   openLog('info', io.stderr).info(
-    { ...start, ...Object.fromEntries(places), createKey },
+    { ...start, baseUrl: service.baseUrl, ...Object.fromEntries(places), createKey },
     'started',
   );
 }
 
-/** The text after a start: the addresses, the first key, and a command to try it with. */
+/** The text after a start: each address once, and the first key. */
 export function welcome(config: Config, service: Started, variables: Variables): string {
-  const { baseUrl } = service;
   const key = keyToShow(config, service);
   const lines = [
-    `Pet Store (${config.environment}) is ready at ${baseUrl}`,
+    `Pet Store (${config.environment}) is ready at ${service.baseUrl}`,
     '',
-    ...[['API', baseUrl] as const, ...placesOf(config, service)].map(
-      ([name, place]) => `  ${name.padEnd(8)} ${place}`,
-    ),
+    ...placesOf(config, service).map(([name, place]) => `  ${name.padEnd(8)} ${place}`),
     '',
     ...(key === undefined
       ? [`  Use a key you have, or make one: ${commandForKey(config, variables)}`]
-      : [
-          '  Your first API key, shown this once:',
-          '',
-          `    ${key}`,
-          '',
-          '  Try it:',
-          '',
-          `    curl -H 'Authorization: Bearer ${key}' ${baseUrl}/pets`,
-        ]),
+      : ['  Open the console and paste this key. It is shown only this once:', '', `    ${key}`]),
     '',
   ];
   return `${lines.join('\n')}\n`;
