@@ -4,20 +4,20 @@ import { Refusal } from '../domain/errors.ts';
 import { gauge, type Figure, type Measured } from '../ops/metrics.ts';
 import type { KeyStore } from '../domain/store.ts';
 
-/** A revoked key is refused everywhere within this time. Keys that were read earlier are not used. */
+/** A revoked key is refused everywhere within this time, because keys that were read earlier are not used. */
 const STALENESS_MAX_MS = 5_000;
 
-/** The pause between two reads. If no request waits, it is the longest one. */
+/** The pause between two reads. If no request waits, it is the maximum. */
 const PAUSE_MIN_MS = 100;
 const PAUSE_MAX_MS = 2_000;
 /** A read of 10,000 keys blocks the process for about 40 ms, so a longer read is followed by a longer pause. */
 const PAUSE_PER_READ_TIME = 20;
 
-/** A key that ends within this time while somebody uses it is counted. */
+/** A key in use that ends within this time is counted as expiring. */
 const EXPIRING_MS = 14 * 24 * 60 * 60 * 1000;
 const IN_USE_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Requests that may wait for the next read at once. */
+/** The most requests that may wait for the next read. */
 const WAITING_MAX = 1_000;
 
 /**
@@ -121,10 +121,12 @@ export class KeyRing implements Measured {
   }
 }
 
-/** A date that is undefined is NaN as a number, and every comparison with it is false. */
+/** Whether the key ends soon and is still in use. */
 function isExpiring(key: ApiKey, now: Date): boolean {
-  const endsSoon = Number(key.expiresAt) - now.getTime() <= EXPIRING_MS;
-  const isInUse = now.getTime() - Number(key.lastUsedAt) <= IN_USE_MS;
+  const { expiresAt, lastUsedAt } = key;
+  if (expiresAt === undefined || lastUsedAt === undefined) return false;
+  const endsSoon = expiresAt.getTime() - now.getTime() <= EXPIRING_MS;
+  const isInUse = now.getTime() - lastUsedAt.getTime() <= IN_USE_MS;
   return endsSoon && isInUse && stateOfKey(key, now) === 'active';
 }
 

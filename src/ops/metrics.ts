@@ -12,7 +12,7 @@ export interface Figure {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
-  /** How the values of several workers become one. */
+  /** How the values of several workers are combined. */
   aggregator: 'sum' | 'max';
   values: FigureValue[];
 }
@@ -65,22 +65,22 @@ export class Histogram {
     this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1;
   }
 
-  figure(name: string, help: string, perUnit = 1): Figure {
-    return { name, help, type: 'histogram', aggregator: 'sum', values: this.values(name, perUnit) };
+  figure(name: string, help: string, divisor = 1): Figure {
+    return { name, help, type: 'histogram', aggregator: 'sum', values: this.values(name, divisor) };
   }
 
-  /** The values of a figure. `perUnit` of the added values are one in the unit of the figure. */
-  values(name: string, perUnit = 1, labels: FigureValue['labels'] = {}): FigureValue[] {
+  /** The values of a figure, divided by `divisor`: 1000 reports milliseconds as seconds. */
+  values(name: string, divisor = 1, labels: FigureValue['labels'] = {}): FigureValue[] {
     let count = 0;
     const buckets = this.#buckets.map((inBucket, index) => {
       count += inBucket;
       const bound = this.#bounds[index];
-      const le = bound === undefined ? '+Inf' : String(bound / perUnit);
+      const le = bound === undefined ? '+Inf' : String(bound / divisor);
       return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
     });
     return [
       ...buckets,
-      { metricName: `${name}_sum`, labels, value: this.#sum / perUnit },
+      { metricName: `${name}_sum`, labels, value: this.#sum / divisor },
       { metricName: `${name}_count`, labels, value: count },
     ];
   }

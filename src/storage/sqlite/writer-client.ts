@@ -70,9 +70,9 @@ export class WriterClient {
 
   write<Name extends keyof Writes>(
     name: Name,
-    ...values: Parameters<Writes[Name]>
+    ...args: Parameters<Writes[Name]>
   ): Promise<ReturnType<Writes[Name]>> {
-    const write = { name, with: values } as Write;
+    const write = { name, args } as Write;
     return this.#batcher.add(write) as Promise<ReturnType<Writes[Name]>>;
   }
 
@@ -99,8 +99,8 @@ export class WriterClient {
     if (this.#isStuck) throw overdue();
     this.#reply = Promise.withResolvers();
     const items = batch.map(({ item }) => item);
-    const pets = items.filter((item): item is NewPet => !('with' in item));
-    const others = items.filter((item) => 'with' in item);
+    const pets = items.filter((item): item is NewPet => !('args' in item));
+    const others = items.filter((item) => 'args' in item);
     this.#thread.postMessage({ pets: rowsAsJson(pets), others } satisfies Batch);
     const due = this.#isThreadOpen ? deadline : deadlineIn(START_TIMEOUT_MS);
     const cancel = atDeadline(due, () => this.#setStuck());
@@ -108,7 +108,7 @@ export class WriterClient {
       const { lastPetId, results } = await this.#reply.promise;
       let id = lastPetId - BigInt(pets.length);
       for (const { item, resolve } of batch) {
-        if ('with' in item) resolve(results.shift());
+        if ('args' in item) resolve(results.shift());
         else resolve({ kind: 'created', pet: { id: (id += 1n), ...item } });
       }
     } finally {

@@ -11,7 +11,7 @@ import { whileBusy, type ThreadData } from './thread.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
-  [Name in keyof Writes]: { name: Name; with: Parameters<Writes[Name]> };
+  [Name in keyof Writes]: { name: Name; args: Parameters<Writes[Name]> };
 }[keyof Writes];
 
 /** The writes of one transaction. */
@@ -32,7 +32,7 @@ interface Failure {
 
 /** After this time without a write, the log is emptied into the database. */
 const IDLE_MS = 1_000;
-/** From so many frames on, the log is written to the database: 4 MB, as SQLite itself does. */
+/** A log with this many frames is written to the database: 4 MB, the default of SQLite. */
 const CHECKPOINT_FRAMES = 1_000;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
@@ -43,7 +43,7 @@ const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 const truncate = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
 const idleTimer = setTimeout(() => whileBusy(isBusy, emptyLog), IDLE_MS);
 let isLogKept = false;
-/** The frames of the log after a batch that was committed and checked, otherwise 0. */
+/** The number of frames in the log after a batch that was committed and checked, otherwise 0. */
 let frames = 0;
 
 try {
@@ -163,5 +163,5 @@ function failureOf(error: unknown): Failure {
 
 function apply(write: Write): unknown {
   const perform = writes[write.name] as (...values: unknown[]) => unknown;
-  return perform(...write.with);
+  return perform(...write.args);
 }
