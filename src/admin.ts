@@ -83,7 +83,7 @@ export async function openAdmin(
 }
 
 function notOnAdminPort(config: Config): HttpResponse {
-  // A port that the system chooses is not known before the service listens, which is later.
+  // With port 0 the system chooses the port, and only after this response was made.
   const isKnown = config.baseUrl !== undefined || config.port !== 0;
   const place = isKnown ? `at ${baseUrlOf(config, config.port)}` : 'on the port that the log names';
   return notFound(`This is the admin port; the interface is ${place}.`);
@@ -91,7 +91,7 @@ function notOnAdminPort(config: Config): HttpResponse {
 
 /**
  * Another Host shows DNS rebinding: a web page has bound its own name to this address to read the admin pages.
- * An address is no such name, so where others may connect, each address is accepted.
+ * An IP address cannot be rebound, so it is accepted wherever other machines may connect.
  */
 function requireKnownHost(host: string | undefined, adminHost: string): void {
   const name = host

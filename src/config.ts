@@ -150,7 +150,7 @@ export function loadConfig(flags: Flags, variables: Variables) {
     databaseUrl: given.database,
     adminPort: adminPort === 'off' ? undefined : (adminPort ?? DEFAULT_ADMIN_PORT[env]),
     adminHost,
-    /** Whether the address of the admin port was chosen, so that it must be used. */
+    /** Whether the admin port or its address was set. Then the start fails if it cannot be used. */
     isAdminGiven: adminPort !== undefined || adminHost !== ADDRESS.default,
     rateLimit: rateLimit === 'off' ? undefined : rateLimit,
     corsOrigins: given['cors-origins'] ?? [],

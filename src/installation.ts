@@ -11,7 +11,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 const isSingleFile = isSea();
 const isClone = !isSingleFile && import.meta.url.endsWith('.ts');
 
-/** The text of a file of the program. In the other two forms, scripts for browsers have no types any more. */
+/** The text of a file of the program. Outside of a clone, scripts for browsers have no types any more. */
 export function readProgramFile(file: URL): string {
   const stored = isClone ? file : new URL(file.href.replace(/\.ts$/, '.browser.js'));
   return isSingleFile ? getAsset(stored.pathname, 'utf8') : readFileSync(stored, 'utf8');

@@ -45,13 +45,13 @@ export interface Runtime {
   clientTimeouts?: ServerParts['timeouts'];
   /** Whether this process is a worker. It creates no store: the primary has done that. */
   isWorker: boolean;
-  /** Takes a portion of a rate limit from the primary. Undefined if this process is no worker. */
+  /** Takes a portion of a rate limit from the primary. Undefined if this process is not a worker. */
   takePortion?: TakePortion;
   /** Awaited before the service listens. If it throws, the service does not start. */
   beforeListening?: () => Promise<void>;
   /** Ends a start that waits for its database. The reason is the error. */
   stop?: AbortSignal;
-  /** Awaited after each attempt of a start that has found the database to be away. */
+  /** Awaited after each attempt that could not reach the database. */
   onAway?: () => Promise<void>;
 }
 
@@ -105,7 +105,7 @@ function openServedStore(
 ): Promise<Store & Measured> {
   return openConfiguredStore(config, {
     identity: newStoreIdentity(config.environment, { now: clock.now(), randomBytes }),
-    // If the store is gone that the primary has created, no worker may put an empty one in its place.
+    // If the store that the primary has created is gone, no worker may create an empty one in its place.
     mayCreate: !isWorker,
     onWarning: (message) => log.warn(message),
     onRefused: (message) => log.error(message),
@@ -220,7 +220,7 @@ interface RequestParts {
   countRequest: CountRequest | undefined;
 }
 
-/** Opens what stands between the app and the store. */
+/** Opens the parts between the app and the store. */
 async function openRequestParts(
   config: Config,
   runtime: Runtime,
@@ -293,7 +293,7 @@ async function addFirstKey(
 ): Promise<string | undefined> {
   // Usually there is a key, and reading costs less than an attempt to write.
   if ((await store.listApiKeys()).length > 0) return undefined;
-  // Standard output is then a log, where a key must not be.
+  // Standard output is then a log, and a key must not be logged.
   if (bootstrapKey === undefined && hasAccessLog) return undefined;
   const secret = bootstrapKey ?? newSecret(environment, randomBytes);
   const record = newApiKey({

@@ -7,17 +7,17 @@ export class UsageError extends Error {
 
 /** A setting or an option of a command. The parser, the help, docs/settings.md and the error text follow from it. */
 export interface Setting {
-  /** The environment variable that sets it where the flag is not given. */
+  /** The environment variable that is used if the flag is not given. */
   variable?: string;
   /** The placeholder for its value. */
   value: string;
   /** Used and shown when neither the flag nor the variable is given. */
   default?: string;
-  /** What happens without a value, where that is not one default. */
+  /** Shown as the default if that is not a fixed value. */
   defaultText?: string;
   isRequired?: boolean;
   description: string;
-  /** The value of a valid text; undefined for any other. */
+  /** Returns the value of a valid text, and undefined for any other. */
   parse: (text: string) => unknown;
   /** Completes the sentence "it must be …". */
   mustBe: string;
@@ -28,7 +28,7 @@ export interface Setting {
 
 export type Settings = Readonly<Record<string, Setting>>;
 
-/** What the command line gave, by the names of the settings. */
+/** The values on the command line, by the name of the setting. */
 export type Flags = Readonly<Record<string, string | undefined>>;
 
 export type Values<Of extends Settings> = {

@@ -96,7 +96,7 @@ interface ChangeCall {
   io: Io;
 }
 
-/** What is done to the animals, and the words for it. */
+/** What is done to the animals, and how it is described. */
 interface Change {
   apply: (store: CatalogueAdministration, ids: bigint[]) => Promise<bigint[]>;
   /** "set the status of 2 animals to sold": after "Would", or as a question. */
@@ -182,7 +182,7 @@ async function confirm(question: string, io: Io): Promise<boolean> {
   return line.trim().toLowerCase() === 'yes';
 }
 
-/** Ids have all their digits, as in the interface. */
+/** JSON.stringify refuses a bigint, so the digits are written as they are. */
 function resultJson(ids: bigint[], missing: bigint[], isChanged: boolean): string {
   return `{"ids":[${ids.join(',')}],"missing":[${missing.join(',')}],"changed":${isChanged}}\n`;
 }

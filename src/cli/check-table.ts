@@ -18,7 +18,7 @@ const MARKS: Record<
 
 const CONTINUED_INDENT = 2;
 
-/** The outcome of a check for people: one line per clause, by sections of the specification. */
+/** The result of a check for people: one line per clause, grouped by section of the specification. */
 export function checkTable(report: Report, io: Pick<Io, 'stdout' | 'env'>): string {
   const paint = newPaint(io);
   const lines = [`${report.addresses.join(' and ')} against the ${report.specification}`];
@@ -34,7 +34,7 @@ export function checkTable(report: Report, io: Pick<Io, 'stdout' | 'env'>): stri
   return `${fitted.join('\n')}\n`;
 }
 
-/** What does not fit on the terminal continues below the start of the text. */
+/** Wraps a line; the rest is indented below the start of the text. */
 function wrapAt(width: number): (line: string) => string[] {
   return (line) => {
     const [indent = ''] = /^ */.exec(line) ?? [];
@@ -44,7 +44,7 @@ function wrapAt(width: number): (line: string) => string[] {
   };
 }
 
-/** How to check what this run could not. */
+/** How to check the clauses that this run could not check. */
 function remediesOf({ clauses, write, addresses }: Report): string[] {
   const count = (remedy: string) =>
     clauses.filter(({ results }) => results.some(({ why = '' }) => why.includes(remedy))).length;

@@ -15,7 +15,7 @@ export interface Output {
 /** The variables and streams that a command uses. */
 export interface Io {
   env: Variables;
-  /** Read when a file is `-`, and for the reply to a question; by default that of the process. */
+  /** Read if a file is `-`, and for the reply to a question. The default is that of the process. */
   stdin?: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean };
   /** Results, which a program may read. */
   stdout: Output;
@@ -63,7 +63,7 @@ interface Definition<Options extends Settings, Flag extends string> {
   action: (call: Call<Options, Flag>) => Promise<number>;
 }
 
-/** What the parser has found: nothing is validated but the number of arguments. */
+/** What the parser has found. Only the number of arguments has been validated. */
 export interface Parsed {
   arguments: string[];
   flags: Record<string, string>;

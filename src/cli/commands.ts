@@ -1,7 +1,7 @@
 import type { Registry } from './command.ts';
 
 /**
- * Every command. To add one, write its definition in a file of its own and add its line here: the help, the
+ * Every command. To add one, write its definition in its own file and add a line here. The help, the
  * completion and the tests of both follow.
  */
 export const COMMANDS: Registry = {

@@ -111,7 +111,7 @@ function bashWords(words: readonly string[]): string {
   return `COMPREPLY=($(compgen -W ${quoted(words.join(' '))} -- "$current"))`;
 }
 
-/** Names of files (f) or folders (d), which may hold spaces. compopt exists only while a line is completed. */
+/** Completes files (f) or folders (d), whose names may contain spaces. compopt fails outside of a completion. */
 function bashFiles(kind: 'f' | 'd'): string {
   return `local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -${kind} -- "$current"))`;
 }

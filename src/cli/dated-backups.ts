@@ -8,7 +8,7 @@ import { openToRead } from '../storage/sqlite/verify.ts';
 
 const DATED_NAME = /^petstore-(?:production|staging)-\d{4}-\d{2}-\d{2}T\d{6}Z\.sqlite$/;
 
-/** Such as `petstore-production-2026-11-16T194530Z.sqlite`. The order of these names is that of their dates. */
+/** Such as `petstore-production-2026-11-16T194530Z.sqlite`. Sorted by name, they are sorted by date. */
 export function datedName(environment: Environment, now: Date): string {
   const date = now.toISOString().replace(/\.\d+/, '').replaceAll(':', '');
   return `petstore-${environment}-${date}.sqlite`;

@@ -5,7 +5,7 @@ const VERSION_WORDS = ['--version', '-v', '-V', 'version'];
 
 /**
  * Runs the command that the arguments name and returns its exit code. The parser is loaded only for
- * arguments that need it, so that the service does not start later because of it.
+ * arguments that need it, so that it does not slow down the start of the service.
  */
 export async function execute(
   registry: Registry,

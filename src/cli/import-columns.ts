@@ -10,7 +10,7 @@ const FIELDS_BY_WORD = {
   status: 'status',
 } as const satisfies Record<string, Field>;
 const WORDS: Record<Field, string> = { name: 'name', categoryId: 'category', status: 'status' };
-/** A heading may have commas, so only a comma with the word of a field behind it ends a heading. */
+/** A heading may contain commas: only a comma before the name of a field ends it. */
 const START = /(?:^|,)\s*(name|category|categoryId|status)=/;
 
 const COLUMNS_SHOWN_MAX = 20;
@@ -41,7 +41,7 @@ function parseColumns(text: string): WantedColumns | undefined {
   return isComplete ? wanted : undefined;
 }
 
-/** Finds the wanted columns. Throws a PetFileError that says which there are. */
+/** Finds the wanted columns. Throws a PetFileError that lists those of the file. */
 export function chooseColumns(wanted: WantedColumns, { rows: [headings = []] }: TableSample) {
   const found = Array.from(wanted, ([field, column]) => {
     return [field, columnAt(column, headings)] as const;
@@ -68,7 +68,7 @@ function columnAt(wanted: string, headings: readonly string[]): number {
   );
 }
 
-/** A heading as it is compared: an accent may be typed as a character of its own. */
+/** The form in which headings are compared: an accent may be a separate code point. */
 function plain(heading: string): string {
   return heading.trim().normalize('NFC');
 }
@@ -118,7 +118,7 @@ function guessedOption(headings: readonly string[], guess: TableSample['guess'])
   return parts.join(',');
 }
 
-/** The heading where it can be typed and means one column, else the number. */
+/** The heading if it is unique and can be typed, otherwise the number. */
 function columnName(at: number, headings: readonly string[]): string {
   const heading = plain(headings[at] ?? '');
   const isUnique = headings.filter((each) => plain(each) === heading).length === 1;

@@ -25,7 +25,7 @@ const START_BYTES = 4;
 /** Bytes per read. The animals of one read, about five thousand, are stored in one transaction. */
 const READ_BYTES = 256 * 1024;
 
-/** A file as it was when it was opened. Every read fails if the file is no longer so. */
+/** A file as it was when it was opened. Reads fail once the file has changed. */
 interface OpenedFile {
   handle: FileHandle;
   sizeBytes: number;
@@ -58,8 +58,8 @@ export async function requireReadable(file: string): Promise<void> {
 }
 
 /**
- * Opens a file, whose content is then UTF-8. What can be read only once, such as standard input, and what has
- * another encoding is copied to a temporary file first.
+ * Opens a file as UTF-8. A file in another encoding, and one that can be read only once, such as standard
+ * input, is copied to a temporary file first.
  */
 export async function openInput(
   file: string,
@@ -116,7 +116,7 @@ async function* toUtf8(
     if (!(error instanceof TypeError)) throw error;
     throw new PetFileError(`The file is not valid ${encoding.toUpperCase()}.`);
   }
-  // Windows-1252 reads any bytes, so that every letter with an accent would become two others.
+  // Windows-1252 accepts any bytes: read as such, every accented letter of UTF-8 would become two others.
   if (encoding === 'windows-1252' && utf8.isProven()) {
     throw new PetFileError('The file is UTF-8: leave out --encoding windows-1252.');
   }
@@ -154,7 +154,7 @@ async function temporaryCopy(
   const path = join(tmpdir(), `petstore-stdin-${randomUUID()}`);
   const handle = await open(path, 'wx+', 0o600);
   try {
-    // Without a name the file is removed however this process ends.
+    // The system removes a file without a name when this process ends, even by a crash.
     await unlink(path);
     const write = async (chunks: AsyncIterable<Uint8Array>) => {
       for await (const chunk of chunks) await handle.writeFile(chunk);
@@ -205,7 +205,7 @@ export async function checkFile(
 }
 
 /**
- * Reads the animals of a checked file behind an earlier position. The last piece is returned only if the
+ * Reads the animals of a checked file after an earlier position. The last piece is returned only if the
  * content is still the one that was checked.
  */
 export async function* readPieces(
@@ -230,7 +230,7 @@ export async function* readPieces(
   yield* reader.end();
 }
 
-/** Reads as many bytes as the file had. All chunks share one buffer: each is valid until the next is read. */
+/** Reads as many bytes as the file had at first. All chunks share one buffer: each is valid until the next. */
 async function* readChunks({ handle, sizeBytes, modifiedNs }: OpenedFile): AsyncGenerator<Buffer> {
   const buffer = Buffer.alloc(READ_BYTES);
   let position = 0;

@@ -119,7 +119,7 @@ export class ImportReport {
     return 1;
   }
 
-  /** Ends because the user wants it. Undefined if nothing was stored yet. */
+  /** Ends because the user stopped it. `progress` is undefined if nothing was stored yet. */
   interrupted(progress: ImportProgress | undefined): number {
     this.#print(
       progress === undefined || progress.position === 0

@@ -82,7 +82,7 @@ the content is recognized, and no animal is added twice.`,
     await using opened = new AsyncDisposableStack();
     const isDryRun = switches['dry-run'];
     const opening = openStoreByFlags(flags, io.env, { create: switches.create && !isDryRun });
-    // A dry run only asks the store whether it knows the file, and needs none.
+    // A dry run uses the store only to find an earlier import of the file, and works without one.
     const found = await (isDryRun ? opening.catch(() => undefined) : opening);
     const suspension = opened.use(new Suspension());
     // Closing the store empties its log, under the write lock.
@@ -178,7 +178,7 @@ async function importPieces(
       progress = advance(progress, piece);
       report.progress(progress, file.sizeBytes);
       storing = suspension.guard(store.importPets(piece.pets, { from, to: progress }));
-      // It is awaited one piece later; until then a failure must not count as unhandled.
+      // It is awaited after the next piece. Until then, a rejection must not count as unhandled.
       storing.catch(() => undefined);
     }
     requireStored(await storing);

@@ -27,7 +27,7 @@ const DURATION = {
 const JSON_SWITCH = { json: 'write the key and its properties as JSON' };
 const ID = { name: 'ID', description: 'the id of a key, as keys list shows it' };
 
-/** What identifies a key is always whole. A narrow terminal has no room for all times. */
+/** The columns that identify a key are always shown whole. A narrow terminal leaves out some of the times. */
 const LIST_COLUMNS = [
   { title: 'ID' },
   { title: 'NAME', fit: 'wrap' },
@@ -151,7 +151,7 @@ const rotate = defineCommand({
   action: ({ arguments: [id = ''], options, switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { environment, place }) => {
       const key = await findKey(store, id, io);
-      // Later than the key it replaces, whatever the clocks of two machines say.
+      // Later than the key it replaces, even if another machine created that key and its clock is ahead.
       const now = new Date(Math.max(Date.now(), key.createdAt.getTime() + 1));
       const endsAt = new Date(now.getTime() + options.overlap);
       const secret = newSecret(environment, randomBytes);
@@ -185,7 +185,7 @@ export const keys: CommandGroup = {
   commands: { create, list, revoke, rotate },
 };
 
-/** `work` may return a line for people, which follows its output. */
+/** `work` may return a message, which is printed after its output. */
 async function withStore(
   flags: Flags,
   io: Io,

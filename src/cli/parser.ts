@@ -1,4 +1,4 @@
-// The command line on commander. Only this file knows it, and it is loaded only where it is needed.
+// Parses the command line with commander. Only this file uses it, and is loaded only when needed.
 
 import { Argument, Command as Parser, CommanderError, Option } from 'commander';
 import { UsageError, type Setting } from '../setting.ts';
@@ -60,7 +60,7 @@ export function helpOf(path: readonly string[], command: Command | CommandGroup,
   return text;
 }
 
-/** Why the word does not name a command of the group, with the name that is most like it. */
+/** The error for a word that is not a command of the group. It suggests the most similar one. */
 export function unknownCommand(
   path: readonly string[],
   { commands, instead = {} }: Pick<CommandGroup, 'instead'> & { commands: object },
@@ -201,7 +201,7 @@ function afterOptions(notes: string | undefined, examples: readonly string[], io
   return ['', ...paragraphs, 'Examples:', ...lines, '', ...codes].join('\n');
 }
 
-/** The lines of a paragraph as they are written, if the terminal is wide enough. Lines with columns stay apart. */
+/** Wraps a paragraph if the terminal is too narrow for its lines. Lines with columns are not joined. */
 function reflowed(paragraph: string, width: number): string[] {
   const lines = paragraph.split('\n');
   if (lines.every(({ length }) => length <= width)) return lines;

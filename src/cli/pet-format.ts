@@ -17,7 +17,7 @@ const COLUMNS = ['id', 'name', 'categoryId', 'status'] as const;
 /** With it, spreadsheets read the file as UTF-8. `petstore import` and the console accept it. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** CSV for programs, which has every name as it is, or for a spreadsheet, which must run none. */
+/** CSV for programs has the exact names. CSV for a spreadsheet has none that it would run as a formula. */
 export type WrittenFormat = ExportFormat | 'spreadsheet';
 
 /** The text before the first animal. */

@@ -154,7 +154,7 @@ function requireApiKey({ env }: Io): string {
   );
 }
 
-/** The date in the notice of the client library is that of the header. People write it in another way. */
+/** The notice of the client library has the date as in the header. This writes it as people do. */
 function deprecationText(message: string): string {
   const [, start, end = '', page = ''] =
     /^petstore-client: (.+ ends on) (.+?)\. ?(\S*)$/.exec(message) ?? [];

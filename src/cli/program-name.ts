@@ -6,15 +6,14 @@ import type { Variables } from '../setting.ts';
 const NAME = 'petstore';
 
 /**
- * The words that started this program, for every text that tells a person to run another command. A package
- * of another author in the registry has the name `petstore`: `npx petstore` must be suggested only where
- * npx finds this one.
+ * How this program was started, for texts that tell a person to run another command. In the registry,
+ * `petstore` is a package of another author: `npx petstore` is suggested only where npx finds this one.
  */
 export function programName(variables: Variables): string {
   if (isSea()) return namedByPath(process.argv0, process.execPath, variables);
   const script = process.argv[1] ?? '';
   const isLinked = basename(script) === NAME;
-  // npm runs the scripts of a package in its folder, where npx finds the command too.
+  // npm runs the scripts of a package in its folder, and there npx finds the command too.
   const isInModules = script.includes(`${sep}node_modules${sep}.bin${sep}`);
   const isFromNpm = variables['npm_lifecycle_event'] !== undefined;
   if (isFromNpm && (isInModules || !isLinked)) {
@@ -25,7 +24,7 @@ export function programName(variables: Variables): string {
   return /^petstore\.c?js$/.test(basename(script)) ? `node ${shellQuoted(script)}` : NAME;
 }
 
-/** A package for npx is a file, or an address. */
+/** A package for npx is a file or a URL. */
 function absolute(from: string): string {
   return existsSync(from) ? resolve(from) : from;
 }

@@ -63,7 +63,7 @@ function summary(
   const { animals, lastId } = verification;
   const former =
     setAside === undefined ? 'there was no former file' : `the former file is ${setAside}`;
-  // With a known past, no key has become valid.
+  // If the past is known, no ended key is valid again.
   const validAgain = keys
     .filter((key) => pastUnknown !== undefined && stateOfKey(key, now) === 'active')
     .map(({ id, name }) => `${id} (${printable(name)})`);

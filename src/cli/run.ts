@@ -11,7 +11,7 @@ export async function runCommand(registry: Registry, args: readonly string[]): P
   const { stdout, stderr } = process;
   const isService = args[0] === 'serve';
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // If the reader of the log is gone, the service still continues.
+    // The service continues without a reader of its log.
     if (isService) return;
     // The reader, such as head, has closed the pipe.
     if (error.code === 'EPIPE') process.exit(0);

@@ -74,7 +74,7 @@ async function runService({
     : serveAsPrimary({ ...config, workers }, runtime, io);
 }
 
-/** Both ports may be 0: each is then another free one. */
+/** Both ports may be 0: the system then chooses two different ones. */
 function requireTwoPorts({ host, port, adminHost, adminPort = 0 }: Config): void {
   if (port === 0 || localUrl(host, port) !== localUrl(adminHost, adminPort)) return;
   throw new UsageError(`--port and --admin-port are both ${port}: they must differ.`);
@@ -217,12 +217,12 @@ async function openWorkersExposition(): Promise<WorkersExposition<Worker>> {
   onWorkerMessage((worker, message) => {
     if ('report' in message) exposition.take(worker, message.report);
   });
-  // The last report may arrive after the exit event of the worker, but never after the end of its channel.
+  // The last report may arrive after the exit event of the worker, but not after its channel was closed.
   cluster.on('disconnect', (worker) => exposition.remove(worker));
   return exposition;
 }
 
-/** The counters of the primary are those of all workers. */
+/** The primary reports the sum of the counters of all workers. */
 function givePortions(limit: RateLimit, clock: Clock): void {
   const takePortion = portionsInMemory(limit, clock, PORTIONS);
   onWorkerMessage((worker, message) => {
@@ -243,7 +243,7 @@ function stopSignal(endAtOnce: () => void, others: NodeJS.Signals[] = []): Abort
   };
   for (const signal of ['SIGTERM', 'SIGINT', ...others]) process.on(signal, stop);
   // Without this, Node.js removes its signal handlers before it exits, and a repeated signal, such as the one
-  // that the launcher passes on, would end a process that has already stopped in order.
+  // that the launcher passes on, would kill a process that has already stopped cleanly.
   process.once('beforeExit', () => process.exit());
   return controller.signal;
 }

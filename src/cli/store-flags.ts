@@ -11,7 +11,7 @@ import { hasStore } from '../storage/sqlite/store-identity.ts';
 const { env, data, database } = SETTINGS;
 /** The options of a command that opens the store itself, whether or not the service runs. */
 export const STORE_OPTIONS = { env, data, database };
-/** The switch of a command that also works on a store without animals or keys. */
+/** The switch of a command that can begin with a new store. */
 export const CREATE_SWITCH = { create: 'create the store if it does not exist' };
 
 /** An open store, or a reader of one. */
@@ -25,7 +25,7 @@ interface Opened<Of> {
 /**
  * Opens the store that the flags and variables name, if it has the schema of this program. A missing store is
  * created only with `create`: after a typing error in `--data`, a new one would look like a store without keys
- * or animals. A command without that switch has no such option.
+ * or animals. A command without that switch passes no `create`.
  */
 export async function openStoreByFlags(
   flags: Flags,

@@ -24,7 +24,7 @@ interface Column {
   widthMin?: number;
   /** How a line is made to fit on the terminal. At most one column is fitted. */
   fit?: 'cut' | 'wrap';
-  /** On a narrow terminal the table is shown without this column: the one with the lowest number goes first. */
+  /** On a narrow terminal this column is left out. The lowest number is left out first. */
   leaveOut?: number;
 }
 
@@ -100,7 +100,7 @@ function lineLength(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, (widths.length - 1) * COLUMN_GAP.length);
 }
 
-/** The room for a fitted column beside the others. */
+/** The width that is left for a fitted column beside the others. */
 function roomBeside(others: readonly number[], lineWidth: number): number {
   return Math.max(FITTED_WIDTH_MIN, lineWidth - lineLength([...others, 0]));
 }
@@ -175,7 +175,7 @@ function cutText(text: string, width: number): string {
   return visibleWidth(text) <= width ? text : `${startOf(text, width - 1)}…`;
 }
 
-/** As many characters as fit. */
+/** The start of the text, as far as it fits. */
 function startOf(text: string, width: number): string {
   let [shown, used] = ['', 0];
   for (const character of charactersOf(text)) {
@@ -243,7 +243,7 @@ export class Progress {
     this.#unit = unit;
   }
 
-  /** Shows the current step. Elsewhere than on a terminal, each step is a line of its own. */
+  /** Shows the current step. Without a terminal, each step is a line of its own. */
   show(step: string): void {
     const seconds = Math.round((performance.now() - this.#startedMs) / 1000);
     const line = `${String(seconds).padStart(4)} s  ${step}`;
@@ -251,7 +251,7 @@ export class Progress {
     else this.#output.write(`${line}\n`);
   }
 
-  /** Shows count, rate and time left. Elsewhere than on a terminal, it shows nothing. */
+  /** Shows count, rate and time left. Without a terminal, it shows nothing. */
   showBar(state: BarState): void {
     this.#start ??= state;
     const nowMs = performance.now();
@@ -299,7 +299,7 @@ function barLine(
   return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}${text}`;
 }
 
-/** A time to the second; a dash without one. */
+/** A time to the second, or a dash for undefined. */
 export function timeText(date: Date | undefined): string {
   return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
 }

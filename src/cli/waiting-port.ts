@@ -4,7 +4,7 @@ import type { HttpServer } from '../http/wire/server.ts';
 import { listen } from '../listen.ts';
 import type { Runtime } from '../service.ts';
 
-/** The longest that its clients stay connected when the service takes over the port. */
+/** When the service takes over the port, clients are disconnected after this time at the latest. */
 const GRACE_MS = 1_000;
 
 /** The port of the service while its database is away: `/livez` is 200, and everything else 503. */

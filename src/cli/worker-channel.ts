@@ -1,4 +1,4 @@
-// The messages between the primary and its workers: all of them, with the only code that sends and receives them.
+// All messages between the primary and its workers. Only this file sends and receives them.
 
 import cluster, { type Worker } from 'node:cluster';
 import { Refusal } from '../domain/errors.ts';
@@ -8,9 +8,9 @@ import type { Report } from '../ops/exposition.ts';
 /** From a worker to the primary. */
 export type WorkerMessage =
   | { ready: { baseUrl: string } }
-  /** The reason. The worker ends, and so must all others. */
+  /** The worker ends for this reason, and all others must end too. */
   | { failed: string }
-  /** Once the primary sends `go`: accept connections, or ask clients to disconnect, finish the requests and exit. */
+  /** Waits for `go`: then the worker accepts connections, or finishes its requests and exits. */
   | { ask: 'listen' | 'drain' }
   /** Asks for a portion of the rate limit of a key. */
   | { portionOf: string }
@@ -46,7 +46,7 @@ export class Primary {
   onReport: (() => void) | undefined;
   readonly #stop = Promise.withResolvers<void>();
   #go = Promise.withResolvers<void>();
-  /** By key. After a timeout the entry stays until the reply, so the channel has one message per key at most. */
+  /** By key. An entry outlives a timeout until the reply arrives, so that at most one message per key is in flight. */
   readonly #portions = new Map<string, PromiseWithResolvers<Portion>>();
 
   constructor() {

@@ -34,7 +34,7 @@ interface Member {
 
 /**
  * Keeps a number of workers running. The primary owns the listener, so that it stays open while workers
- * come and go. Every event changes the members and then calls `#adjust`, which alone starts workers.
+ * end and start. Every event changes the members and then calls `#adjust`, which alone starts workers.
  */
 export class WorkerPool {
   readonly #size: number;
@@ -43,7 +43,7 @@ export class WorkerPool {
   readonly #members = new Set<Member>();
   readonly #start = Promise.withResolvers<string>();
   readonly #failure = Promise.withResolvers<Refusal>();
-  /** The first worker starts alone, so that an error which all of them would have is printed once. */
+  /** The first worker starts alone, so that an error common to all of them is printed once. */
   #wanted = 1;
   #isStarted = false;
   #deathsInARow = 0;

@@ -10,7 +10,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return remainder;
 });
 
-/** CRC-32 (ISO-HDLC, as in zip and png). It detects typing errors and is no protection against attackers. */
+/** CRC-32 (ISO-HDLC, as in zip and png). It detects typing errors. It does not protect against attackers. */
 export function crc32(bytes: Uint8Array, length = bytes.length): number {
   let remainder = 0xffffffff;
   for (let at = 0; at < length; at += 1) {

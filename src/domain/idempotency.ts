@@ -17,8 +17,8 @@ export interface IdempotencyClaim {
   apiKeyId: string;
   key: string;
   /**
-   * Equal for two creates of the same animal, in every field. So a repeated create has the animal as it was
-   * created in its own body, and a store keeps only the id.
+   * Equal for two creates whose animals have the same fields. A store therefore keeps only the id: the body of a
+   * repeated create has the rest.
    */
   fingerprint: string;
   now: Date;

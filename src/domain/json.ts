@@ -2,8 +2,8 @@ import { Refusal } from './errors.ts';
 import { parseInt64 } from './int64.ts';
 import type { Pet } from './pet.ts';
 
-// Matches every text with a number that JSON.parse could round, or that may not be an integer. It is
-// written so because V8 unrolls only quantifiers up to 3: `\d{16}` takes four times as long.
+// Matches every text with a number that JSON.parse could round, or that may not be an integer. The
+// digits are in groups of 3 because V8 unrolls only quantifiers up to 3: `\d{16}` takes four times as long.
 const NEEDS_CARE = /\d(?:[.eE]|\d{3}\d{3}\d{3}\d{3}\d{3})/;
 
 /**

@@ -73,12 +73,12 @@ function parseStatus(text: string): PetStatus {
 // A cursor is the base64url form of 13 bytes: one for the status filter and the direction, eight for an id, and
 // a CRC-32 of these nine. The checksum only detects damage; a cursor holds no secret.
 const FILTER_BYTE = { all: 0, available: 1, pending: 2, sold: 3 } as const;
-/** Added to the first byte where the page is one on the way back. */
+/** Added to the first byte of a cursor that leads back towards the oldest animal. */
 const BACKWARD = 4;
 const CHECKED_BYTES = 9;
 const CURSOR_BYTES = 13;
 
-/** The cursor of the animals after an id or, on the way back, of the last ones up to an id. */
+/** The cursor for the animals after an id or, on the way back, for the last ones up to an id. */
 export function newCursor(
   id: bigint,
   status: PetStatus | undefined,

@@ -108,7 +108,7 @@ const IS_VALID: Record<Field, (value: unknown) => boolean> = {
 
 function isName(text: string): boolean {
   const max = NAME_CODE_POINTS_MAX;
-  // A code point is one or two code units, and few names are so long that they need to be counted.
+  // A code point is one or two code units, so only a long name needs to be counted.
   const isShort = text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
   return text !== '' && isShort && !text.includes('\0') && text.isWellFormed();
 }

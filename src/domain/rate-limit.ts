@@ -6,7 +6,7 @@ export interface RateLimit {
 /** Requests of one key that one process may serve in a window. */
 export interface Portion {
   requests: number;
-  /** The requests of this window that no process has taken. If a portion is empty, this is 0. */
+  /** The requests of this window that no process has taken yet. It is 0 if the portion is empty. */
   left: number;
   endsInMs: number;
 }

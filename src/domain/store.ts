@@ -140,7 +140,7 @@ export class StoreUnusable extends Error {
   override readonly name: string = 'StoreUnusable';
 }
 
-/** The same where the store itself is the reason, such as a damaged or a newer one: the exit code is 1. */
+/** A store that cannot be opened because of its state, such as a damaged or newer one: the exit code is 1. */
 export class StoreFault extends StoreUnusable {
   override readonly name = 'StoreFault';
 }

@@ -149,7 +149,7 @@ export class App implements Handler {
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
     // A 503 without an error is /readyz before a planned stop.
     if (code !== undefined && (status < 500 || error !== undefined)) metrics.error(code);
-    // What is wrong with the request itself is no failure of the service.
+    // A malformed request is not a failure of the service, even if its status is 501 or 505.
     const hasFailed = status >= 500 && request.fault === undefined;
     // Logging every request would cost a third of the throughput.
     const logsAll = accessLog !== undefined || log.isLevelEnabled('debug');

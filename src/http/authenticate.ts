@@ -82,7 +82,7 @@ function secretIn(request: Credentials, environment: Environment): string {
   return secret;
 }
 
-/** Says where the caller has put the key instead. Repeats nothing of the request. */
+/** Says where the caller put the key instead, without repeating it. */
 function missingKeyFault({ headers, target }: Credentials): string {
   const { authorization = '' } = headers;
   if (environmentOfSecret(authorization) !== undefined) {

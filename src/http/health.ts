@@ -15,7 +15,7 @@ export function healthPages(isReady: () => Promise<boolean>): [path: string, pag
   ];
 }
 
-/** Responds while the database is waited for: the process runs, and can serve nothing else. */
+/** Responds while the start waits for the database: `/livez` is 200, and everything else is 503. */
 export function respondWaiting(request: HttpRequest, newRequestId: () => string): HttpResponse {
   const response = parseTarget(request.target).path === '/livez' ? OK : NOT_READY;
   const requestId = requestIdOf(request.headers, newRequestId);

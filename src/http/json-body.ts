@@ -8,7 +8,7 @@ import { JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
 const TYPE_LENGTH_MAX = 60;
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Reads the JSON body of a request: 415 before 413 before 400, and nothing is read for a 415. */
+/** Reads the JSON body of a request. Checks for 415 first, without reading the body, then for 413 and 400. */
 export async function readJsonBody(request: HttpRequest): Promise<unknown> {
   refuseMediaType(request);
   const bytes = await request.readBody();

@@ -9,11 +9,11 @@ export interface JsonFault {
   remedy: string;
 }
 
-/** What must follow. Where it is the first of an object or an array, the closing bracket may follow too. */
+/** What must follow. At the start of an object or an array, the closing bracket may follow too. */
 type Expected = 'value' | 'item' | 'first item' | 'name' | 'first name' | 'colon' | 'comma' | 'end';
 
 const SPACE = /[\t\n\r ]*/y;
-/** A string without its closing quote. The class has all but control characters, quotes and backslashes. */
+/** A string without its closing quote. The class excludes control characters, quotes and backslashes. */
 const OPEN_STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*/y;
 const TOKEN = new RegExp(
   `[{}[\\]:,]|${OPEN_STRING.source}"|-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|true|false|null`,
@@ -23,7 +23,7 @@ const FORM = /[\w.%+~[\]-]+=/y;
 
 /** Returns undefined for a text that is JSON. */
 export function findJsonFault(text: string): JsonFault | undefined {
-  /** The closing brackets that are due. */
+  /** The closing brackets that are still missing. */
   const closing: string[] = [];
   let expected: Expected = 'value';
   for (let offset = matchAt(SPACE, text, 0); ; offset = matchAt(SPACE, text, offset)) {
@@ -75,7 +75,7 @@ interface Place {
 }
 
 function faultAt(text: string, start: number, place: Place): JsonFault {
-  // A string that is not closed, or that has a character it must not have, fails behind its opening quote.
+  // A string that is not closed, or contains a forbidden character, fails after its opening quote.
   const offset = canBeString(place.expected) ? matchAt(OPEN_STRING, text, start) : start;
   const lines = text.slice(0, offset).split(/\r\n|[\n\r]/);
   return {

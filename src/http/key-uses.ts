@@ -1,10 +1,10 @@
 import type { Clock } from '../domain/clock.ts';
 import type { KeyStore, KeyUse } from '../domain/store.ts';
 
-/** A process that is killed loses the uses of this time. */
+/** The interval of writes. A process that is killed loses the uses since the last one. */
 const RECORD_INTERVAL_MS = 30_000;
 
-/** Records when each key was last used. No request waits for it. What cannot be stored is stored later. */
+/** Records when each key was last used. No request waits for it. A write that fails is repeated later. */
 export class KeyUses {
   readonly #store: Pick<KeyStore, 'recordKeyUse'>;
   readonly #clock: Clock;

@@ -19,7 +19,7 @@ export interface HttpResponse {
   status: number;
   /** The code of an error. */
   code?: ErrorCode;
-  /** Name, value, name, value, …, without those of the connection: Content-Length, Date and Connection. */
+  /** Name, value, name, value, …. Content-Length, Date and Connection are added by the wire. */
   headers: readonly string[];
   /** More such lists. One that is frozen is checked and encoded once, however often it is sent. */
   moreHeaders?: readonly (readonly string[])[];

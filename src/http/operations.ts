@@ -164,7 +164,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'unavailable',
   'overloaded',
 ];
-/** Of a request that is sent too slowly, and of a defect. The OpenAPI document has them once, not per operation. */
+/** For a request that is sent too slowly, and for a defect. The OpenAPI document has them once, not per operation. */
 const GENERAL_STATUSES = [408, 500];
 /** The statuses of requests that match no operation: pages, health, OPTIONS and refusals. */
 const STATUSES_OF_OTHER = [200, 204, 304, 400, 401, 404, 405, 414, 417, 431, 500, 501, 503, 505];

@@ -8,7 +8,7 @@ export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse
 /** By path: the console, the reference, the OpenAPI document and the health of the service. */
 export type PublicPages = ReadonlyMap<string, Page>;
 
-/** Instead of a path: the page for browsers that request a path that does not exist. */
+/** Stands for every path that does not exist: the page that a browser gets there. */
 export const NOT_FOUND = '*';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];

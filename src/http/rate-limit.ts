@@ -13,7 +13,7 @@ export interface RateUsage {
 
 export type CountRequest = (keyId: string) => Promise<RateUsage>;
 
-/** How long requests are not counted when no portion can be taken. Then they are refused. */
+/** How long requests pass uncounted if no portion can be taken. After that they are refused. */
 const UNCOUNTED_MS_MAX = 5_000;
 
 /**
@@ -67,7 +67,7 @@ export class RateLimiter {
     );
   }
 
-  /** A window ends here no later than at its counter, because its rest is measured from before the request. */
+  /** Measured from before the request, so that the window ends here no later than at its counter. */
   async #hold(keyId: string, askedAtMs: number): Promise<void> {
     const portion = await this.#takePortion(keyId);
     this.#failingSinceMs = undefined;

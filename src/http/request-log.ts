@@ -15,7 +15,7 @@ export const SLOW_REQUEST_MS = 1_000;
 const FORWARDED_FOR_LENGTH_MAX = 256;
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
-/** After a failed or slow request has its line, others of its kind are counted for this long. */
+/** After a failed or slow request was logged, others of its kind are only counted for this long. */
 const COUNTED_MS = 10_000;
 
 /**
@@ -78,7 +78,7 @@ export class RequestLog {
   }
 }
 
-/** Who sent the request, and what it was about. Nothing depends on `X-Forwarded-For`, which anybody can send. */
+/** Who sent the request, and what it was about. `X-Forwarded-For` is only logged, because anybody can send it. */
 function accessFields(
   { request, route, petId, pathParameter }: RequestContext,
   { body }: HttpResponse,
@@ -87,7 +87,7 @@ function accessFields(
     address: request.address,
     forwardedFor: request.headers['x-forwarded-for']?.slice(0, FORWARDED_FOR_LENGTH_MAX),
     route: route || undefined,
-    // A text, because many programs read a JSON number as a double.
+    // A string, because many programs read a JSON number as a double.
     petId: (petId ?? parsePetId(pathParameter))?.toString(),
     bytes: request.method === 'HEAD' ? 0 : Buffer.byteLength(body),
   };

@@ -10,7 +10,7 @@ const KEY_LENGTH_MAX = 256;
 const REQUESTED_KEYS_MAX = 10_000;
 /** When the cached responses have more characters than this, the cache is emptied. */
 const CACHED_LENGTH_MAX = 4 * 1024 * 1024;
-/** An estimate of what a cached response occupies in addition to its body. */
+/** An estimate of the memory of a cached response in addition to its body. */
 const HEAD_LENGTH = 1_000;
 
 /** A 200 that a client may cache and revalidate. The ETag covers the Link, which can change alone. */
@@ -84,7 +84,7 @@ export class ResponseCache implements Measured {
     if (!isRequestedAgain && this.#requested.size >= REQUESTED_KEYS_MAX) this.#requested.clear();
     this.#requested.add(key);
     const made = await make();
-    // What was read after the version is at least as new as that version.
+    // The response is read after the version, so it is at least as new.
     if (isRequestedAgain && version === this.#version) {
       if (this.#length > CACHED_LENGTH_MAX) this.#clear(version);
       this.#responses.set(key, made);

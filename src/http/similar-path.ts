@@ -1,8 +1,8 @@
 import { routes } from './router.ts';
 
-/** A longer path is no misspelling of a path of this service. */
+/** A longer path cannot be a misspelled path of this service. */
 const PATH_LENGTH_MAX = 80;
-/** With its slash. Fewer characters are similar to anything short. */
+/** Including its slash. A shorter path would be similar to every short one. */
 const SEGMENT_LENGTH_MIN = 4;
 /** What people write before the path of a resource. */
 const PREFIX = /^(?:\/(?:api|v\d+))+(?=\/)/;

@@ -29,7 +29,7 @@ const LIKELY_HEADINGS: Record<Field, RegExp> = {
 /** A column that only numbers the rows. */
 const ROW_NUMBER = /^(id|nr|no|num|number|nummer|numero|pos|position|line|zeile|ligne|fila)$|^lfd/;
 const NUMBER_OR_DATE = /^[\d\s.,:/€$£%+-]+$/;
-/** A record, so that none can be missing. A browser does not load the domain. */
+/** A record, so that no status can be missing. Browsers load this file without the domain. */
 const STATUSES: Record<PetStatus, true> = { available: true, pending: true, sold: true };
 
 /** Whether the text of a cell can be the value of a field. */
@@ -39,7 +39,7 @@ const FITS: Record<Field, (cell: string) => boolean> = {
   status: (cell) => Object.hasOwn(STATUSES, cell.toLowerCase()),
 };
 
-/** Whether a first line names columns: a heading is no whole number, so one with a category is an animal. */
+/** Whether a first line names columns. No heading is an integer: a first line with a category is an animal. */
 export function hasHeadings(first: readonly string[], categoryId: number | undefined): boolean {
   return parseInt64((first[categoryId ?? -1] ?? '').trim()) === undefined;
 }
@@ -77,7 +77,7 @@ function score(field: Field, heading: string, cells: readonly string[]): number 
   const isNamed = LIKELY_HEADINGS[field].test(letters);
   // A status must be one of three words, so other words are not one, whatever the heading says.
   if (field === 'status' && share < 1) return 0;
-  // Cells that do not fit are faults. A heading makes them the last choice, so that a person sees the faults.
+  // Cells that do not fit are faults. With a fitting heading, the column is still chosen last: a person sees them.
   if (share <= 0.5) return isNamed ? 0.5 : 0;
   const isRowNumber = field === 'categoryId' && (ROW_NUMBER.test(letters) || isCounting(filled));
   return 1 + 4 * share + (fieldOf(heading) === field ? 6 : isNamed ? 3 : 0) - (isRowNumber ? 4 : 0);

@@ -15,7 +15,7 @@ export function csvLine(fields: readonly string[]): string {
   return `${written.join(',')}\r\n`;
 }
 
-/** A spreadsheet runs a cell that begins with one of these as a formula. The tabs are those of a guard. */
+/** A spreadsheet runs a cell that begins with one of these as a formula. The tabs are from `guardFormula`. */
 const FORMULA = /^\t*[=+@-]/;
 
 /** Makes a spreadsheet show the text instead of running it: a tab in front. */

@@ -6,7 +6,7 @@ const SPREADSHEETS = [
   [0x50, 0x4b, 0x03, 0x04],
   [0xd0, 0xcf, 0x11, 0xe0],
 ];
-/** Control characters that no text has: Windows-1252 reads any bytes, also those of a picture. */
+/** Control characters that no text contains: Windows-1252 accepts any bytes, even those of a picture. */
 const NOT_TEXT = /[^\P{Cc}\t\n\v\f\r]/u;
 
 /** Whether a file is a spreadsheet itself, and not text that one has saved. Its first 4 bytes tell. */

@@ -54,10 +54,10 @@ export class UnknownColumns extends PetFileError {
 /** Chooses the columns of a table whose headings do not name them. */
 export type ChooseColumns = (sample: TableSample) => Columns;
 
-/** How people call the separators, in the singular. */
+/** What people call the separators, in the singular. */
 const SEPARATOR_WORDS: Record<Separator, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
-/** The layout of a file can be found from so many bytes of its start. */
+/** The layout of a file is found from this many bytes at its start. */
 export const LAYOUT_BYTES = RECORD_BYTES_MAX + 1;
 
 /** Of a table whose columns a person must choose. */
@@ -86,7 +86,7 @@ export function detectLayout(
 ): Layout {
   const text = withoutMark(start);
   const first = text.find((byte) => !BLANKS.includes(byte));
-  // A file without animals has any format.
+  // A file without animals may have any format.
   if (first === undefined) return { format: 'ndjson' };
   const begun = first === ARRAY_START ? 'json' : first === OBJECT_START ? 'ndjson' : 'csv';
   const found = choose === undefined ? (format ?? begun) : 'csv';

@@ -170,7 +170,7 @@ class ArrayReader implements PetReader {
   }
 }
 
-/** Why a record is not an animal. Rethrows what is no refusal. */
+/** Why a record is not an animal. Rethrows every other error. */
 function reasonOf(error: unknown, unit: 'line' | 'item'): string {
   if (!(error instanceof Refusal)) throw error;
   return error.message.replace(/^The body/, `The ${unit}`);

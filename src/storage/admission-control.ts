@@ -9,7 +9,7 @@ const WAITING_MS_MAX = 60;
 const WAITING_ITEMS_MIN = 64;
 /** The weight of the last batch in the moving averages. */
 const LAST_WEIGHT = 1 / 8;
-/** An average batch of fewer items than this shows that there is no congestion. */
+/** If the average batch has fewer items than this, there is no congestion. */
 const FEW_ITEMS = 4;
 /** Below this variance, the sizes of the batches do not show what one item takes. */
 const SIZE_VARIANCE_MIN = 16;

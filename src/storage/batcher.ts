@@ -9,7 +9,7 @@ import { unavailable } from './unavailable.ts';
 const DELAY_MS_MAX = 3;
 /** An item with less time left than this is refused instead of sent: its outcome might stay unknown. */
 const SEND_TIME_MIN_MS = 1_000;
-/** Upper bounds of the buckets that the sizes of batches are counted in. */
+/** Upper bounds of the buckets for the sizes of batches. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 /** One accepted item, and the promise that its caller waits for. */

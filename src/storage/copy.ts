@@ -34,7 +34,7 @@ type Kind = keyof typeof TABLES;
 export type Table = (typeof TABLES)[Kind];
 export const KINDS = Object.keys(TABLES) as Kind[];
 
-/** Reads one page of a table. Its values are the key of the row before, and the number of rows. */
+/** Reads one page of a table. Its parameters are the key of the row before, and the number of rows. */
 export function selectPage({ name, columns, start }: Table, parameter: '?' | '$'): string {
   const key = columns.split(', ').slice(0, start.length).join(', ');
   const after = start.map((_, index) => `${parameter}${index + 1}`).join(', ');
@@ -52,8 +52,8 @@ export interface CatalogueReader {
 }
 
 /**
- * Reads what it has written, which no other program sees before `commit`. Closed without a commit, it leaves
- * nothing. No other program can create an animal in the target before it is closed.
+ * Reads what it has written, which no other program sees before `commit`. If it is closed without a commit, it
+ * leaves nothing. No other program can create an animal in the target before it is closed.
  */
 export interface CopyTarget extends CatalogueReader {
   write(table: Table, rows: Row[]): Promise<void>;

@@ -7,7 +7,7 @@ import type { StoreIdentity } from '../domain/store-identity.ts';
 
 /** Four times as many as an import assigns. */
 const IDS_SKIPPED_PER_MS = 1_000n;
-/** As for ten seconds, by which the clocks of two machines may differ. */
+/** The ids of ten more seconds, because the clocks of two machines may differ. */
 const IDS_SKIPPED_MIN = 10_000_000n;
 const IDS_LEFT_MIN = 2n ** 32n;
 /** Earlier versions did not record when a backup was made. None was made before this day. */

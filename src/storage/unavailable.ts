@@ -1,6 +1,6 @@
 import { Refusal } from '../domain/errors.ts';
 
-/** The refusal of a call that the store cannot serve now. A cause that is a refusal already stays as it is. */
+/** The refusal of a call that the store cannot serve now. A cause that is already a refusal is returned as it is. */
 export function unavailable(cause: unknown): Refusal {
   if (cause instanceof Refusal) return cause;
   const message = 'The store is not available right now; try again shortly.';

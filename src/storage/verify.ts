@@ -9,7 +9,7 @@ export interface Verification {
 }
 
 interface Rule {
-  /** Said of the rows that break it: "3 animals have …". */
+  /** Follows the number of rows that break it: "3 animals have …". */
   what: string;
   /** Selects a short name of each row that breaks the rule. */
   sql: string;

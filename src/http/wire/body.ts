@@ -22,12 +22,12 @@ export class Body {
   #length = 0;
   #chunks = 0;
   #isWhole = false;
-  /** Why it cannot be read. */
+  /** Why the body cannot be read. */
   #refusal: Refusal | undefined;
-  /** The handler that waits for the rest of it. Most bodies are whole before they are read. */
+  /** The handler that waits for the rest. Most bodies are complete before they are read. */
   #reader: PromiseWithResolvers<Buffer> | undefined;
 
-  /** `onChange` is called when it may occupy other memory, or when `wantsMore` may have changed. */
+  /** `onChange` is called when its memory or `wantsMore` may have changed. */
   constructor(contentLength: string | undefined, onChange: () => void) {
     this.#onChange = onChange;
     if (Number(contentLength ?? 0) > BODY_BYTES_MAX) this.fail(TOO_LARGE);

@@ -16,7 +16,7 @@ const LINGER_MS = 2_000;
 
 /** Where responses come from. */
 export interface Responder extends Handler {
-  /** To bytes that never became a request. */
+  /** The response to bytes that never became a request. */
   respondToRefusal(refusal: Refusal, address: string | undefined): HttpResponse;
   /** Instead of a response that cannot be sent, because a header is invalid. */
   respondToInvalid(response: HttpResponse, error: unknown): HttpResponse;
@@ -54,7 +54,7 @@ export class Connection {
   #held: (Exchange | Refusal)[] = [];
   /** Requests that get no response. node:http keeps them until the socket closes. */
   #ignored = 0;
-  /** Until it ends, it keeps the socket in memory, also a closed one. */
+  /** Keeps the socket in memory until it ends, even if the socket is closed. */
   #lingering: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket, shared: Shared) {
@@ -69,7 +69,7 @@ export class Connection {
     return this.#state === 'idle';
   }
 
-  /** Takes the next request, and handles it when its turn has come. One too many, and those behind it, are ignored. */
+  /** Takes the next request, and handles it when its turn comes. Requests beyond the limit are ignored. */
   accept(exchange: Exchange): void {
     if (this.#state === 'closing' || this.#ignored > 0 || this.#held.length === HELD_MAX) {
       this.#ignored += 1;

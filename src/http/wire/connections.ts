@@ -6,7 +6,7 @@ import { movedBytes } from './node-http.ts';
 
 /** How much memory held requests, unfinished bodies and unsent bytes may occupy, all connections together. */
 const OCCUPIED_BYTES_MAX = 64 * 1024 * 1024;
-/** What may be left when memory was freed. Several MiB less, so that connections are not compared for every byte. */
+/** How much is kept when memory is freed: several MiB less, so that it is not freed again for every byte. */
 const OCCUPIED_BYTES_KEPT = 56 * 1024 * 1024;
 /** A client that sends one request at a time and reads its responses occupies less, except with a very long page. */
 const LARGE_BYTES_MIN = 128 * 1024;

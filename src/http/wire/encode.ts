@@ -1,13 +1,13 @@
 import type { HttpResponse } from '../message.ts';
 import { STATUS_CODES } from './node-http.ts';
 
-/** A name must be a token, and a value have visible ASCII characters, spaces and tabs alone. */
+/** A name must be a token. A value may have only visible ASCII characters, spaces and tabs. */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const NOT_IN_VALUE = /[^\t\x20-\x7e]/;
 
 /**
- * A response as it is sent, and its encoding. After the last one the connection closes. The writer of node:http checks
- * and joins the headers again for every response, which took a tenth of the time of a list. Throws if a header is
+ * Encodes a response, and says how it is encoded. After the last one the connection closes. node:http would check
+ * and join the headers again for every response, which took a tenth of the time of a list. Throws if a header is
  * invalid.
  */
 export function encodeResponse(
@@ -28,7 +28,7 @@ export function encodeResponse(
 /** The lines of frozen lists, which are sent again and again. */
 const kept = new WeakMap<readonly string[], string>();
 
-/** Throws if a header could end before its line does. */
+/** Throws if a header contains a line break or another forbidden character. */
 function linesOf(headers: readonly string[]): string {
   const known = kept.get(headers);
   if (known !== undefined) return known;

@@ -5,7 +5,7 @@ export const HEADER_BYTES_MAX = 16 * 1024;
 export const HEADERS_MAX = 200;
 export const TARGET_LENGTH_MAX = 8 * 1024;
 
-/** A name or an address, and perhaps a port. */
+/** A name or an address, with or without a port. */
 const HOST = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::\d*)?$/i;
 /** The host of a target in absolute form. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;

@@ -17,7 +17,7 @@ import {
 import { closeListener, createNodeServer, listenTo, type NodeServer } from './node-http.ts';
 
 const CONNECTIONS_MAX = 10_000;
-/** Descriptors that connections leave for files, the database and the admin port. */
+/** The descriptors that are reserved for files, the database and the admin port. */
 const DESCRIPTORS_RESERVED = 128;
 /** After this long without a byte in either direction, a connection is closed. */
 const QUIET_MS_MAX = 65_000;
@@ -33,7 +33,7 @@ export const CLIENT_TIMEOUTS = {
   checkMs: 100,
   sweepMs: 1_000,
 };
-/** The longest that a service which stops accepts connections: under constant load there is always another one. */
+/** A service that stops accepts waiting connections for at most this long: under load there is always another one. */
 const ACCEPT_WAITING_MS_MAX = 1_000;
 
 export interface ServerParts {
@@ -61,7 +61,7 @@ export function openServer(parts: ServerParts): Promise<HttpServer> {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     connectionsCheckingInterval: checkMs,
-    // connections.ts has one timeout for all that a client does.
+    // connections.ts has one timeout for everything that a client does.
     keepAliveTimeout: 0,
     // A repeated header is then visible. Otherwise all but the first would be dropped.
     joinDuplicateHeaders: true,

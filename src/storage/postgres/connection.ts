@@ -23,7 +23,7 @@ export interface Statement {
 /** Rows are arrays, in the order of the columns. */
 export type Row = unknown[];
 
-/** What every user but the check of the session needs of a connection. */
+/** What most users of a connection need. The check of the session needs more. */
 export type Connection = Pick<
   ClientConnection,
   'host' | 'query' | 'isUsable' | 'close' | 'destroy'

@@ -106,7 +106,7 @@ export class NoHost extends NotSent {
 const WRONG_SETTING =
   /^(?:0A|28|3D|42(?!P07|710))\w{3} |^\w*CERT|^ERR_SSL|^UNABLE_TO_|client password must be|SSL connections/;
 
-/** Otherwise the database, or the way to it, is away, and may be there later. */
+/** Otherwise the database or the network is down, and may come back. */
 export function isWrongSetting(error: unknown): boolean {
   const { code = '', message } = error as { code?: string; message: string };
   return error instanceof UnusableHost || WRONG_SETTING.test(`${code} ${message}`);

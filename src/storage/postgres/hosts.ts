@@ -7,7 +7,7 @@ import type { Past } from './past.ts';
 
 const SESSION_ENDED = '57P01';
 
-/** Half of the two seconds within which a process must leave a replaced primary. */
+/** Half of the two seconds within which a process must stop using a replaced primary. */
 const WATCH_INTERVAL_MS = 1_000;
 
 /** The WAL file name begins with the timeline in 8 hexadecimal digits. */
@@ -131,7 +131,7 @@ export class Hosts {
   watch(onMoved: () => void): void {
     this.#onMoved = onMoved;
     this.#watch = setInterval(() => {
-      // One that gives no response must not delay the others.
+      // A host that does not respond must not delay the others.
       for (const probe of this.#probes) void probe.ask().then(() => this.#choose());
     }, WATCH_INTERVAL_MS);
   }

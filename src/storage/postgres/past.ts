@@ -90,7 +90,7 @@ export class Past implements Measured {
       isAsking = true;
       await pool
         .run(deadlineIn(READ_TIMEOUT_MS), (connection) => this.require(connection))
-        // A database that is away is not this reader's business.
+        // An unreachable database is reported by the requests that need it.
         .catch((error: unknown) => error instanceof PastLost && pool.destroyAll());
       isAsking = false;
     };

@@ -24,7 +24,7 @@ import { noStore } from '../migrations.ts';
 import { hasStore, refuseLost, requireStoreOf, unusableStore } from './store-identity.ts';
 import { syncName } from './sync.ts';
 
-/** Shorter than the deadline of a write, so that a write that meets a lock is refused with that cause. */
+/** Shorter than the deadline of a write, so that a write that waits for a lock is refused with that cause. */
 export const BUSY_TIMEOUT_MS = 2_000;
 /** A log that grew beyond this, during an import or a long read, is truncated when it is next reused. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
@@ -96,7 +96,7 @@ export function openStoreFile(
   }
 }
 
-/** Whether the path leads to this file. Without one nothing was replaced. */
+/** Whether the path still leads to this file. Without a former file, nothing was replaced. */
 function isStillAt(file: string, before: FileIdentity | undefined): boolean {
   try {
     return before === undefined || isSame(before.database, findIdentity(file)?.database);
@@ -105,7 +105,7 @@ function isStillAt(file: string, before: FileIdentity | undefined): boolean {
   }
 }
 
-/** SQLite calls a file that `restore` has replaced meanwhile read-only, which is no fault of the settings. */
+/** SQLite calls a file that `restore` has replaced meanwhile read-only, although the settings are right. */
 function openingError(
   error: unknown,
   { file, isNew, isReplaced }: { file: string; isNew: boolean; isReplaced: boolean },

@@ -6,7 +6,7 @@ import { gauge, type Figure } from '../../ops/metrics.ts';
 const LAST_BACKUP = `SELECT last_backup_at / 1000.0 FROM store_identity
                      WHERE last_backup_at IS NOT NULL`;
 
-/** What the file and its disk tell. Nothing while they cannot be read. */
+/** Figures of the file and its disk. Empty while they cannot be read. */
 export function fileFigures(database: DatabaseSync, file: string): Figure[] {
   try {
     const log = statSync(`${file}-wal`, { throwIfNoEntry: false });

@@ -13,13 +13,13 @@ const HEADER_BYTES = 32;
 const HEADER_OFFSET = { pageBytes: 8, salts: 16, checksum: 24 };
 const FRAME_HEADER_BYTES = 24;
 const FRAME_OFFSET = { salts: 8, checksum: 16 };
-/** The magic number tells the byte order of the words of which the checksum is made: that of the machine. */
+/** The magic number tells the byte order of the checksum, which must be that of this machine. */
 const MAGIC = endianness() === 'LE' ? 0x377f0682 : 0x377f0683;
 /** How many frames are read at once. */
 const FRAMES_READ = 64;
-/** Another process may begin the log again while it is read. This often in a row it does not. */
+/** Another process may begin the log again while it is read. After this many attempts it counts as truncated. */
 const ATTEMPTS_MAX = 10;
-/** How much is written under one lock, and synced. Writes of other processes wait no longer than for this. */
+/** How much is written and synced under one lock, so that other processes wait only for this much. */
 const PORTION_BYTES = 1024 * 1024;
 
 /**
@@ -71,7 +71,7 @@ export class LogCheck {
   readonly #file: string;
   readonly #descriptor: number;
   readonly #count: StatementSync;
-  /** The header for which the place is valid. */
+  /** The header to which the counts below belong. */
   #header: Buffer = Buffer.alloc(0);
   /** How many frames were read, and the checksum of all but the last of them. */
   #frames = 0;
@@ -114,7 +114,7 @@ export class LogCheck {
     );
   }
 
-  /** Whether the log has so many frames. The last frame that was read before is read again. */
+  /** Whether the log has this many frames. The last frame that was read before is read again. */
   #has(frames: number): boolean {
     const header = readAt(this.#descriptor, 0, HEADER_BYTES);
     if (!header.equals(this.#header) && !this.#begin(header)) return false;

@@ -97,7 +97,7 @@ function removeLeftovers(folder: string): void {
   }
 }
 
-/** The lock last: until then, nobody else takes the file for one without a lock. */
+/** The lock is removed last: until then, no other process treats the file as one without a lock. */
 function removeWithLogs(name: string): void {
   for (const each of [...withLogs(name), lockOf(name)]) rmSync(each, { force: true });
 }

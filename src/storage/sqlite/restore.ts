@@ -135,7 +135,7 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
       const remedy = 'stop every service and command that uses it, then restore';
       throw new StoreFault(`${file} is in use: ${remedy}.`, { cause: error });
     }
-    // A file that is damaged proves nothing and has nothing to lock.
+    // A damaged file proves nothing about the past, and cannot be locked.
     if (isCorrupt(error)) return nothing;
     throw fileError(file, error, 'cannot be replaced');
   }

@@ -103,7 +103,7 @@ class SqliteStore implements Store, Measured {
       onWarning: (message) => options.onWarning?.(message),
       onTruncated: (reason) => this.#fail(reason, { isTruncated: true }),
       onFatal: (reason) => {
-        // A thread that ends because the file is gone is not the reason.
+        // A thread that ends because the file is gone must not hide that reason.
         this.#checkPath();
         this.#fail(`${opened.file}: ${reason}`);
       },

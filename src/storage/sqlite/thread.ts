@@ -24,7 +24,7 @@ export function startSqliteThread(script: string, opened: FileIdentity): Worker 
     // The compile cache works in a thread too, but only if the thread is told its folder.
     env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
   });
-  // To the file that is a crash.
+  // The file survives this as it survives a crash.
   const killIfBusy = () => {
     if (Atomics.wait(isBusy, 0, 1, EXIT_TIMEOUT_MS) === 'timed-out') {
       process.kill(process.pid, 'SIGKILL');
