@@ -4,6 +4,9 @@ import type { PagePosition } from './page.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 import type { RateLimit, TakePortion } from './rate-limit.ts';
 
+/** How many animals a store counts for its figures. To count more at every report would delay requests. */
+export const PETS_COUNTED_MAX = 100_000;
+
 /**
  * The store of animals and keys, as one interface for each user. Every store implements all of them and
  * guarantees the following, and storage/store.contract.ts tests each of them.

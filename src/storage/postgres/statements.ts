@@ -1,3 +1,4 @@
+import { PET_COUNT_SQL } from '../pet-count.ts';
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
@@ -52,8 +53,7 @@ export const STATEMENTS = named({
     SELECT ${PET_COLUMNS} FROM pets WHERE (status, id) <= ($1, $2) AND status >= $1
     ORDER BY status DESC, id DESC LIMIT $3`,
   ping: 'SELECT last_id FROM pet_counter',
-  /** The database keeps this estimate by itself. An exact count could outlast the timeout of a call. */
-  petCount: `SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'pets'::regclass`,
+  petCount: PET_COUNT_SQL,
   setPetStatus: changeAll('UPDATE pets SET status = $2'),
   removePets: changeAll('DELETE FROM pets'),
   /**

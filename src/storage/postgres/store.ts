@@ -23,7 +23,7 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { PetCount } from '../pet-count.ts';
+import { petCountFigure } from '../pet-count.ts';
 import { parseAddress } from './address.ts';
 import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
@@ -80,7 +80,9 @@ class PostgresStore implements Store, Measured {
   readonly #past: Past;
   readonly #creates: ReturnType<typeof newCreateBatcher>;
   readonly #reads: SharedReads;
-  readonly #petCount: PetCount;
+  /** As of the report before. */
+  #petCount: number | undefined;
+  #isCounting = false;
 
   constructor(pool: Pool, hosts: Hosts, past: Past) {
     this.#pool = pool;
@@ -88,10 +90,6 @@ class PostgresStore implements Store, Measured {
     this.#past = past;
     this.#creates = newCreateBatcher(pool, past);
     this.#reads = new SharedReads(pool);
-    this.#petCount = new PetCount(async () => {
-      const [row] = await pool.query(STATEMENTS.petCount, [], deadlineIn(CALL_TIMEOUT_MS));
-      return Number(row?.[0]);
-    });
   }
 
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation> {
@@ -182,8 +180,24 @@ class PostgresStore implements Store, Measured {
   }
 
   figures(): Figure[] {
-    const parts = [this.#creates, this.#reads, this.#pool, this.#past, this.#petCount];
-    return parts.flatMap((part) => part.figures());
+    const parts = [this.#creates, this.#reads, this.#pool, this.#past];
+    const figures = parts.flatMap((part) => part.figures());
+    if (this.#petCount !== undefined) figures.push(petCountFigure(this.#petCount));
+    if (!this.#isCounting) void this.#countPets();
+    return figures;
+  }
+
+  async #countPets(): Promise<void> {
+    this.#isCounting = true;
+    try {
+      const deadline = deadlineIn(CALL_TIMEOUT_MS);
+      const [row] = await this.#pool.query(STATEMENTS.petCount, [], deadline);
+      this.#petCount = Number(row?.[0]);
+    } catch {
+      // The database gives no response, which is reported elsewhere.
+      this.#petCount = undefined;
+    }
+    this.#isCounting = false;
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { PET_COUNT_SQL } from '../pet-count.ts';
 import { rowsOf } from './query.ts';
 import { prepareReads } from './statements.ts';
 import { openSqliteStore } from './store.ts';
@@ -40,4 +41,18 @@ test('a page of SQLite is one search of an index, in both directions and with an
       );
     }
   }
+});
+
+test('up to 100,000 animals are counted; of more, the ids that may be in use are', (t) => {
+  const database = new DatabaseSync(':memory:', { returnArrays: true });
+  t.after(() => database.close());
+  database.exec(`CREATE TABLE pets (id INTEGER PRIMARY KEY);
+    WITH RECURSIVE counter (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM counter WHERE id < 100002)
+    INSERT INTO pets SELECT id FROM counter WHERE id <> 7`);
+  const count = () => rowsOf<[bigint]>(database, PET_COUNT_SQL)[0]?.[0];
+  assert.equal(Number(count()), 100_002);
+  database.exec('DELETE FROM pets WHERE id = 8');
+  assert.equal(Number(count()), 100_000);
+  database.exec('DELETE FROM pets');
+  assert.equal(Number(count()), 0);
 });

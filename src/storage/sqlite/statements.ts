@@ -3,6 +3,7 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, PetStatus } from '../../domain/pet.ts';
 import type { Creation, ImportStep, KeyUse } from '../../domain/store.ts';
+import { PET_COUNT_SQL } from '../pet-count.ts';
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
@@ -50,7 +51,7 @@ export function prepareReads(database: DatabaseSync) {
     ),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
-    petCount: database.prepare('SELECT count(*) FROM pets'),
+    petCount: database.prepare(PET_COUNT_SQL),
     version: database.prepare('PRAGMA data_version'),
   };
 }

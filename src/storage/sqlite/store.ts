@@ -22,7 +22,7 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { PetCount } from '../pet-count.ts';
+import { petCountFigure } from '../pet-count.ts';
 import { unavailable } from '../unavailable.ts';
 import { openStoreFile } from './connection.ts';
 import { refuseDamaged } from './damage.ts';
@@ -88,7 +88,6 @@ class SqliteStore implements Store, Measured {
   readonly #writer: WriterClient;
   readonly #options: SqliteOptions;
   readonly #timer: NodeJS.Timeout;
-  readonly #petCount = new PetCount(() => Number(this.#read<[bigint]>('petCount')[0]?.[0]));
   #nextCheckMs = 0;
   /** Why every call is refused. */
   #fault: string | undefined;
@@ -187,9 +186,19 @@ class SqliteStore implements Store, Measured {
   figures(): Figure[] {
     return [
       ...this.#writer.figures(),
-      ...this.#petCount.figures(),
+      ...this.#petFigures(),
       ...fileFigures(this.#database, this.#opened.realFile),
     ];
+  }
+
+  #petFigures(): Figure[] {
+    try {
+      const [row] = this.#read<[bigint]>('petCount');
+      return [petCountFigure(Number(row?.[0]))];
+    } catch {
+      // The store refuses every call, which is reported elsewhere.
+      return [];
+    }
   }
 
   async close(): Promise<void> {

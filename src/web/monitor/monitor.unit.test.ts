@@ -187,12 +187,12 @@ test('the page has the newest value and the peak of every line', async () => {
 
 test('the page has the animals, the keys, the cache hits, the connections, the WAL and the errors of five minutes', async () => {
   const metrics = new Metrics([]);
-  const counts = { hits: 10, misses: 10 };
+  const counts = { hits: 10, misses: 10, pets: 100_000 };
   const figures = (): Figure[] => [
     ...metrics.figures(),
     gauge('petstore_cache_hits_total', '', counts.hits),
     gauge('petstore_cache_misses_total', '', counts.misses),
-    gauge('petstore_pets', '', 12_345),
+    gauge('petstore_pets', '', counts.pets),
     gauge('petstore_api_keys', '', 1_234),
     gauge('petstore_api_keys_age_seconds', '', 2.5),
     gauge('petstore_pool_connections', '', {
@@ -214,9 +214,9 @@ test('the page has the animals, the keys, the cache hits, the connections, the W
   for (let index = 0; index < 3; index += 1) metrics.error('rate_limited');
   await history.take();
   const facts = factsOf(await pageOf(history));
-  assert.equal(facts['Animals'], '12,345');
-  const estimated = await pageOf(history, { databaseUrl: 'postgres://db/pets' });
-  assert.equal(factsOf(estimated)['Animals'], 'about 12,345');
+  assert.equal(facts['Animals'], '100,000');
+  counts.pets += 1;
+  assert.equal(factsOf(await pageOf(history))['Animals'], 'about 100,001');
   assert.equal(facts['API keys'], '1,234, read 2.5 s ago');
   assert.equal(facts['Cache hits'], '75 %');
   assert.equal(facts['Connections'], '3 of 10 in use');

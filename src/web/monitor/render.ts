@@ -1,3 +1,4 @@
+import { PETS_COUNTED_MAX } from '../../domain/store.ts';
 import { escapeHtml } from '../html.ts';
 import { renderChart, timeOf } from './chart.ts';
 import type { FigureReader, History, Sample } from './history.ts';
@@ -40,7 +41,7 @@ ${bar(service)}
 ${renderVerdict(service, { ...verdict, version: versionOf(latest) })}
 <h2>Last five minutes</h2>
 <p class="small">As of <time datetime="${newest?.at.toISOString() ?? ''}">${time} UTC</time><span id="local"></span>, sampled every ${intervalMs / 1000} seconds.</p>
-${facts(service, latest, samples)}
+${facts(latest, samples)}
 <div class="charts">
 ${chartsOf(samples)
   .map((chart) => renderChart(chart, samples))
@@ -71,14 +72,9 @@ function versionOf(latest: FigureReader): string | undefined {
   return build && `${build.labels['version']}, Node.js ${build.labels['node']}`;
 }
 
-function facts(
-  { databaseUrl }: MonitoredService,
-  latest: FigureReader,
-  samples: History['samples'],
-): string {
+function facts(latest: FigureReader, samples: History['samples']): string {
   const pets = latest.find('petstore_pets');
-  // PostgreSQL has only an estimate.
-  const about = databaseUrl === undefined ? '' : 'about ';
+  const about = (pets ?? 0) > PETS_COUNTED_MAX ? 'about ' : '';
   const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
   const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
   const keys = latest.find('petstore_api_keys');
