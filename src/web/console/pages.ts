@@ -1,4 +1,4 @@
-import type { Environment } from '../../domain/api-key.ts';
+import { KEY_PREFIX, type Environment } from '../../domain/api-key.ts';
 import type { Page } from '../../http/pages.ts';
 import {
   assetPage,
@@ -80,7 +80,7 @@ function newPages(environment: Environment): [path: string, page: Page][] {
       assetPage({
         file: new URL(`${PAGE_FOLDER}/index.html`, ROOT),
         headers: HTML_HEADERS,
-        edit: (html) => preloadModules(nameEnvironment(html, environment)),
+        edit: (html) => preloadModules(fillTemplate(html, environment)),
       }),
     ],
     ...modules.map((file) => treeAsset(file, toJavaScript)),
@@ -102,19 +102,26 @@ function preloadModules(html: string): string {
   return tighten(html).replace('</head>', `${links.join('')}</head>`);
 }
 
-/** The page is written for production. In staging, a band, the title and every example of a key say so. */
-function nameEnvironment(html: string, environment: Environment): string {
-  if (environment === 'production') return html;
-  const band =
-    '<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>';
-  return html
-    .replace('data-environment="production"', 'data-environment="staging"')
-    .replace('<title>', '<title>Staging · ')
-    .replace('</a>', `</a>${band}`)
-    .replace('>Production<', '>Staging<')
-    .replace('Pet Store production', 'Pet Store staging')
-    .replace('pet_live_…', 'pet_test_…')
-    .replace('--name NAME', '--name NAME --env staging');
+/** What the page says about its environment. Staging is marked, so that nobody takes it for production. */
+const ENVIRONMENT_WORDS: Record<Environment, Readonly<Record<string, string>>> = {
+  production: { title: '', band: '', label: 'Production', flag: '' },
+  staging: {
+    title: 'Staging · ',
+    band: '<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>',
+    label: 'Staging',
+    flag: ' --env staging',
+  },
+};
+
+/** Replaces each {{name}} of the page by its value. An unknown name is a mistake in the page. */
+function fillTemplate(html: string, environment: Environment): string {
+  const words = ENVIRONMENT_WORDS[environment];
+  const values: typeof words = { ...words, environment, prefix: KEY_PREFIX[environment] };
+  return html.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`The page names an unknown value: ${name}`);
+    return value;
+  });
 }
 
 function inPageFolder(name: string): string {
