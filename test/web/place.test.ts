@@ -151,6 +151,38 @@ test('console › "Newest" begins with the newest animal of the filter, and "Nex
   await place(other, 'Animals 1–100, newest first, more follow');
 });
 
+test('console › at every width, header and cards have the same edges, also at /docs, and "Newest" moves no control', async (t) => {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  await place(page, 'Animals 1–20, more follow');
+  const edges = (...selectors: string[]) =>
+    page.evaluate<number[][]>(`${JSON.stringify(selectors)}.map((selector) => {
+      const box = document.querySelector(selector).getBoundingClientRect();
+      return [box.left, box.right, box.top + scrollY];
+    })`);
+  const controls = () => edges('#filter', '#newest', '#limit', '#previous', '#next', '#download');
+  const shown = new Map<number, number[]>();
+  for (const width of [360, 768, 1097, 1440, 2000]) {
+    await page.setViewportSize({ width, height: 900 });
+    const [brand = [], who = [], cards = []] = await edges('.brand', '.who', '#workspace');
+    assert.deepEqual([brand[0], who[1]], cards.slice(0, 2), `${width} px`);
+    assert.ok((who[2] ?? 60) < 60, `the header has one line at ${width} px`);
+    shown.set(width, cards.slice(0, 2));
+    const before = await controls();
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await place(page, 'Animals 1–20, newest first, more follow');
+    assert.deepEqual(await controls(), before, `${width} px`);
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await place(page, 'Animals 1–20, more follow');
+  }
+  await page.goto(`${stage.site}/docs/reference`);
+  for (const [width, [left, right]] of shown) {
+    await page.setViewportSize({ width, height: 900 });
+    const [brand = [], main = []] = await edges('.brand', 'main');
+    assert.deepEqual([brand[0], main[1]], [left, right], `/docs/reference at ${width} px`);
+  }
+});
+
 test('console › "Newest" keeps the filter, shows a new animal first, and ends with a second press', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const { page } = await visit(t, stage, { key: stage.key, path: '/?limit=10' });
