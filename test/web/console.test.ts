@@ -499,15 +499,21 @@ test('console › the lookup is closed at first, shows its removal date, 5 Decem
   const card = page.locator('section', { hasText: 'Look up by id' });
   assert.equal(await page.getByLabel('Id', { exact: true }).isVisible(), false);
   assert.match((await card.textContent()) ?? '', /Deprecated[^]*5 December 2030/);
+  await fillAnimal(page, 'Rex', '7');
+  await addButton(page).click();
+  const added = page.getByText('Rex was added with the id 2.');
+  await added.waitFor();
   for (const [id, shown] of [
     [' 1 ', 'Animal 1'],
-    ['2', 'Check the number and try again.'],
+    ['3', 'Check the number and try again.'],
     ['9223372036854775807', 'Check the number and try again.'],
     ['one', 'An id is a whole number'],
   ] as const) {
     await lookUp(page, id);
     await card.getByText(shown).waitFor();
     assert.equal(await card.locator('button, [role=timer]', { hasText: /again/ }).count(), 0);
+    const isError = shown !== 'Animal 1';
+    assert.equal(await added.count(), isError ? 0 : 1, 'no success stays beside an error');
   }
   assert.equal(await page.locator('#lookup-outcome').textContent(), '');
   const field = page.getByLabel('Id', { exact: true });

@@ -314,7 +314,7 @@ test('console › a download can be stopped, and says so if it fails', async (t)
   held.resolve();
 });
 
-test('console › the rows, the focus and the scroll position stay while the next page loads or fails', async (t) => {
+test('console › the rows, the focus and the scroll position stay while the next page loads or fails, and it is shown from its first row', async (t) => {
   const stage = await Stage.open(t, { pets: PETS });
   const viewport = { width: 1000, height: 500 };
   const { page } = await visit(t, stage, { key: stage.key, viewport });
@@ -359,6 +359,9 @@ test('console › the rows, the focus and the scroll position stay while the nex
   await place(page, 'Animals 1–20, more follow');
   assert.deepEqual(await names(page), first);
   await until(page, `scrollY === ${scrollY}`);
+  await next(page).click();
+  await place(page, 'Animals 21–40, more follow');
+  await until(page, `document.querySelector('#rows tr').getBoundingClientRect().top >= 0`);
 });
 
 test('console › an added animal is in "Just added" with its id, also when it is on another page', async (t) => {

@@ -33,6 +33,8 @@ export interface CatalogueEvents {
 interface Loading {
   /** Scroll to where this place was left. */
   isReturn?: boolean;
+  /** Scroll to the first row: the buttons are below the last one. */
+  isTurn?: boolean;
   /** The page itself tries again. It does so once. */
   isAutomatic?: boolean;
   /** Nobody waits for it: the page shows only its outcome, and no fault. */
@@ -70,11 +72,12 @@ export class Catalogue {
     });
     this.#filter.addEventListener('submit', (event) => event.preventDefault());
     this.#previous.addEventListener('click', () => {
-      if (isUsable(this.#previous)) this.#goTo(this.#placeBefore);
+      if (isUsable(this.#previous)) this.#goTo(this.#placeBefore, { isTurn: true });
     });
     this.#next.addEventListener('click', () => {
       if (!isUsable(this.#next)) return;
-      this.#goTo({ ...this.#place, trail: [...this.#place.trail, this.#nextStep] });
+      const trail = [...this.#place.trail, this.#nextStep];
+      this.#goTo({ ...this.#place, trail }, { isTurn: true });
     });
     followHistory(
       () => this.#place,
@@ -137,10 +140,10 @@ export class Catalogue {
     return trail.length > 0 ? { ...this.#place, trail } : this.#start(this.#place);
   }
 
-  #goTo(place: Place): void {
+  #goTo(place: Place, loading?: Loading): void {
     enterPlace(place);
     this.#showControls(place);
-    void this.#load();
+    void this.#load(loading);
   }
 
   #showControls(place: Place): void {
@@ -152,7 +155,8 @@ export class Catalogue {
     }
   }
 
-  async #load({ isReturn, isAutomatic = false, isQuiet = false }: Loading = {}): Promise<void> {
+  async #load(loading: Loading = {}): Promise<void> {
+    const { isReturn, isTurn, isQuiet = false } = loading;
     this.#loading.abort();
     const { signal } = (this.#loading = new AbortController());
     const { status, limit, isNewestFirst, trail } = this.#place;
@@ -162,10 +166,11 @@ export class Catalogue {
       const ordered = isNewestFirst ? list.toReversed() : list;
       this.#render(await ordered.page(trail.at(-1)?.cursor));
       if (isReturn) restoreScroll();
+      if (isTurn && this.#table.getBoundingClientRect().top < 0) this.#table.scrollIntoView();
     } catch (error) {
       // A later request has replaced this one, or will follow.
       if (signal.aborted || isQuiet) return;
-      this.#renderFault(explain(error), isAutomatic);
+      this.#renderFault(explain(error), loading);
     }
     this.#setBusy(false);
   }
@@ -230,17 +235,17 @@ export class Catalogue {
   }
 
   /** The rows of the page before stay, so that the user loses nothing. */
-  #renderFault(fault: Fault, wasAutomatic: boolean): void {
+  #renderFault(fault: Fault, loading: Loading): void {
     this.#showPrevious();
     this.#count.textContent = this.#table.hidden ? 'Not loaded' : 'Still showing the earlier rows';
     if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
     if (fault.isForbidden) return this.#on.forbidden(fault);
     const notice = faultNotice(fault, {
-      canCountDown: !wasAutomatic,
+      canCountDown: loading.isAutomatic !== true,
       retry: (isAutomatic) => {
         // The button disappears with its notice, so the focus moves to the title.
         if (this.#message.contains(document.activeElement)) byId('title', HTMLElement).focus();
-        void this.#load({ isAutomatic });
+        void this.#load({ ...loading, isAutomatic });
       },
     });
     this.#message.replaceChildren(notice);

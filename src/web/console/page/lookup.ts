@@ -3,7 +3,7 @@ import { curlCommand } from './curl.ts';
 import { offerCurl } from './copy.ts';
 import { byId, element, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
-import { faultNotice } from './notice.ts';
+import { faultNotice, removeSuccess } from './notice.ts';
 import { openButton, parseInt64, statusChip } from './pet.ts';
 import { BASE_URL, type Session } from './session.ts';
 
@@ -48,6 +48,7 @@ export class Lookup {
     this.#outcome.replaceChildren();
     this.#showFieldFault(id === undefined ? 'An id is a whole number, such as 1.' : undefined);
     if (id === undefined) {
+      removeSuccess();
       this.#id.focus();
       return;
     }

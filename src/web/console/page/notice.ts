@@ -8,8 +8,14 @@ export interface Mending {
   canCountDown: boolean;
 }
 
+/** Removes the message of an earlier success: beside an error it would contradict it. */
+export function removeSuccess(): void {
+  document.querySelector('.notice.done')?.remove();
+}
+
 /** Shows the error in words for people, its remedy, and what the service said. */
 export function faultNotice(fault: Fault, { retry, canCountDown }: Mending): HTMLElement {
+  removeSuccess();
   const { title, remedy, waitMs } = fault;
   const notice = element(
     'div',

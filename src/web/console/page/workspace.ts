@@ -4,7 +4,7 @@ import { Catalogue } from './catalogue.ts';
 import { button, byId, element } from './dom.ts';
 import type { Fault } from './fault.ts';
 import { JustAdded } from './just-added.ts';
-import { serviceWords } from './notice.ts';
+import { removeSuccess, serviceWords } from './notice.ts';
 import type { Parts } from './parts.ts';
 import { linkedId } from './place.ts';
 import { Session } from './session.ts';
@@ -104,6 +104,7 @@ export class Workspace {
   }
 
   #addMany(file?: File): void {
+    removeSuccess();
     const card = this.#loadParts().then(({ many }) => many());
     this.#with(card, (many) => many.open(file));
   }
