@@ -4,18 +4,13 @@ import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import type { Pet } from '../../sdk/src/index.ts';
 import { CuttableLink } from './cuttable-link.ts';
-import { signIn, Stage, test, visit } from './stage.ts';
+import { openMany, signIn, Stage, test, visit } from './stage.ts';
 
 const ROWS = 120;
 const STATUSES = ['available', 'pending', 'sold', ''];
 
 const list = (page: Page) => page.getByLabel('Paste CSV, cells of a spreadsheet or JSON');
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
-
-async function openMany(page: Page): Promise<void> {
-  await page.locator('#add-many').click();
-  await list(page).waitFor();
-}
 
 function csvOf(count: number): string {
   const lines = Array.from({ length: count }, (_, index) => {
@@ -85,7 +80,7 @@ test('console › 120 pasted rows become exactly 120 animals, in their order, al
 test('console › a pasted list is read as petstore import reads it, and its faults are listed by line', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
-  await page.locator('.empty button', { hasText: 'Add many at once' }).click();
+  await page.locator('.empty button', { hasText: 'Paste cells from a spreadsheet' }).click();
   await list(page).waitFor();
   const faults = page.locator('#many .faults li');
   await list(page).fill('name,categoryId\n,7\nRex,x\n"two\nlines",9223372036854775807\nMimi\n');
@@ -213,7 +208,8 @@ test('console › the preview shows 5 animals and 20 faults, says how many more 
   assert.equal(await list(page).inputValue(), csvOf(8));
   assert.equal(await page.locator('#many tbody tr').count(), 5);
   await press(page, 'Close');
-  assert.equal(await page.evaluate('document.activeElement.id'), 'add-many');
+  const focused = await page.evaluate('document.activeElement.textContent');
+  assert.equal(focused, 'Paste cells from a spreadsheet');
   await openMany(page);
   assert.equal(await list(page).inputValue(), '');
   assert.equal(await page.locator('#many .preview').count(), 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { signIn, Stage, test, visit } from './stage.ts';
-import { addListTwice, finished, list, names, openMany, press, reload } from './resume.ts';
+import { openMany, signIn, Stage, test, visit } from './stage.ts';
+import { addListTwice, finished, list, names, press, reload } from './resume.ts';
 
 test('D45: a list is stopped by a reload, one line is corrected, all are pasted again: no animal is there twice, and on purpose all are', (t) =>
   addListTwice(t, 120));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { Stage, visit } from './stage.ts';
+import { openMany, Stage, visit } from './stage.ts';
 
 /** A long list takes its time on a busy machine. */
 const LIST_MS_MAX = 500_000;
@@ -12,11 +12,6 @@ const LIST_MS_MAX = 500_000;
 export const list = (page: Page) => page.getByLabel('Paste CSV, cells of a spreadsheet or JSON');
 export const press = (page: Page, name: string | RegExp) =>
   page.getByRole('button', { name }).click();
-
-export async function openMany(page: Page): Promise<void> {
-  await page.locator('#add-many').click();
-  await list(page).waitFor();
-}
 
 /** Sets the whole text at once. Typing 5,000 lines, as fill() does, takes a browser minutes. */
 async function paste(page: Page, text: string): Promise<void> {

@@ -12,7 +12,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { NEEDS_CHROMIUM } from '../../harness/chromium.ts';
 import { needsProgram } from '../../harness/needs.ts';
-import { Stage, test, visit } from './stage.ts';
+import { openMany, Stage, test, visit } from './stage.ts';
 
 const MARK = '\uFEFF';
 
@@ -264,11 +264,6 @@ async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
   const chooser = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Choose a file' }).click();
   await (await chooser).setFiles({ name, mimeType: 'text/csv', buffer });
-}
-
-async function openMany(page: Page): Promise<void> {
-  await page.locator('#add-many').click();
-  await list(page).waitFor();
 }
 
 test('console › 15 spreadsheets are read, and each is added with one click', async (t) => {

@@ -245,6 +245,12 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('button', { name: 'Open the catalogue' }).click();
 }
 
+/** Opens the card for many at once: with the invitation of an empty list, or else with the form. */
+export async function openMany(page: Page): Promise<void> {
+  await page.locator('#add-many:visible, .invitation button:visible').click();
+  await page.getByLabel('Paste CSV, cells of a spreadsheet or JSON').waitFor();
+}
+
 const POLL_MS = 50;
 
 /** Waits until an expression is true on the page. The policy of the page forbids page.waitForFunction. */

@@ -109,7 +109,7 @@ const ENVIRONMENT_WORDS: Record<Environment, Readonly<Record<string, string>>> =
     title: 'Staging · ',
     band: '<aside class="band" aria-label="Environment"><b>Staging</b> For trying things out.</aside>',
     label: 'Staging',
-    flag: ' --env staging',
+    flag: ' <span>--env staging</span>',
   },
 };
 

@@ -108,7 +108,7 @@ test('in staging the console says so in its title, in a band and in the examples
     'class="band"',
     'placeholder="pet_test_…"',
     'data-environment="staging"',
-    '--name NAME --env staging',
+    ' <span>--env staging</span></code>',
     '>Staging</span>',
   ]) {
     assert.ok(html.includes(part), `the page lacks ${part}`);

@@ -3,7 +3,7 @@
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertLooks, WIDTHS } from '../looks.ts';
-import { signIn, Stage, test, visit } from '../stage.ts';
+import { openMany, signIn, Stage, test, visit } from '../stage.ts';
 
 const STATUSES = ['available', 'pending', 'sold'] as const;
 const PETS = Array.from({ length: 23 }, (_, index) => ({
@@ -47,7 +47,7 @@ async function emptyStates(t: TestContext): Promise<void> {
   await assertLooks(page, 'filter-empty');
   await press(page, 'Show all');
   await page.getByText('No animals yet').waitFor();
-  await page.locator('#add-many').click();
+  await openMany(page);
   await assertLooks(page, 'many-open');
   await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n,8\nMimi,x\nAda,3\n');
   await page.getByText('What will be added').waitFor();

@@ -1,8 +1,8 @@
 import type { PetStatus } from '../../../../sdk/src/index.ts';
-import { button, byId, element } from './dom.ts';
+import { button, element } from './dom.ts';
 import { ENVIRONMENT } from './environment.ts';
 
-/** What stands in place of the rows: how to begin, or that the filter leaves out every animal. */
+/** What an empty list shows in place of rows: how to begin, or that no animal has the status. */
 export function emptyMessage(
   status: PetStatus | undefined,
   on: { addMany: () => void; showAll: () => void },
@@ -11,35 +11,20 @@ export function emptyMessage(
   if (status !== undefined) {
     message.append(
       element('p', { class: 'title' }, `No animal is ${status}`),
-      element('p', {}, 'Animals with another status are left out by the filter.'),
+      element('p', {}, `Only ${status} animals are shown.`),
       button('Show all', on.showAll),
     );
     return message;
   }
   message.append(
     element('p', { class: 'title' }, 'No animals yet'),
-    element('p', { class: 'writes' }, 'There are three ways to begin.'),
     element(
-      'ul',
-      { class: 'ways writes' },
-      element(
-        'li',
-        {},
-        button('Add an animal', () => byId('name', HTMLInputElement).focus(), 'primary'),
-        element('span', {}, 'One at a time, with the form.'),
-      ),
-      element(
-        'li',
-        {},
-        button('Add many at once', on.addMany),
-        element('span', {}, 'Paste the cells of a spreadsheet, or drop a file.'),
-      ),
-      element(
-        'li',
-        {},
-        importCommand(),
-        element('span', {}, 'On the machine of the service, for large files.'),
-      ),
+      'div',
+      { class: 'invitation writes' },
+      button('Paste cells from a spreadsheet', on.addMany, 'primary'),
+      element('p', {}, 'Or add one with the form, or drop a file on this page.'),
+      element('p', { class: 'small' }, 'For a large file, on the machine of the service:'),
+      importCommand(),
     ),
   );
   return message;

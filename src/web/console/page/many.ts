@@ -264,7 +264,9 @@ export class ManyCard {
   #end(): void {
     this.#reset();
     this.#card.hidden = true;
-    byId('add-many', HTMLElement).focus();
+    // Without animals, the invitation has replaced the button of the form.
+    const invitation = document.querySelector<HTMLElement>('.invitation button');
+    (invitation ?? byId('add-many', HTMLElement)).focus();
   }
 }
 
