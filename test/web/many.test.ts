@@ -296,7 +296,7 @@ test('console › a dropped list can be paused, resumed and stopped, and one tha
   await drop(csvOf(5_001));
   await page.getByRole('alert').getByText('This list is too long for a page').waitFor();
   await drop(csvOf(5_000));
-  await page.getByRole('button', { name: 'Add 5000 animals' }).waitFor();
+  await page.getByRole('button', { name: 'Add 5,000 animals' }).waitFor();
   await drop(csvOf(40));
   // The service takes as long as the test wants.
   const gate = { open: 5 };

@@ -4,6 +4,7 @@ import { offerCurl } from './copy.ts';
 import { byId, isUsable, setUsable } from './dom.ts';
 import { emptyMessage } from './empty.ts';
 import { explain, type Fault } from './fault.ts';
+import { grouped } from './fields.ts';
 import { faultNotice } from './notice.ts';
 import { petRow } from './pet.ts';
 import {
@@ -257,7 +258,7 @@ function countWords(count: number, before: number | undefined, hasMore: boolean)
   if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
   const animals = rangeWords(count, before);
   if (hasMore) return `${animals}, more follow`;
-  return before === undefined ? `${animals}, the last` : `${animals} of ${before + count}`;
+  return before === undefined ? `${animals}, the last` : `${animals} of ${grouped(before + count)}`;
 }
 
 /** On the way back, nobody counts the animals that are added meanwhile. */
@@ -271,5 +272,6 @@ function newestWords(count: number, before: number | undefined, hasMore: boolean
 
 function rangeWords(count: number, before: number | undefined): string {
   if (before === undefined) return count === 1 ? '1 animal' : `${count} animals`;
-  return count === 1 ? `Animal ${before + 1}` : `Animals ${before + 1}–${before + count}`;
+  const first = grouped(before + 1);
+  return count === 1 ? `Animal ${first}` : `Animals ${first}–${grouped(before + count)}`;
 }

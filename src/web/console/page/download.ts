@@ -2,6 +2,7 @@ import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { csvLine, guardFormula } from '../../../pet-file/csv.ts';
 import { byId } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
+import { grouped } from './fields.ts';
 import { saveCsv } from './save.ts';
 import type { Session } from './session.ts';
 
@@ -75,5 +76,5 @@ export async function readLines(
 }
 
 function count(animals: number): string {
-  return `${animals.toLocaleString('en')} animal${animals === 1 ? '' : 's'}`;
+  return `${grouped(animals)} animal${animals === 1 ? '' : 's'}`;
 }

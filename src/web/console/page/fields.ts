@@ -18,6 +18,11 @@ export function trimName(name: string): string {
   return tabs + name.trim();
 }
 
+/** A count as people read it: 12,345. Ids and categories are not grouped, because people copy them. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en');
+}
+
 /** The fields of an animal. A message of the service names them. */
 export const FIELDS = ['name', 'categoryId', 'status'] as const;
 export type Field = (typeof FIELDS)[number];
@@ -44,7 +49,7 @@ function nameWords(value: unknown): string | undefined {
   if (isBlank(value)) return 'Enter a name.';
   const length = Array.from(value).length;
   if (length > NAME_CODE_POINTS_MAX) {
-    return `The name has ${length} characters; at most ${NAME_CODE_POINTS_MAX} fit.`;
+    return `The name has ${grouped(length)} characters; at most ${NAME_CODE_POINTS_MAX} fit.`;
   }
   return value.includes('\0') || LONE_SURROGATE.test(value)
     ? 'The name has a character that cannot be stored.'

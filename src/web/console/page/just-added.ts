@@ -1,5 +1,6 @@
 import type { Pet } from '../../../../sdk/src/index.ts';
 import { byId, element } from './dom.ts';
+import { grouped } from './fields.ts';
 import { openButton, statusChip } from './pet.ts';
 
 const STORAGE_NAME = 'petstore.just-added';
@@ -38,7 +39,7 @@ export class JustAdded {
     );
     if (this.#list.childElementCount > SHOWN_MAX) this.#list.lastElementChild?.remove();
     const rest = count - this.#pets.length;
-    byId('just-added-rest', HTMLElement).textContent = rest > 0 ? `and ${rest} more` : '';
+    byId('just-added-rest', HTMLElement).textContent = rest > 0 ? `and ${grouped(rest)} more` : '';
     byId('just-added', HTMLElement).hidden = false;
   }
 

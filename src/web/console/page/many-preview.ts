@@ -7,6 +7,7 @@ import {
 } from '../../../pet-file/layout.ts';
 import { unitOf } from '../../../pet-file/pet-reader.ts';
 import { button, element } from './dom.ts';
+import { grouped } from './fields.ts';
 import { newColumnChooser } from './many-columns.ts';
 import type { ManyText } from './many-input.ts';
 import { readRows, type Preview } from './many-rows.ts';
@@ -125,14 +126,14 @@ function animalsView(preview: Preview, on: PreviewEvents): HTMLElement[] {
           ),
       ),
     ),
-    element('p', { class: 'small' }, rest > 0 ? `and ${rest} more` : ''),
+    element('p', { class: 'small' }, rest > 0 ? `and ${grouped(rest)} more` : ''),
     startButton(preview, on),
   ];
 }
 
 function startButton(preview: Preview, on: PreviewEvents): HTMLElement {
   const { length } = preview.rows;
-  const label = length === 1 ? 'Add 1 animal' : `Add ${length} animals`;
+  const label = length === 1 ? 'Add 1 animal' : `Add ${grouped(length)} animals`;
   const start = length === 0 ? [] : [button(label, () => on.start(preview), 'primary')];
   return element('div', { class: 'actions' }, ...start);
 }
@@ -159,7 +160,9 @@ function seenNote(seen: number, count: number): HTMLElement {
     element(
       'p',
       { class: 'title' },
-      all ? 'This list was added before' : `${seen} of these ${count} lines ${verb} added before`,
+      all
+        ? 'This list was added before'
+        : `${grouped(seen)} of these ${grouped(count)} lines ${verb} added before`,
     ),
     element(
       'p',
@@ -170,7 +173,7 @@ function seenNote(seen: number, count: number): HTMLElement {
 }
 
 function names(count: number): string {
-  return count === 1 ? '1 name' : `${count} names`;
+  return count === 1 ? '1 name' : `${grouped(count)} names`;
 }
 
 function head(name: string): HTMLElement {
@@ -181,7 +184,7 @@ function head(name: string): HTMLElement {
 function faultList({ layout, rows, faults }: Preview): HTMLElement {
   const rest = faults.length - FAULTS_SHOWN_MAX;
   const unit = unitOf(layout);
-  const lines = faults.length === 1 ? `1 ${unit} has` : `${faults.length} ${unit}s have`;
+  const lines = faults.length === 1 ? `1 ${unit} has` : `${grouped(faults.length)} ${unit}s have`;
   const leftOut =
     faults.length === 1
       ? 'It is left out unless you correct it above.'
@@ -206,6 +209,6 @@ function faultList({ layout, rows, faults }: Preview): HTMLElement {
           ),
         ),
     ),
-    element('p', {}, rest > 0 ? `and ${rest} more` : ''),
+    element('p', {}, rest > 0 ? `and ${grouped(rest)} more` : ''),
   );
 }

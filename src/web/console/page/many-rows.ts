@@ -2,6 +2,7 @@ import type { Columns } from '../../../pet-file/columns.ts';
 import { detectLayout, type Layout } from '../../../pet-file/layout.ts';
 import { newPetReader, type LineFault } from '../../../pet-file/pet-reader.ts';
 import type { Row } from './bulk.ts';
+import { grouped } from './fields.ts';
 import { lineKey, newOccurrenceCounter } from './line-key.ts';
 import { PAGE_RULES } from './pet-rules.ts';
 
@@ -50,6 +51,6 @@ export function readRows(text: string, columns?: Columns): Preview {
 
 export function tooLarge(): Error {
   return new Error(
-    `This list is too long for a page: at most ${ROWS_MAX} animals and 1 MiB. Use petstore import instead.`,
+    `This list is too long for a page: at most ${grouped(ROWS_MAX)} animals and 1 MiB. Use petstore import instead.`,
   );
 }

@@ -4,6 +4,7 @@ import { BulkAdd, type Phase, type Row } from './bulk.ts';
 import { writeClipboard } from './copy.ts';
 import { button, byId, element } from './dom.ts';
 import type { Fault } from './fault.ts';
+import { grouped } from './fields.ts';
 import { lineKey } from './line-key.ts';
 import { newInput, type ManyInput, type ManyText } from './many-input.ts';
 import { previewView } from './many-preview.ts';
@@ -155,8 +156,8 @@ export class ManyCard {
     const found = rows.filter(({ wasThere }) => wasThere).length;
     const added = rows.filter(({ id }) => id !== undefined).length - found;
     this.#bar.value = this.#bulk?.done ?? 0;
-    const there = found === 0 ? '' : `, ${found} already there`;
-    this.#count.textContent = `${added} of ${rows.length} added${there}`;
+    const there = found === 0 ? '' : `, ${grouped(found)} already there`;
+    this.#count.textContent = `${grouped(added)} of ${grouped(rows.length)} added${there}`;
   }
 
   #showPhase(phase: Phase): void {
@@ -195,9 +196,9 @@ export class ManyCard {
     const refused = rows.filter(({ refusal }) => refusal !== undefined).length;
     const unsent = rows.filter(({ id, refusal }) => (id ?? refusal) === undefined).length;
     const parts = [
-      unsent > 0 ? `Stopped. Not sent: ${unsent}.` : 'Finished.',
-      ...(refused > 0 ? [`Refused by the service: ${refused}.`] : []),
-      ...(faults.length > 0 ? [`Lines left out for a fault: ${faults.length}.`] : []),
+      unsent > 0 ? `Stopped. Not sent: ${grouped(unsent)}.` : 'Finished.',
+      ...(refused > 0 ? [`Refused by the service: ${grouped(refused)}.`] : []),
+      ...(faults.length > 0 ? [`Lines left out for a fault: ${grouped(faults.length)}.`] : []),
       'The report has every line.',
     ];
     const found = rows.filter(({ wasThere }) => wasThere);
@@ -216,7 +217,9 @@ export class ManyCard {
       element(
         'p',
         { class: 'title' },
-        length === 1 ? `1 ${unit} was there already` : `${length} ${unit}s were there already`,
+        length === 1
+          ? `1 ${unit} was there already`
+          : `${grouped(length)} ${unit}s were there already`,
       ),
       element('p', {}, 'This key added the same in the last 24 hours. Nothing was added twice.'),
       element(
@@ -235,7 +238,7 @@ export class ManyCard {
             ),
           ),
       ),
-      element('p', {}, rest > 0 ? `and ${rest} more` : ''),
+      element('p', {}, rest > 0 ? `and ${grouped(rest)} more` : ''),
       button('Add these again', () => this.#addAgain()),
     );
   }
@@ -276,7 +279,7 @@ async function copyLines(
   told: HTMLElement,
 ): Promise<void> {
   if (await writeClipboard(text)) {
-    told.textContent = count === 1 ? 'Copied 1 line.' : `Copied ${count} lines.`;
+    told.textContent = count === 1 ? 'Copied 1 line.' : `Copied ${grouped(count)} lines.`;
     return;
   }
   const lines = element('textarea', { readonly: '', rows: '6', 'aria-label': 'The lines' }, text);
