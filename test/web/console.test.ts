@@ -24,7 +24,7 @@ const addButton = (page: Page) => page.getByRole('button', { name: 'Add animal' 
 
 async function fillAnimal(page: Page, name: string, categoryId: string): Promise<void> {
   await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Category id').fill(categoryId);
+  await page.getByLabel('Category', { exact: true }).fill(categoryId);
 }
 
 async function lookUp(page: Page, id: string): Promise<void> {
@@ -325,7 +325,10 @@ test('console › after an add, category and status stay, the name is empty and 
   }
   assert.equal(await page.getByLabel('Name').inputValue(), '');
   assert.equal(await page.evaluate('document.activeElement.id'), 'name');
-  assert.equal(await page.getByLabel('Category id').inputValue(), '9223372036854775807');
+  assert.equal(
+    await page.getByLabel('Category', { exact: true }).inputValue(),
+    '9223372036854775807',
+  );
   assert.equal(await page.locator('#add input[value=pending]').isChecked(), true);
   await addButton(page).click();
   await page.getByText('Enter a name.').waitFor();
@@ -375,7 +378,7 @@ test('console › an error of a field is beside that field in plain words, with 
   const invalid = page.locator('#add [aria-invalid=true]');
   assert.equal(await invalid.count(), 2);
   // A new value takes away the error of its own field only.
-  await page.getByLabel('Category id').fill('x');
+  await page.getByLabel('Category', { exact: true }).fill('x');
   assert.equal(await page.locator('#categoryId-fault').textContent(), '');
   assert.equal(await invalid.getAttribute('id'), 'name');
   await page.getByLabel('Name').fill('Rex');
@@ -481,7 +484,7 @@ test('console › names are shown as text, also if they look like markup or code
   await page.locator('.found', { hasText: '<script>alert(2)</script>' }).waitFor();
 });
 
-test('console › int64 values are shown with all digits', async (t) => {
+test('console › int64 values are shown with all digits, and the form suggests the categories in use', async (t) => {
   const stage = await Stage.open(t);
   const { page } = await visit(t, stage, { key: stage.key });
   await page.getByText('No animals yet').waitFor();
@@ -490,8 +493,14 @@ test('console › int64 values are shown with all digits', async (t) => {
     await addButton(page).click();
     await page.locator('#rows .category', { hasText: new RegExp(`^${extreme}$`) }).waitFor();
   }
+  const suggested = `Array.from(document.getElementById('categoryId').list.options, (e) => e.value)`;
+  assert.deepEqual(await page.evaluate(suggested), [
+    '-9223372036854775808',
+    '9007199254740993',
+    '9223372036854775807',
+  ]);
   await lookUp(page, '1');
-  await page.getByText('category 9223372036854775807').waitFor();
+  await page.getByText('Category 9223372036854775807').waitFor();
 });
 
 test('console › the lookup is closed at first, shows its removal date, 5 December 2030, and says if no animal has the id', async (t) => {

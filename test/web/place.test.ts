@@ -190,7 +190,7 @@ test('console › "Newest" keeps the filter, shows a new animal first, and ends 
   await newest.click();
   await place(page, 'Animals 1–10, newest first, more follow');
   await page.getByLabel('Name').fill('Rex');
-  await page.getByLabel('Category id').fill('7');
+  await page.getByLabel('Category', { exact: true }).fill('7');
   await page.getByRole('button', { name: 'Add animal' }).click();
   await page.locator('#rows tr.new:first-child', { hasText: 'Rex' }).waitFor();
   await next(page).click();
@@ -371,7 +371,7 @@ test('console › an added animal is in "Just added" with its id, also when it i
   assert.equal(await page.locator('#filter input[value=sold]').isChecked(), true);
   for (const name of ['Rex', 'Mimi', 'Ada', 'Bob', 'Cleo', 'Dora']) {
     await page.getByLabel('Name').fill(name);
-    await page.getByLabel('Category id').fill('9223372036854775807');
+    await page.getByLabel('Category', { exact: true }).fill('9223372036854775807');
     await page.getByRole('button', { name: 'Add animal' }).click();
     await page.getByText(`${name} was added with the id`).waitFor();
   }

@@ -377,7 +377,7 @@ test('D44: the form and the bulk add remove space around a name and refuse a bla
   const fault = page.locator('#name-fault');
   for (const blank of [' ', '\u00a0\u3000', '\u200b']) {
     await page.getByLabel('Name', { exact: true }).fill(blank);
-    await page.getByLabel('Category id').fill('7');
+    await page.getByLabel('Category', { exact: true }).fill('7');
     await page.getByRole('button', { name: 'Add animal' }).click();
     await fault.getByText('Enter a name.').waitFor();
     assert.equal(await page.locator('#categoryId-fault').textContent(), '');

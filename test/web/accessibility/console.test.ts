@@ -22,7 +22,7 @@ async function openDetails(page: Page): Promise<void> {
 
 async function addRex(page: Page): Promise<void> {
   await page.getByLabel('Name').fill('Rex');
-  await page.getByLabel('Category id').fill('7');
+  await page.getByLabel('Category', { exact: true }).fill('7');
   await press(page, 'Add animal');
 }
 
@@ -100,7 +100,7 @@ async function catalogueStates(t: TestContext): Promise<void> {
   await page.locator('.found').waitFor();
   await assertLooks(page, 'added');
   await page.getByLabel('Name').fill('x'.repeat(256));
-  await page.getByLabel('Category id').fill('7');
+  await page.getByLabel('Category', { exact: true }).fill('7');
   await press(page, 'Add animal');
   await page.getByText('The name has 256 characters').waitFor();
   await page.getByLabel('Id', { exact: true }).fill('99');

@@ -6,7 +6,7 @@ import { emptyMessage } from './empty.ts';
 import { explain, type Fault } from './fault.ts';
 import { grouped } from './fields.ts';
 import { faultNotice } from './notice.ts';
-import { petRow } from './pet.ts';
+import { petRow, suggestCategories } from './pet.ts';
 import {
   enterPlace,
   firstPage,
@@ -215,6 +215,7 @@ export class Catalogue {
     this.#rows.replaceChildren(
       ...pets.map((pet) => petRow(pet, { isNew: pet.id === this.#newId, open: this.#on.open })),
     );
+    suggestCategories(pets);
     this.#table.hidden = pets.length === 0;
     if (focused === undefined) return;
     const row = document.getElementById(focused)?.querySelector('button');

@@ -86,7 +86,7 @@ function petCard(pet: Pet, open: (pet: Pet) => void): HTMLElement {
     'div',
     { class: 'found', role: 'status' },
     element('p', { class: 'title' }, openButton(pet, open)),
-    element('p', { class: 'small' }, `Id ${pet.id} · category ${pet.categoryId}`),
+    element('p', { class: 'small' }, `Id ${pet.id} · Category ${pet.categoryId}`),
     statusChip(pet.status),
   );
 }

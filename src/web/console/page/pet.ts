@@ -1,5 +1,5 @@
 import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
-import { button, element } from './dom.ts';
+import { button, byId, element } from './dom.ts';
 import { isBlank } from './fields.ts';
 
 const LABELS: Record<PetStatus, string> = {
@@ -42,6 +42,20 @@ export function petRow(
 
 function cell(kind: string, content: Node | string): HTMLElement {
   return element('td', { role: 'cell', class: kind }, content);
+}
+
+const CATEGORIES_MAX = 50;
+let seenCategories: bigint[] = [];
+
+/** The form suggests the categories of the animals that were shown, those of the last ones if there are many. */
+export function suggestCategories(pets: readonly Pet[]): void {
+  const categories = new Set([...pets.map(({ categoryId }) => categoryId), ...seenCategories]);
+  seenCategories = [...categories].slice(0, CATEGORIES_MAX);
+  byId('categories', HTMLDataListElement).replaceChildren(
+    ...seenCategories
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .map((category) => element('option', { value: String(category) })),
+  );
 }
 
 const INT64 = /^-?\d{1,19}$/;
