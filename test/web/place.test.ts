@@ -413,29 +413,31 @@ function runCommand(args: string[]): Promise<number> {
   return execute(COMMANDS, args, { env: {}, stdout: output, stderr: output });
 }
 
-test('console › an animal can be opened: it shows all fields, and its id, JSON and curl command can be copied', async (t) => {
+test('console › an animal can be opened: it shows all fields, and its id can be copied; for developers, JSON with visible bidi controls and curl', async (t) => {
   const stage = await Stage.open(t);
-  await stage.client().pets.create({ name: 'O"Malley', categoryId: 9223372036854775807n });
+  const name = 'O"Malley\u202Eexe\u2069';
+  await stage.client().pets.create({ name, categoryId: 9223372036854775807n });
   const { page, context } = await visit(t, stage, { key: stage.key });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByRole('button', { name: 'O"Malley' }).click();
   const dialog = page.getByRole('dialog', { name: 'O"Malley' });
   await dialog.waitFor();
   assert.deepEqual(await dialog.locator('dd').allTextContents(), [
-    '1',
-    'O"Malley',
-    '9223372036854775807',
     'Available',
+    '9223372036854775807',
+    '1',
   ]);
-  const copied = async (name: string): Promise<string> => {
+  const copied = async (label: string): Promise<string> => {
     await page.evaluate(`navigator.clipboard.writeText('')`);
-    await dialog.getByRole('button', { name }).click();
+    await dialog.getByRole('button', { name: label }).click();
     await dialog.getByRole('status').getByText('Copied.').waitFor();
     return page.evaluate<string>('navigator.clipboard.readText()');
   };
   assert.equal(await copied('Copy id'), '1');
+  assert.equal(await dialog.getByRole('button', { name: 'Copy JSON' }).isVisible(), false);
+  await dialog.getByText('For developers').click();
   const json =
-    '{\n  "id": 1,\n  "name": "O\\"Malley",\n  "categoryId": 9223372036854775807,\n  "status": "available"\n}';
+    '{\n  "id": 1,\n  "name": "O\\"Malley\\u202eexe\\u2069",\n  "categoryId": 9223372036854775807,\n  "status": "available"\n}';
   assert.equal(await copied('Copy JSON'), json);
   assert.equal(await dialog.getByLabel('JSON', { exact: true }).textContent(), json);
   assert.match(await copied('Copy as curl'), /\$PETSTORE_API_KEY" '.*\/v1\/pets\/1'$/);
@@ -445,5 +447,5 @@ test('console › an animal can be opened: it shows all fields, and its id, JSON
   await dialog.getByText('This page has no clipboard.').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  assert.equal(await page.evaluate('document.activeElement.textContent'), 'O"Malley');
+  assert.equal(await page.evaluate('document.activeElement.textContent'), name);
 });

@@ -85,6 +85,8 @@ async function catalogueStates(t: TestContext): Promise<void> {
   await place(page, 'Animals 1–20, more follow');
   await page.getByRole('button', { name: 'Animal 7' }).click();
   await assertLooks(page, 'animal');
+  await page.getByText('For developers').click();
+  await assertLooks(page, 'animal-for-developers');
   await press(page, 'Close');
   await page.locator('#download').click();
   await page.getByText('Saved 23 animals.').waitFor();

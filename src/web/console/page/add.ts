@@ -1,5 +1,5 @@
 import { PET_STATUSES, type NewPet, type Pet } from '../../../../sdk/src/index.ts';
-import { curlCommand } from './curl.ts';
+import { curlCommand, jsonText } from './curl.ts';
 import { offerCurl } from './copy.ts';
 import { byId, element, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
@@ -141,7 +141,7 @@ export class AddForm {
 
   #command(): string {
     const typed = this.#typed;
-    const name = JSON.stringify(typed.name || EXAMPLE.name);
+    const name = jsonText(typed.name || EXAMPLE.name);
     const categoryId = parseInt64(typed.categoryId) ?? EXAMPLE.categoryId;
     const body = `{"name":${name},"categoryId":${categoryId},"status":"${typed.status}"}`;
     return curlCommand(`${BASE_URL}/pets`, body);

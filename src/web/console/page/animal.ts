@@ -1,5 +1,5 @@
 import type { Pet } from '../../../../sdk/src/index.ts';
-import { curlCommand, KEY_VARIABLE } from './curl.ts';
+import { curlCommand, jsonText, KEY_VARIABLE } from './curl.ts';
 import { writeClipboard } from './copy.ts';
 import { button, element } from './dom.ts';
 import { ENVIRONMENT } from './environment.ts';
@@ -9,13 +9,12 @@ import { BASE_URL } from './session.ts';
 
 const TITLE_ID = 'animal-title';
 
-/** Shows one animal in a dialog: all its fields, its JSON, and the command that fetches it. */
+/** Shows one animal in a dialog. Its JSON and the command that fetches it are for developers. */
 export function openPet(pet: Pet): void {
   const dialog = element('dialog', { class: 'animal', 'aria-labelledby': TITLE_ID });
   const told = element('p', { class: 'small', role: 'status' });
   const copy = (label: string, text: string): HTMLElement =>
     button(label, () => void copyText(text, told));
-  const command = curlCommand(`${BASE_URL}/pets/${pet.id}`);
   dialog.append(
     element(
       'div',
@@ -26,21 +25,35 @@ export function openPet(pet: Pet): void {
     element(
       'dl',
       { class: 'facts' },
-      ...fact('Id', element('code', {}, String(pet.id))),
-      ...fact('Name', petName(pet.name)),
-      ...fact('Category', element('code', {}, String(pet.categoryId))),
       ...fact('Status', statusChip(pet.status)),
+      ...fact('Category', String(pet.categoryId)),
+      ...fact('Id', String(pet.id)),
     ),
     element(
       'div',
       { class: 'actions' },
       copy('Copy link', linkTo(pet.id)),
       copy('Copy id', String(pet.id)),
-      copy('Copy JSON', petText(pet)),
-      copy('Copy as curl', command),
     ),
-    told,
     changeNote(pet),
+    forDevelopers(pet, copy),
+    told,
+  );
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    showLinkedId(undefined);
+  });
+  document.body.append(dialog);
+  showLinkedId(pet.id);
+  dialog.showModal();
+}
+
+function forDevelopers(pet: Pet, copy: (label: string, text: string) => HTMLElement): HTMLElement {
+  const command = curlCommand(`${BASE_URL}/pets/${pet.id}`);
+  return element(
+    'details',
+    {},
+    element('summary', {}, 'For developers'),
     block('JSON', petText(pet)),
     block('curl', command),
     element(
@@ -50,14 +63,13 @@ export function openPet(pet: Pet): void {
       element('code', {}, KEY_VARIABLE),
       ' first. This request goes away on 5 December 2030.',
     ),
+    element(
+      'div',
+      { class: 'actions' },
+      copy('Copy JSON', petText(pet)),
+      copy('Copy as curl', command),
+    ),
   );
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    showLinkedId(undefined);
-  });
-  document.body.append(dialog);
-  showLinkedId(pet.id);
-  dialog.showModal();
 }
 
 /** The interface changes no animal, so the dialog says who can, and how. */
@@ -81,7 +93,7 @@ async function copyText(text: string, told: HTMLElement): Promise<void> {
     : 'This page has no clipboard. Select the text and copy it.';
 }
 
-function fact(name: string, value: HTMLElement): HTMLElement[] {
+function fact(name: string, value: HTMLElement | string): HTMLElement[] {
   return [element('dt', {}, name), element('dd', {}, value)];
 }
 
@@ -98,7 +110,7 @@ function block(name: string, text: string): HTMLElement {
 function petText({ id, name, categoryId, status }: Pet): string {
   const fields = [
     `"id": ${id}`,
-    `"name": ${JSON.stringify(name)}`,
+    `"name": ${jsonText(name)}`,
     `"categoryId": ${categoryId}`,
     `"status": "${status}"`,
   ];
