@@ -34,7 +34,7 @@ async function emptyStates(t: TestContext): Promise<void> {
   await signIn(page, 'pet_live_0');
   await page.getByText('This is a production key. This console is for staging.').waitFor();
   await assertLooks(page, 'other-environment');
-  await signIn(page, 'pet_test_0');
+  await signIn(page, `pet_test_${'0'.repeat(36)}`);
   await page.getByText('This key does not open the catalogue').waitFor();
   await openDetails(page);
   await assertLooks(page, 'key-refused');

@@ -1,7 +1,7 @@
 // The first view: the key form. The workspace is loaded when there is a key.
 
 import { button, byId, isUsable, setUsable } from './dom.ts';
-import { ENVIRONMENT, otherEnvironment } from './environment.ts';
+import { keyFault, otherEnvironment } from './environment.ts';
 import { forgetAll, keepKey, keyHint, storedKey } from './stored-key.ts';
 import type { KeyRefusal, Workspace } from './workspace.ts';
 
@@ -73,10 +73,9 @@ function showWorkspace(key: string): void {
 async function submitKey(): Promise<void> {
   if (!isUsable(submit)) return;
   const key = input.value.trim();
-  const other = otherEnvironment(key);
-  if (key === '' || other !== undefined) {
-    const words = `This is a ${other} key. This console is for ${ENVIRONMENT}.`;
-    showKeyFault(other === undefined ? 'Paste a key first.' : words);
+  const words = keyFault(key);
+  if (words !== undefined) {
+    showKeyFault(words);
     input.focus();
     return;
   }
