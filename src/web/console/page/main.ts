@@ -2,7 +2,7 @@
 
 import { button, byId, isUsable, setUsable } from './dom.ts';
 import { keyFault, otherEnvironment } from './environment.ts';
-import { forgetAll, keepKey, keyHint, storedKey } from './stored-key.ts';
+import { forgetAll, keepKey, keyHint, storedAccess, storedKey } from './stored-key.ts';
 import type { KeyRefusal, Workspace } from './workspace.ts';
 
 const signIn = byId('sign-in', HTMLElement);
@@ -65,6 +65,7 @@ function showWorkspace(key: string): void {
   wasOpen = true;
   input.value = '';
   signIn.hidden = true;
+  panels.dataset['access'] = storedAccess(key) ?? '';
   panels.hidden = false;
   who.hidden = false;
   byId('key-hint', HTMLElement).textContent = keyHint(key);

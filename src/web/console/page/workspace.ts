@@ -8,6 +8,7 @@ import { removeSuccess, serviceWords } from './notice.ts';
 import type { Parts } from './parts.ts';
 import { linkedId } from './place.ts';
 import { Session } from './session.ts';
+import { storeAccess, storedAccess, type Access } from './stored-key.ts';
 
 /** Why another key is needed, for the key form. */
 export interface KeyRefusal {
@@ -15,14 +16,9 @@ export interface KeyRefusal {
   details: HTMLElement;
 }
 
-/** What the key does not allow is hidden. */
-type Access = 'read' | 'write';
-
+/** Says why the parts that the key does not allow are hidden. */
 const ACCESS_WORDS: Record<Access, [title: string, text: string]> = {
-  read: [
-    'This key cannot add animals',
-    'It may only read the catalogue. Nothing you typed is lost.',
-  ],
+  read: ['This key cannot add animals', 'It may only read the catalogue.'],
   write: ['This key only adds animals', 'It may not read the catalogue, so that is not shown.'],
 };
 
@@ -70,7 +66,9 @@ export class Workspace {
     this.#session.open(key);
     delete this.#panels.dataset['access'];
     this.#note.replaceChildren();
-    await this.#catalogue.open();
+    const access = storedAccess(key);
+    if (access !== undefined) this.#restrict(access);
+    if (this.#mayRead) await this.#catalogue.open();
     const id = linkedId();
     if (id !== undefined && this.#session.isOpen)
       this.#with(this.#loadParts(), (parts) => void parts.openLinked(id));
@@ -140,11 +138,16 @@ export class Workspace {
     });
   }
 
-  /** Shows only what the scope of the key allows, and says why. The forms keep their values. */
-  #restrict(access: Access, refusal: Fault): void {
+  /**
+   * Shows only what the scope of the key allows, and says why. The forms keep their values. Without a refusal,
+   * the page remembers an earlier one.
+   */
+  #restrict(access: Access, refusal?: Fault): void {
     this.#panels.dataset['access'] = access;
+    storeAccess(this.#session.apiKey, access);
     const another = button('Use another key', () => this.#changeKey());
     const [title, text] = ACCESS_WORDS[access];
+    const isTyped = access === 'read' && refusal !== undefined;
     this.#note.replaceChildren(
       element(
         'div',
@@ -153,13 +156,13 @@ export class Workspace {
           'div',
           { role: 'alert' },
           element('p', { class: 'title' }, title),
-          element('p', {}, text),
+          element('p', {}, isTyped ? `${text} Nothing you typed is lost.` : text),
         ),
         another,
-        serviceWords(refusal),
+        ...(refusal === undefined ? [] : [serviceWords(refusal)]),
       ),
     );
-    if (access === 'read') another.focus();
-    else this.focus();
+    if (isTyped) another.focus();
+    if (access === 'write') this.focus();
   }
 }
