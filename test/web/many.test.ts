@@ -359,7 +359,7 @@ test('console › during a bulk add the catalogue shows the animals so far, says
   await press(page, 'Add 30 animals');
   const catalogue = page.locator('#catalogue');
   await catalogue
-    .getByText('1 of 30 added so far. This list follows every 3 seconds.', { exact: true })
+    .getByText('1 of 30 added so far. This list is updated every 3 seconds.', { exact: true })
     .waitFor();
   // Before the list is there, it does not say that there are no animals, and its buttons stay usable.
   await page.locator('#place', { hasText: 'Loading …' }).waitFor();

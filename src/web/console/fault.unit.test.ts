@@ -72,7 +72,7 @@ test('every error has a title and a remedy, and only 401 removes the key', () =>
     assert.ok(fault.title !== '' && fault.remedy !== '' && fault.message === 'Words.');
     assert.equal(fault.isKeyRefused, status === 401);
     assert.equal(fault.isForbidden, status === 403);
-    return `${status} ${fault.mend}`;
+    return `${status} ${fault.action}`;
   });
   assert.deepEqual(mends, [
     '400 none',
@@ -94,7 +94,7 @@ test('an error that passes says how long to wait, and the page waits at most two
     [503, 120_000, 'The service is busy. Wait 120 seconds,', 120_000],
     [503, 120_001, 'The service is busy. Wait 121 seconds,', undefined],
     [429, undefined, 'Too many requests with this key. Wait a moment,', 5_000],
-    [500, 1_200, 'The service has failed. Try again;', undefined],
+    [500, 1_200, 'The service has failed. Try again. If it fails again,', undefined],
   ] as const) {
     const error = new PetStoreError('some_code', 'Words.', { status, retryAfterMs });
     const fault = explain(error);
@@ -111,8 +111,8 @@ test('an error without a response says whether the service can be reached', () =
     [new TypeError('Words.'), 'The service has failed'],
     ['Words.', 'The service has failed'],
   ] as const) {
-    const { status, message, waitMs, mend, ...fault } = explain(error);
-    assert.deepEqual([status, message, waitMs, mend], [0, 'Words.', undefined, 'retry']);
+    const { status, message, waitMs, action, ...fault } = explain(error);
+    assert.deepEqual([status, message, waitMs, action], [0, 'Words.', undefined, 'retry']);
     assert.equal(fault.title, title);
   }
 });

@@ -70,7 +70,7 @@ export class AddForm {
     }
   }
 
-  /** Rejects what cannot be sent, and a name that nobody would see. The service validates the rest. */
+  /** Rejects what cannot be sent, and a name without a visible character. The service validates the rest. */
   #read(): NewPet | undefined {
     const { name, categoryId: text, status } = this.#typed;
     const categoryId = parseInt64(text);
@@ -112,7 +112,7 @@ export class AddForm {
   #showFault(fault: Fault, wasAutomatic: boolean): void {
     if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
     if (fault.isForbidden) return this.#on.forbidden(fault);
-    const parts = fault.mend === 'none' ? splitByField(fault.message) : {};
+    const parts = fault.action === 'none' ? splitByField(fault.message) : {};
     const refused = FIELDS.filter((field) => parts[field] !== undefined);
     this.#showFieldFaults(
       Object.fromEntries(refused.map((field) => [field, this.#wordsFor(field)])),
@@ -123,7 +123,7 @@ export class AddForm {
     }
     if (refused.length > 0) return;
     // A key that was used for a different animal cannot be used again, so the next attempt gets a new one.
-    if (fault.mend === 'none') this.#idempotencyKey = newIdempotencyKey();
+    if (fault.action === 'none') this.#idempotencyKey = newIdempotencyKey();
     const retry = (isAutomatic: boolean): void => this.#retry(isAutomatic);
     this.#outcome.replaceChildren(faultNotice(fault, { retry, canCountDown: !wasAutomatic }));
   }

@@ -3,13 +3,13 @@ import { explain, type Fault } from './fault.ts';
 
 const WAIT_MS_FIRST = 2_000;
 const WAIT_MS_MAX = 30_000;
-/** So many failures in a row, about eight minutes, are waited out. Then the user decides. */
+/** After this many failures in a row, about eight minutes, it pauses and the user decides. */
 const FAILURES_MAX = 20;
 
-/** Of these, the same animal may be accepted later. Every other 4xx is a refusal of the animal itself. */
+/** After these, the same animal may be accepted later. Every other 4xx refuses the animal itself. */
 const STATUSES_NOT_ABOUT_THE_ANIMAL = [401, 403, 408, 429];
 
-/** One animal of the list, and what became of it. */
+/** One animal of the list, and its outcome. */
 export interface Row {
   line: number;
   pet: NewPet;
@@ -29,17 +29,17 @@ export interface Row {
 export type Phase =
   | { name: 'running' }
   | { name: 'done' }
-  /** It has not started, or was paused by the user or by a fault that waiting does not mend. */
+  /** It has not started, or was paused by the user or by an error that waiting does not fix. */
   | { name: 'paused'; fault: Fault | undefined }
-  /** The next attempt follows by itself. */
+  /** It retries by itself. */
   | { name: 'waiting'; fault: Fault; waitMs: number };
 
-/** What became of a create. */
+/** The outcome of a create. */
 export interface Creation {
   pet: Pet;
   /** An earlier request with the same Idempotency-Key had added the animal. */
   isReplay: boolean;
-  /** Whether one request was enough. If not, the earlier request may be one of these. */
+  /** Whether the first request succeeded. If not, a replay may be of an earlier attempt of this create. */
   isFirstAttempt: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface BulkEvents {
 const PAUSED: Phase = { name: 'paused', fault: undefined };
 
 /**
- * Adds the animals one after the other, so that their ids have the order of the list. After a fault it sends
+ * Adds the animals one after the other, so that their ids have the order of the list. After an error it sends
  * the same animal again with the same Idempotency-Key: the service stores it once, even if only the response
  * was lost.
  */
@@ -62,7 +62,7 @@ export class BulkAdd {
   readonly #create: (pet: NewPet, idempotencyKey: string) => Promise<Creation>;
   readonly #on: BulkEvents;
   #next = 0;
-  /** The row that was sent without a response that settles it. */
+  /** The row that was sent and has no final response yet. */
   #unsettled: Row | undefined;
   #phase: Phase = PAUSED;
   #isPauseWanted = false;
@@ -84,12 +84,12 @@ export class BulkAdd {
     return this.#phase;
   }
 
-  /** How many animals are settled: added or refused. */
+  /** How many animals have a final outcome: added or refused. */
   get done(): number {
     return this.#next;
   }
 
-  /** Starts or continues. While it waits for the next attempt, that follows at once. */
+  /** Starts or continues. If it is waiting to retry, it retries at once. */
   async run(): Promise<void> {
     this.#isPauseWanted = false;
     this.#endWait();
@@ -114,14 +114,14 @@ export class BulkAdd {
     this.#endWait();
   }
 
-  /** Ends it. The animals that were not sent stay out. */
+  /** Ends it. The remaining animals are not sent. */
   stop(): void {
     this.#ending = { name: 'done' };
     if (this.#phase.name === 'paused') this.#enter(this.#ending);
     else this.pause();
   }
 
-  /** Returns why the row is not settled yet. */
+  /** Returns the error if the row must be sent again. */
   async #send(row: Row): Promise<Fault | undefined> {
     try {
       const { pet, isReplay, isFirstAttempt } = await this.#create(row.pet, row.idempotencyKey);
@@ -160,8 +160,8 @@ export class BulkAdd {
   }
 }
 
-function waitAfter({ mend, status, waitMs }: Fault, failures: number): number | undefined {
-  if (mend !== 'retry' || failures > FAILURES_MAX) return undefined;
+function waitAfter({ action, status, waitMs }: Fault, failures: number): number | undefined {
+  if (action !== 'retry' || failures > FAILURES_MAX) return undefined;
   if (status === 429 || status === 503) return waitMs;
   return Math.min(WAIT_MS_MAX, WAIT_MS_FIRST * 2 ** (failures - 1));
 }

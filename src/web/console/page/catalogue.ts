@@ -20,7 +20,7 @@ import {
 } from './place.ts';
 import { BASE_URL, type Session } from './session.ts';
 
-/** While many animals are being added, the list is loaded again so often. */
+/** How often the list is reloaded while many animals are being added. */
 const FOLLOW_INTERVAL_MS = 3_000;
 
 export interface CatalogueEvents {
@@ -36,13 +36,13 @@ interface Loading {
   isReturn?: boolean;
   /** Scroll to the first row: the buttons are below the last one. */
   isTurn?: boolean;
-  /** The page itself tries again. It does so once. */
+  /** The page retries by itself. It does so once. */
   isAutomatic?: boolean;
-  /** Nobody waits for it: the page shows only its outcome, and no fault. */
+  /** A reload in the background: nothing shows that it runs or that it failed. */
   isQuiet?: boolean;
 }
 
-/** The list of animals: one page at a time, with a filter. The address has its place. */
+/** The list of animals: one page at a time, with a filter. The URL says which page. */
 export class Catalogue {
   readonly #session: Session;
   readonly #on: CatalogueEvents;
@@ -102,18 +102,18 @@ export class Catalogue {
     await this.#load();
   }
 
-  /** Many animals are being added: the list says how many so far, and shows them after a few seconds. */
+  /** While many animals are being added: says how many so far, and reloads the list every few seconds. */
   follow(words: string): void {
     const seconds = FOLLOW_INTERVAL_MS / 1000;
     byId('list-progress', HTMLElement).textContent =
-      `${words} so far. This list follows every ${seconds} seconds.`;
+      `${words} so far. This list is updated every ${seconds} seconds.`;
     const empty = this.#message.querySelector('.empty');
     if (empty !== null && this.status === undefined) {
       empty.remove();
       this.#count.textContent = 'Loading …';
     }
     const isDue = performance.now() - this.#followedMs >= FOLLOW_INTERVAL_MS;
-    // What the user has asked for comes first.
+    // A load that the user has started is not interrupted.
     if (!isDue || this.#panel.getAttribute('aria-busy') === 'true') return;
     this.#followedMs = performance.now();
     void this.#load({ isQuiet: true });
@@ -135,7 +135,7 @@ export class Catalogue {
     return firstPage(filter, this.#place.isNewestFirst);
   }
 
-  /** The page before, or the first one where the pages between are not known. */
+  /** The previous page, or the first one if the pages in between are unknown. */
   get #placeBefore(): Place {
     const trail = this.#place.trail.slice(0, -1);
     return trail.length > 0 ? { ...this.#place, trail } : this.#start(this.#place);
@@ -236,7 +236,7 @@ export class Catalogue {
     this.#goTo(this.#start({ ...this.#place, status: undefined }));
   }
 
-  /** The rows of the page before stay, so that the user loses nothing. */
+  /** Keeps the rows of the earlier page, so that the user loses nothing. */
   #renderFault(fault: Fault, loading: Loading): void {
     this.#showPrevious();
     this.#count.textContent = this.#table.hidden ? 'Not loaded' : 'Still showing the earlier rows';
@@ -254,7 +254,7 @@ export class Catalogue {
   }
 }
 
-/** What is known about the place in the whole list, and no more. */
+/** The position in the whole list, as far as it is known. */
 function countWords(count: number, before: number | undefined, hasMore: boolean): string {
   if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
   const animals = rangeWords(count, before);
@@ -262,7 +262,7 @@ function countWords(count: number, before: number | undefined, hasMore: boolean)
   return before === undefined ? `${animals}, the last` : `${animals} of ${grouped(before + count)}`;
 }
 
-/** On the way back, nobody counts the animals that are added meanwhile. */
+/** Without a total: animals may have been added since the newest page was loaded. */
 function newestWords(count: number, before: number | undefined, hasMore: boolean): string {
   if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
   const animals = rangeWords(count, before);

@@ -8,7 +8,7 @@ import type { Session } from './session.ts';
 
 const ANIMALS_MAX = 100_000;
 const PAGE_SIZE = 100;
-/** The count is shown so often. */
+/** The count is updated after this many animals. */
 const SHOWN_EVERY = 1_000;
 const TOO_MANY = `More than ${count(ANIMALS_MAX)} are too many for a page. On the machine of the service, petstore export --for-spreadsheet writes all.`;
 

@@ -5,7 +5,7 @@ export interface Fault {
   title: string;
   remedy: string;
   /** What the user can do about it on this page. */
-  mend: 'key' | 'retry' | 'none';
+  action: 'key' | 'retry' | 'none';
   /** The message of the service, or of the client library without a response. */
   message: string;
   /** The HTTP status, or 0 without a response. */
@@ -19,7 +19,7 @@ export interface Fault {
   isForbidden: boolean;
 }
 
-type Words = Pick<Fault, 'title' | 'remedy' | 'mend'>;
+type Words = Pick<Fault, 'title' | 'remedy' | 'action'>;
 
 const NOTHING_LOST = 'Nothing you typed is lost.';
 const WAIT_MS_DEFAULT = 5_000;
@@ -29,39 +29,47 @@ const WORDS_OF_STATUS: Readonly<Record<number, Words>> = {
   400: {
     title: 'The service did not accept this',
     remedy: 'Change it and send it again.',
-    mend: 'none',
+    action: 'none',
   },
-  401: { title: 'This key does not open the catalogue', remedy: 'Paste another one.', mend: 'key' },
-  403: { title: 'This key may not do that', remedy: 'Use another key.', mend: 'key' },
-  404: { title: 'No animal has this id', remedy: 'Check the number and try again.', mend: 'none' },
+  401: {
+    title: 'This key does not open the catalogue',
+    remedy: 'Paste another one.',
+    action: 'key',
+  },
+  403: { title: 'This key may not do that', remedy: 'Use another key.', action: 'key' },
+  404: {
+    title: 'No animal has this id',
+    remedy: 'Check the number and try again.',
+    action: 'none',
+  },
   410: {
     title: 'This operation is gone',
     remedy: 'Filter the catalogue by status instead.',
-    mend: 'none',
+    action: 'none',
   },
   422: {
     title: 'This was sent before with other values',
     remedy: 'Send it again: it then counts as a new animal.',
-    mend: 'none',
+    action: 'none',
   },
 };
 
 const BAD_LINK: Words = {
   title: 'This link leads to no page',
   remedy: 'Press “First page” to start again.',
-  mend: 'none',
+  action: 'none',
 };
 
 const NO_CONNECTION: Words = {
   title: 'The service cannot be reached',
   remedy: `Check that the service runs and that this device is online, then try again. ${NOTHING_LOST}`,
-  mend: 'retry',
+  action: 'retry',
 };
 
 const OUR_FAULT: Words = {
   title: 'The service has failed',
-  remedy: `Try again; if it stays so, tell whoever runs the service the request id. ${NOTHING_LOST}`,
-  mend: 'retry',
+  remedy: `Try again. If it fails again, tell whoever runs the service the request id. ${NOTHING_LOST}`,
+  action: 'retry',
 };
 
 export function explain(error: unknown): Fault {
@@ -96,7 +104,7 @@ function wordsFor({ status, code, retryAfterMs }: PetStoreError): Words {
     return {
       title: status === 429 ? 'Too many requests with this key' : 'The service is busy',
       remedy: `Wait ${seconds(retryAfterMs)}, then try again. ${NOTHING_LOST}`,
-      mend: 'retry',
+      action: 'retry',
     };
   }
   return WORDS_OF_STATUS[status] ?? OUR_FAULT;

@@ -7,7 +7,7 @@ const LONE_SURROGATE = /[\uD800-\uDFFF]/u;
 /** Space, control characters, and characters without a shape such as U+200B. U+2800 has an empty one. */
 const INVISIBLE = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
-/** Whether nobody can see the name. */
+/** Whether the name has no visible character. */
 export function isBlank(name: string): boolean {
   return INVISIBLE.test(name);
 }

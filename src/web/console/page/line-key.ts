@@ -4,7 +4,7 @@ import { sha256 } from './sha256.ts';
 const KEY_LENGTH = 32;
 
 /**
- * The `Idempotency-Key` of a line follows from what it says, so that the same list can be sent again: after a
+ * The `Idempotency-Key` of a line is made from its values, so that the same list can be sent again: after a
  * stop, a reload, or with other lines corrected.
  */
 export function lineKey(
@@ -29,7 +29,7 @@ export function newOccurrenceCounter(): (pet: NewPet) => number {
   };
 }
 
-/** A line without a status says the same as one with the default. */
+/** A line without a status is the same as one with the default status. */
 function valuesOf({ name, categoryId, status = 'available' }: NewPet): string[] {
   return [name, String(categoryId), status];
 }

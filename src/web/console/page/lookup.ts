@@ -37,7 +37,7 @@ export class Lookup {
     });
   }
 
-  /** The form calls it: its listener exists before this part is loaded. */
+  /** Called by the listener of the form, which exists before this part is loaded. */
   send(): void {
     void this.#send();
   }

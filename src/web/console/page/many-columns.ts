@@ -13,7 +13,7 @@ const CHOICES: [value: Field | '', label: string][] = [
 
 export interface ColumnChooser {
   view: HTMLElement;
-  /** Shows whether the first line has headings, as the reader has found. */
+  /** Marks the first line as headings, if the reader took it for that. */
   showHeadings: (hasHeadings: boolean) => void;
 }
 

@@ -2,7 +2,7 @@ import { findText, isSpreadsheet, type Encoding } from '../../../pet-file/encodi
 import { button, element } from './dom.ts';
 import { BYTES_MAX, tooLarge } from './many-rows.ts';
 
-/** Typing ends before the text is read again. */
+/** The text is read when the user has stopped typing for this long. */
 const READ_DELAY_MS = 200;
 const SPREADSHEET_WORDS =
   'This is an Excel file, or one of another spreadsheet: copy its cells and paste them here.';
@@ -22,7 +22,7 @@ export interface ManyInput {
   focus: () => void;
 }
 
-/** Where a list is pasted, typed, chosen or dropped. Each change is handed on; an empty text as undefined. */
+/** The input for a list: pasted, typed, chosen or dropped. Calls back on each change, with undefined if empty. */
 export function newInput(onChange: (list: ManyText | Error | undefined) => void): ManyInput {
   const text = element('textarea', {
     id: 'many-text',
@@ -33,7 +33,7 @@ export function newInput(onChange: (list: ManyText | Error | undefined) => void)
   });
   const file = element('input', {
     type: 'file',
-    // A spreadsheet itself cannot be read, but whoever chooses one learns what to do.
+    // A spreadsheet cannot be read, but whoever chooses one is told what to do instead.
     accept: '.csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.xls,.ods',
     hidden: '',
   });

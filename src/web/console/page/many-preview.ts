@@ -17,7 +17,7 @@ const ROWS_SHOWN_MAX = 5;
 const FAULTS_SHOWN_MAX = 20;
 const WORDS_SHOWN_MAX = 5;
 const WORD_LENGTH_MAX = 30;
-/** A word with a letter that another encoding would spell differently. */
+/** A word with a character that is different in another encoding. */
 const NOT_ASCII = /[^\s,;"]*[^\0-\x7f,;"\s][^\s,;"]*/g;
 
 export interface PreviewEvents {
@@ -60,7 +60,7 @@ function errorView(error: unknown): HTMLElement {
   return element('div', { class: 'notice fault', role: 'alert' }, words);
 }
 
-/** The choice of the columns, and what it makes of the list. */
+/** The chooser of the columns, and the preview that follows from it. */
 function chooserView(text: string, sample: TableSample, on: PreviewEvents): HTMLElement[] {
   const below = element('div', {});
   const show = (guess: ColumnGuess): void => {

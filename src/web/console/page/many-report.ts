@@ -5,7 +5,7 @@ import type { Preview } from './many-rows.ts';
 
 const PLAIN_NUMBER = /^[+-]?[\d.,]+$/;
 
-/** What became of each line, as CSV, in the order of the lines, with all columns of the list. */
+/** The outcome of each line as CSV, in the order of the lines, with all columns of the list. */
 export function reportText(preview: Preview): string {
   const { layout, rows, faults } = preview;
   const records = recordsOf(preview);
@@ -64,7 +64,7 @@ function numbered(headings: readonly string[]): string[] {
   return headings.map((_, at) => `column ${at + 1}`);
 }
 
-/** The report is for a spreadsheet, which must run nothing of it. A number is no formula. */
+/** A spreadsheet must not run a cell of the report. A number is not a formula. */
 function shown(cell: string): string {
   return PLAIN_NUMBER.test(cell) ? cell : guardFormula(cell);
 }

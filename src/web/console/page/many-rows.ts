@@ -20,8 +20,8 @@ export interface Preview {
 }
 
 /**
- * Reads a list with the reader of `petstore import`. Throws a PetFileError in words for people if it is no
- * list, and UnknownColumns if its columns must be chosen first.
+ * Reads a list with the reader of `petstore import`. Throws a PetFileError in words for people if it is not
+ * a list, and UnknownColumns if its columns must be chosen first.
  */
 export function readRows(text: string, columns?: Columns): Preview {
   const bytes = new TextEncoder().encode(text);

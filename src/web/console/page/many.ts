@@ -22,7 +22,7 @@ export interface ManyEvents {
   forbidden: (fault: Fault) => void;
   /** `words` say how many of the list have been added so far. */
   added: (pet: Pet, words: string) => void;
-  /** No further animal follows for now. */
+  /** It has ended or is paused. */
   ended: () => void;
 }
 
@@ -111,8 +111,8 @@ export class ManyCard {
   }
 
   /**
-   * Adds the lines once more that were there. Each gets the key of the next repetition, which is the same after
-   * a reload, so that this can be finished too. A repetition of which all lines were added is passed.
+   * Adds again the lines that were there already. Each gets the key of the next repetition. The key is the same
+   * after a reload, so that a repetition can be finished too. One whose lines were all added is skipped.
    */
   #addAgain(): void {
     const rows = this.#list.rows.filter(({ wasThere }) => wasThere);

@@ -1,8 +1,8 @@
 import { button, element } from './dom.ts';
 import type { Fault } from './fault.ts';
 
-export interface Mending {
-  /** Sends the request again: because the user wants it, or by itself after a countdown. */
+export interface RetryOptions {
+  /** Sends the request again: after a click, or by itself after a countdown. */
   retry: (isAutomatic: boolean) => void;
   /** Whether the page may try again by itself. It does so once. */
   canCountDown: boolean;
@@ -14,7 +14,7 @@ export function removeSuccess(): void {
 }
 
 /** Shows the error in words for people, its remedy, and what the service said. */
-export function faultNotice(fault: Fault, { retry, canCountDown }: Mending): HTMLElement {
+export function faultNotice(fault: Fault, { retry, canCountDown }: RetryOptions): HTMLElement {
   removeSuccess();
   const { title, remedy, waitMs } = fault;
   const notice = element(
@@ -30,7 +30,7 @@ export function faultNotice(fault: Fault, { retry, canCountDown }: Mending): HTM
   if (canCountDown && waitMs !== undefined) {
     notice.append(countdown(waitMs, () => retry(true)));
   }
-  if (fault.mend === 'retry') notice.append(button('Try again', () => retry(false)));
+  if (fault.action === 'retry') notice.append(button('Try again', () => retry(false)));
   notice.append(serviceWords(fault));
   return notice;
 }

@@ -5,8 +5,8 @@ import type { NewPet } from '../../../domain/pet.ts';
 import { FIELD_WORDS, FIELDS, trimName } from './fields.ts';
 
 /**
- * The rules of the service, in words for people. A test compares their results with those of the service. What
- * people type has no space around a name, and a name that can be seen.
+ * The rules of the service, in words for people. A test compares their results with those of the service. Space
+ * around a name is removed, and a name without a visible character is refused.
  */
 export const PAGE_RULES: PetRules = {
   parseJson: (text) => {

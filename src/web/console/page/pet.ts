@@ -47,7 +47,7 @@ function cell(kind: string, content: Node | string): HTMLElement {
 const CATEGORIES_MAX = 50;
 let seenCategories: bigint[] = [];
 
-/** The form suggests the categories of the animals that were shown, those of the last ones if there are many. */
+/** Suggests, in the form, the categories of the animals shown so far. The oldest are dropped first. */
 export function suggestCategories(pets: readonly Pet[]): void {
   const categories = new Set([...pets.map(({ categoryId }) => categoryId), ...seenCategories]);
   seenCategories = [...categories].slice(0, CATEGORIES_MAX);

@@ -41,7 +41,7 @@ export function firstPage({ status, limit }: Filter, isNewestFirst: boolean): Pl
   return { status, limit, isNewestFirst, trail: [{ cursor, before: 0 }] };
 }
 
-/** The place in the address. Values that a link cannot have are ignored. */
+/** The place that the URL names. Invalid values are ignored. */
 export function placeInAddress(): Place {
   const query = new URLSearchParams(location.search);
   const status = PET_STATUSES.find((each) => each === query.get('status'));
@@ -55,7 +55,7 @@ export function placeInAddress(): Place {
   return { ...first, trail: isOfAddress ? trail : [{ cursor, before: undefined }] };
 }
 
-/** The query with which the service is asked for this place. */
+/** The query of the request to the service. */
 export function queryOf({ status, limit, trail }: Place): string {
   const query = new URLSearchParams();
   if (status !== undefined) query.set('status', status);
@@ -65,13 +65,13 @@ export function queryOf({ status, limit, trail }: Place): string {
   return query.size > 0 ? `?${query.toString()}` : '';
 }
 
-/** The query of the page. It has the order too, which only the service can tell from a cursor. */
+/** The query of the page's own URL. It has the order too, because the page cannot read it from a cursor. */
 function addressOf(place: Place): string {
   const isOrderNeeded = place.isNewestFirst && place.trail.at(-1)?.cursor !== LAST;
   return isOrderNeeded ? `${queryOf(place)}&order=${NEWEST_FIRST}` : queryOf(place);
 }
 
-/** The id of one animal that the address links to, as it is written there. */
+/** The id of the animal that the URL links to, as it is written there. */
 export function linkedId(): string | undefined {
   return new URLSearchParams(location.search).get('id') ?? undefined;
 }
@@ -80,7 +80,7 @@ export function linkTo(id: bigint): string {
   return `${location.origin}${location.pathname}?id=${id}`;
 }
 
-/** While an animal is open, the address has its id. The entry of the history stays the same. */
+/** While an animal is open, the URL has its id. The history gets no new entry. */
 export function showLinkedId(id: bigint | undefined): void {
   const query = new URLSearchParams(location.search);
   if (id === undefined) query.delete('id');
@@ -89,7 +89,7 @@ export function showLinkedId(id: bigint | undefined): void {
   history.replaceState(history.state, '', location.pathname + search);
 }
 
-/** Makes the place a new entry of the history. */
+/** Adds the place to the history. */
 export function enterPlace(place: Place): void {
   const trail = place.trail.slice(-TRAIL_LENGTH_MAX);
   history.pushState({ trail, scrollY }, '', location.pathname + addressOf(place));

@@ -7,7 +7,7 @@ const LINES_MAX = 20_000;
 const HASH_LENGTH = 8;
 const SAVED_EVERY_LINES = 100;
 
-/** The lines that one run has added: when it began, and their hashes without anything between them. */
+/** The lines that one run has added: when it began, and their hashes, joined. */
 type Batch = [startedMs: number, hashes: string];
 
 /**
@@ -49,7 +49,7 @@ export class SeenLines {
     try {
       localStorage.setItem(this.#storageName, JSON.stringify(kept));
     } catch {
-      // Without storage there is no hint. Nothing is added twice without it either.
+      // Without storage there is no hint. The service still adds nothing twice.
     }
   }
 

@@ -12,7 +12,7 @@ export const BASE_URL = new URL('v1', document.baseURI).href;
 export class Session {
   #pets: Pets | undefined;
   #apiKey = '';
-  /** The creates under way, by their Idempotency-Key as it is sent. */
+  /** The creates in progress, by their Idempotency-Key as it is sent. */
   readonly #creates = new Map<string, { attempts: number; isReplay: boolean }>();
 
   get isOpen(): boolean {
@@ -28,7 +28,7 @@ export class Session {
     return this.#apiKey;
   }
 
-  /** Adds an animal, and says whether it was there. */
+  /** Adds an animal, and says whether an earlier request had added it. */
   async create(pet: NewPet, idempotencyKey: string): Promise<Creation> {
     const create = { attempts: 0, isReplay: false };
     const header = `"${idempotencyKey}"`;
@@ -56,7 +56,7 @@ export class Session {
     storeKey(key);
   }
 
-  /** The client library does not pass on the header that tells a replay. */
+  /** Reads the header that marks a replay, which the client library does not pass on. */
   async #fetch(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const create = this.#creates.get(new Headers(init?.headers).get('Idempotency-Key') ?? '');
     if (create !== undefined) create.attempts += 1;

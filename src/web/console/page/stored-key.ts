@@ -1,4 +1,4 @@
-/** What these pages store begins with this. */
+/** The name of everything that these pages store begins with this. */
 const PREFIX = 'petstore.';
 const STORAGE_NAME = `${PREFIX}key`;
 const ACCESS_NAME = `${PREFIX}access`;

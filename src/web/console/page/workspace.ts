@@ -77,7 +77,7 @@ export class Workspace {
     return this.#session.isOpen;
   }
 
-  /** A key that cannot read begins at the form. */
+  /** With a key that cannot read, the focus begins in the form. */
   focus(): void {
     byId(this.#panels.dataset['access'] === 'write' ? 'name' : 'title', HTMLElement).focus();
   }
@@ -107,7 +107,7 @@ export class Workspace {
     this.#with(card, (many) => many.open(file));
   }
 
-  /** The parts that nobody needs at first are loaded once, when the catalogue is there. */
+  /** Loads the parts that the first view does not need, once. */
   #loadParts(): Promise<Parts> {
     this.#loading ??= import('./parts.ts').then(({ newParts }) =>
       newParts(this.#session, {
