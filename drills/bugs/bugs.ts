@@ -940,6 +940,54 @@ export const BUGS = {
     test: 'test/web/place.test.ts',
     title: 'console › an open animal has the command that marks it as sold, and as available again',
   },
+  'the header has other edges than the cards': {
+    file: 'src/web/console/page/style.css',
+    text: 'padding: 0.5rem var(--edges);',
+    changed: 'padding: 0.5rem clamp(1rem, 3vw, 2rem);',
+    test: 'test/web/place.test.ts',
+    title:
+      'console › at every width, header and cards have the same edges, also at /docs, and "Newest" moves no control',
+  },
+  'the next page begins out of sight': {
+    file: 'src/web/console/page/catalogue.ts',
+    text: 'if (isTurn && this.#table.getBoundingClientRect().top < 0) this.#table.scrollIntoView();',
+    changed: '',
+    test: 'test/web/place.test.ts',
+    title:
+      'console › the rows, the focus and the scroll position stay while the next page loads or fails, and it is shown from its first row',
+  },
+  'a success stays beside an error': {
+    file: 'src/web/console/page/notice.ts',
+    text: '  removeSuccess();\n',
+    changed: '',
+    test: 'test/web/console.test.ts',
+    title:
+      'console › the lookup is closed at first, shows its removal date, 5 December 2030, and says if no animal has the id',
+  },
+  'a name turns the JSON of its animal around': {
+    file: 'src/web/console/page/curl.ts',
+    text: '/\\p{Bidi_Control}/gu',
+    changed: '/\\p{Co}/gu',
+    test: 'test/web/place.test.ts',
+    title:
+      'console › an animal can be opened: it shows all fields, and its id can be copied; for developers, JSON with visible bidi controls and curl',
+  },
+  'a half of a key is sent to the service': {
+    file: 'src/web/console/page/environment.ts',
+    text: 'if (text.length === KEY_LENGTH) return',
+    changed: 'if (text.length <= KEY_LENGTH) return',
+    test: 'test/web/console.test.ts',
+    title:
+      'console › the error for a wrong key is beside its field, at once if it is incomplete, with the message of the service one click away',
+  },
+  'a reload offers what the key may not do': {
+    file: 'src/web/console/page/workspace.ts',
+    text: 'if (access !== undefined) this.#restrict(access);',
+    changed: '',
+    test: 'test/web/faults.test.ts',
+    title:
+      'console › 403: without pets:write the form is hidden and the page says why, until another key is used',
+  },
   // The commands
   'a bar begins with 0 per second': {
     file: 'src/cli/terminal.ts',
