@@ -52,7 +52,6 @@ export const LATER_MODULES = [
     'many-rows',
     'parts',
     'pet-rules',
-    'save',
     'seen-lines',
     'sha256',
   ].map(inPageFolder),

@@ -1,9 +1,8 @@
 import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { csvLine, guardFormula } from '../../../pet-file/csv.ts';
-import { byId } from './dom.ts';
+import { byId, element } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
 import { grouped } from './fields.ts';
-import { saveCsv } from './save.ts';
 import type { Session } from './session.ts';
 
 const ANIMALS_MAX = 100_000;
@@ -73,6 +72,16 @@ export async function readLines(
     if (lines.length % SHOWN_EVERY === 0) onCount(lines.length);
   }
   return lines;
+}
+
+/** With it, spreadsheets read the file as UTF-8. `petstore import` and this page accept it. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** Offers the text as a file. */
+export function saveCsv(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, text], { type: 'text/csv' }));
+  element('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 0);
 }
 
 function count(animals: number): string {

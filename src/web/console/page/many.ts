@@ -3,6 +3,7 @@ import { unitOf } from '../../../pet-file/pet-reader.ts';
 import { BulkAdd, type Phase, type Row } from './bulk.ts';
 import { writeClipboard } from './copy.ts';
 import { button, byId, element } from './dom.ts';
+import { saveCsv } from './download.ts';
 import type { Fault } from './fault.ts';
 import { grouped } from './fields.ts';
 import { lineKey } from './line-key.ts';
@@ -12,7 +13,6 @@ import { notAdded, reportText } from './many-report.ts';
 import type { Preview } from './many-rows.ts';
 import { countdown, serviceWords } from './notice.ts';
 import { petName } from './pet.ts';
-import { saveCsv } from './save.ts';
 import { SeenLines } from './seen-lines.ts';
 import type { Session } from './session.ts';
 
