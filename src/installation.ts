@@ -7,6 +7,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import manifest from '../package.json' with { type: 'json' };
+
+/** The version of the program. That of the interface is in the OpenAPI document. */
+export const VERSION = manifest.version;
 
 const isSingleFile = isSea();
 const isClone = !isSingleFile && import.meta.url.endsWith('.ts');

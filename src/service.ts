@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import manifest from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
 import { consolePages } from './web/console/pages.ts';
 import type { DocumentedService } from './web/docs/contents.ts';
@@ -30,6 +29,7 @@ import type { Log } from './ops/log.ts';
 import { processFigures } from './ops/process-figures.ts';
 import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
+import { VERSION } from './installation.ts';
 import { baseUrlOf, listen } from './listen.ts';
 import type { PostgresOptions } from './storage/postgres/store.ts';
 import type { SqliteOptions } from './storage/sqlite/store.ts';
@@ -138,7 +138,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
   const metrics = new Metrics(METRIC_SERIES);
-  const measured: Measured[] = [processFigures(manifest.version), metrics];
+  const measured: Measured[] = [processFigures(VERSION), metrics];
   const figures = () => measured.flatMap((part) => part.figures());
   let servedStore: Store | undefined;
   const isReady = async () => (await servedStore?.ping().then(() => true)) ?? false;

@@ -383,6 +383,28 @@ export const BUGS = {
     test: 'src/storage/migrations.unit.test.ts',
     title: 'a store gets the migrations it lacks, and one from the future is refused',
   },
+  'a store in a file forgets which program has migrated it': {
+    file: 'src/storage/sqlite/migrate.ts',
+    text: '  if (pending.length > 0) database.exec(REMEMBER_PROGRAM);\n',
+    changed: '',
+    test: 'src/storage/sqlite/open.test.ts',
+    title: 'a newer schema version is refused with the program that made it, and not changed',
+  },
+  'a store in PostgreSQL forgets which program has migrated it': {
+    file: 'src/storage/postgres/migrate.ts',
+    text: '  await run(REMEMBER_PROGRAM);\n',
+    changed: '',
+    test: 'src/storage/postgres/open.test.ts',
+    title: 'a newer schema version is refused with the program that made it, and not changed',
+  },
+  'a copy forgets which program has migrated its source': {
+    file: 'src/storage/copy.ts',
+    text: 'columns: `${IDENTITY_COLUMNS}, migrated_by`',
+    changed: 'columns: IDENTITY_COLUMNS',
+    test: 'src/cli/copy.test.ts',
+    title:
+      'a copy is the same store as its source, also in a database on which a service has started',
+  },
   // Stores: SQLite
   'after a hanging disk a create gets the response of another': {
     file: 'src/storage/sqlite/writer-client.ts',

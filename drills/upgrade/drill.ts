@@ -3,14 +3,13 @@ import { needs } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { run as runCommand } from '../../harness/command.ts';
 import { drillLinearizability } from '../linearizability/drill.ts';
-import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
+import { checkOut, isInHistory, RELEASES } from '../../harness/older-version.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { Load } from '../../harness/load.ts';
 import { newRandom } from '../../harness/random.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { mergeReports } from '../stores.ts';
 
-const VERSIONS: readonly OlderVersion[] = ['1.0.0', '1.1.0'];
 const CLIENTS = 10;
 /** How long the load runs with each set of processes. */
 const LOAD_MS = 1_500;
@@ -27,7 +26,7 @@ export const drill: Drill = {
   unit: 'rounds',
   rounds: 5,
   quickRounds: 1,
-  findMissing: () => needs('the whole history: git fetch --unshallow', VERSIONS.every(isInHistory)),
+  findMissing: () => needs('the whole history: git fetch --unshallow', RELEASES.every(isInHistory)),
   run: async (options) => {
     const rounds = options.rounds * HISTORIES_PER_ROUND;
     const olderMain = checkOut('1.0.0', { isServing: true });
@@ -71,7 +70,7 @@ const kill: End = async (process, { members }) => {
 async function run(options: DrillOptions, end: End): Promise<DrillReport> {
   const { rounds, onProgress } = options;
   onProgress('installing the older versions');
-  const programs = VERSIONS.map((version) => checkOut(version, { isServing: true }));
+  const programs = RELEASES.map((version) => checkOut(version, { isServing: true }));
   const server = await PostgresServer.start({ isDurable: true });
   const totals = { requests: 0, creates: 0, repeated: 0, slowestMs: 0 };
   const violations: string[] = [];

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import manifest from '../../package.json' with { type: 'json' };
 import { SETTINGS, type Config } from '../config.ts';
+import { VERSION } from '../installation.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import type { Variables } from '../setting.ts';
 import type { Service } from '../service.ts';
@@ -20,7 +20,7 @@ export function announce(
   { log, io, workers }: { log: Log; io: Io; workers?: number },
 ): void {
   const { environment } = config;
-  const start = { version: manifest.version, environment, workers };
+  const start = { version: VERSION, environment, workers };
   if (io.stderr.isTTY === true) {
     io.stderr.write(welcome(config, service, io.env));
     log.info(start, 'started');

@@ -1,6 +1,6 @@
 import { StoreFault, StoreUnusable } from '../domain/store.ts';
 import type { Access } from '../domain/store-identity.ts';
-import { listProgramFolder, readProgramFile } from '../installation.ts';
+import { listProgramFolder, readProgramFile, VERSION } from '../installation.ts';
 
 /** One step of the tables of a store: plain SQL that can be pasted into the database's shell. */
 export interface Migration {
@@ -36,26 +36,41 @@ export function noStore(place: string): StoreUnusable {
   );
 }
 
+/** To be run after a migration, when the store has its identity. */
+export const REMEMBER_PROGRAM = `UPDATE store_identity SET migrated_by = '${VERSION}'`;
+
+/** Until this version, a store did not remember the program. */
+const LAST_UNNAMED = '1.1.0 or older';
+
+/** How far a store is migrated. */
+export interface StoreSchema {
+  /** 0 is a database without a store. */
+  version: number;
+  /** The version of the program that last migrated it, if the store says so. */
+  migratedBy?: string | undefined;
+}
+
 /**
- * The migrations that a store at `version` still needs; 0 is a database without a store. Throws if they may not
- * be applied, and for a newer store than this program's.
+ * The migrations that a store still needs. Throws if they may not be applied, and for a newer store than this
+ * program's.
  */
 export function pendingMigrations(
   migrations: readonly Migration[],
-  version: number,
+  { version, migratedBy }: StoreSchema,
   store: string,
   { mayCreate = true, mayMigrate = true }: Access = {},
 ): Migration[] {
   const newest = migrations.length;
   if (version > newest) {
+    const by = migratedBy === undefined ? 'a newer petstore' : `petstore ${migratedBy}`;
     throw new StoreFault(
-      `${store} has schema version ${version}, and this program knows only ${newest}: run a newer program, or open another store.`,
+      `${store} has schema version ${version}, this program knows only ${newest}, and it was migrated by ${by}: use that version or a newer one.`,
     );
   }
   if (version === 0 && !mayCreate) throw noStore(store);
   if (version > 0 && version < newest && !mayMigrate) {
     throw new StoreFault(
-      `${store} is of schema ${version}, this program needs ${newest}: start the service once, or use the program of that version.`,
+      `${store} is of schema ${version}, this program needs ${newest}: start the service once, or use petstore ${migratedBy ?? LAST_UNNAMED}.`,
     );
   }
   return migrations.slice(version);

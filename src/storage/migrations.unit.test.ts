@@ -25,7 +25,7 @@ test('migrations are read in the order of their numbers, and a gap is a mistake'
 test('a store gets the migrations it lacks, and one from the future is refused', () => {
   const migrations = [1, 2, 3].map((version) => ({ version, sql: '' }));
   const versions = (at: number) =>
-    pendingMigrations(migrations, at, 'it').map(({ version }) => version);
+    pendingMigrations(migrations, { version: at }, 'it').map(({ version }) => version);
   assert.deepEqual(versions(0), [1, 2, 3]);
   assert.deepEqual(versions(2), [3]);
   assert.deepEqual(versions(3), []);
@@ -35,7 +35,7 @@ test('a store gets the migrations it lacks, and one from the future is refused',
 test('a store is created or migrated only where that is allowed', () => {
   const migrations = [1, 2].map((version) => ({ version, sql: '' }));
   const count = (version: number, access: { mayCreate?: boolean; mayMigrate?: boolean }) =>
-    pendingMigrations(migrations, version, 'it', access).length;
+    pendingMigrations(migrations, { version }, 'it', access).length;
   assert.equal(count(0, { mayMigrate: false }), 2);
   assert.equal(count(1, { mayCreate: false }), 1);
   assert.equal(count(2, { mayCreate: false, mayMigrate: false }), 0);

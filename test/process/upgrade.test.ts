@@ -7,8 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test, type TestContext } from 'node:test';
+import manifest from '../../package.json' with { type: 'json' };
 import { needs } from '../../harness/needs.ts';
-import { checkOut, isInHistory, type OlderVersion } from '../../harness/older-version.ts';
+import {
+  checkOut,
+  isInHistory,
+  RELEASES,
+  versionInHistory,
+  type OlderVersion,
+} from '../../harness/older-version.ts';
 import {
   FIXTURE_KEY,
   postgresDump,
@@ -40,7 +47,10 @@ async function assertUnchanged(flags: string[], from: string, readAll: () => unk
   for (const command of commands) {
     const error = await execute(COMMANDS, command, io).catch((reason: unknown) => reason);
     const { exitCode, line } = failureOf(error) ?? { exitCode: 0, line: String(error) };
-    assert.match(line, / is of schema \d, this program needs \d+: start the service once, or use /);
+    assert.match(
+      line,
+      / is of schema \d, this program needs \d+: start the service once, or use petstore 1\.1\.0 or older\.$/,
+    );
     assert.equal(exitCode, 1);
   }
   assert.equal(await execute(COMMANDS, ['verify', ...flags], io), 0);
@@ -55,6 +65,7 @@ const ANIMALS =
   '{"id":5,"name":"Imported","categoryId":2,"status":"available"},' +
   '{"id":6,"name":"Imported","categoryId":2,"status":"available"}]';
 
+const MIGRATED_BY = 'SELECT migrated_by FROM store_identity';
 const IMPORT = 'SELECT lines, imported, skipped FROM imports';
 
 /** Animals, keys, claims and the last id of the store are as the older version has left them. */
@@ -119,10 +130,21 @@ async function assertRefusedBy(
   );
 }
 
-for (const [version, callers] of [
-  ['1.0.0', 0],
-  ['1.1.0', 1],
-] as const) {
+/** How many keys of the store have called the deprecated operation. */
+const CALLERS: Record<OlderVersion, number> = { '1.0.0': 0, '1.1.0': 1 };
+
+for (const version of RELEASES) {
+  const callers = CALLERS[version];
+  const skip = needs('the whole history: git fetch --unshallow', isInHistory(version));
+  test(
+    `the commit of ${version} is a program of that name, and this is another version`,
+    { skip },
+    () => {
+      assert.equal(versionInHistory(version), version);
+      assert.notEqual(manifest.version, version);
+    },
+  );
+
   test(`SQLite: a store of version ${version} is changed by no command, only by serve; then it is used in place, with nothing lost`, async (t) => {
     const data = temporaryFolder(t);
     unpackStore(version, data);
@@ -134,6 +156,7 @@ for (const [version, callers] of [
       returnArrays: true,
     });
     t.after(() => database.close());
+    assert.deepEqual(database.prepare(MIGRATED_BY).all(), [[manifest.version]]);
     assert.deepEqual(database.prepare(IMPORT).all(), [[2, 2, 0]]);
     const calls = database.prepare(LISTED_CALLS).all();
     assert.equal(calls.length, callers);
@@ -149,6 +172,7 @@ for (const [version, callers] of [
     const url = server.url(database);
     await assertUnchanged(flags, url, () => server.query(columns, database));
     await assertKept(flags);
+    assert.deepEqual(await server.query(MIGRATED_BY, database), [[manifest.version]]);
     assert.deepEqual(await server.query(IMPORT, database), [['2', '2', '0']]);
     const calls = await server.query(LISTED_CALLS, database);
     assert.equal(calls.length, callers);

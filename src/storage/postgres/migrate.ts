@@ -5,8 +5,10 @@ import {
   noStore,
   pendingMigrations,
   readMigrations,
+  REMEMBER_PROGRAM,
   unfinishedCopy,
   type Migration,
+  type StoreSchema,
 } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import {
@@ -64,8 +66,8 @@ async function bringUpToDate(
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   const run = (text: string) => ask(connection, text, MIGRATION_TIMEOUT_MS);
   try {
-    const version = await readVersion(connection, shown);
-    if (pendingMigrations(migrations, version, shown, access).length > 0) {
+    const schema = await readSchema(connection, shown);
+    if (pendingMigrations(migrations, schema, shown, access).length > 0) {
       await transact(run, () => applyPending(run, migrations, { shown, access }));
     }
     await identify(connection, shown, access);
@@ -98,19 +100,20 @@ async function requireRightStore(run: Run, shown: string, { environment }: Acces
 
 /** Refuses a database without a store. Any version of a store is accepted. */
 export async function requireStore(connection: Connection, shown: string): Promise<void> {
-  if ((await readVersion(connection, shown)) === 0) throw noStore(shown);
+  if ((await readSchema(connection, shown)).version === 0) throw noStore(shown);
 }
 
-/** 0 in an empty database. */
-async function readVersion(connection: Connection, shown: string): Promise<number> {
+async function readSchema(connection: Connection, shown: string): Promise<StoreSchema> {
   const [row] = await check(
     connection,
     `SELECT current_setting('server_encoding'),
             to_regclass('petstore_schema') IS NOT NULL,
             to_regclass('pets') IS NOT NULL,
-            to_regclass('unfinished_copy') IS NOT NULL`,
+            to_regclass('unfinished_copy') IS NOT NULL,
+            EXISTS (SELECT FROM pg_attribute
+                    WHERE attrelid = to_regclass('store_identity') AND attname = 'migrated_by')`,
   );
-  const [encoding, isOurs, hasPets, isUnfinished] = row ?? [];
+  const [encoding, isOurs, hasPets, isUnfinished, hasProgram] = row ?? [];
   if (encoding !== 'UTF8') {
     throw new StoreUnusable(
       `${shown} has the encoding ${String(encoding)}, which cannot hold every name: create the database with ENCODING 'UTF8'.`,
@@ -121,10 +124,12 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
     throw unfinishedCopy(shown, source?.[0]);
   }
   if (isOurs === true) {
-    const [versionRow] = await check(connection, 'SELECT version FROM petstore_schema');
-    return Number(versionRow?.[0] ?? 0);
+    const program = hasProgram === true ? '(SELECT migrated_by FROM store_identity)' : 'NULL';
+    const [found] = await check(connection, `SELECT version, ${program} FROM petstore_schema`);
+    const [version, migratedBy] = (found ?? []) as [number?, (string | null)?];
+    return { version: version ?? 0, migratedBy: migratedBy ?? undefined };
   }
-  if (hasPets !== true) return 0;
+  if (hasPets !== true) return { version: 0 };
   throw new StoreUnusable(
     `${shown} has a table "pets" of another program: the database URL must name a database of the pet store's own.`,
   );
@@ -146,9 +151,10 @@ async function applyPending(
   const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
   const version = Number(row?.[0] ?? 0);
   await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-  for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
+  for (const { sql } of pendingMigrations(migrations, { version }, shown)) await run(sql);
   await run(`UPDATE petstore_schema SET version = ${migrations.length}`);
   if (access.identity !== undefined) await run(insertIdentity(access.identity));
+  await run(REMEMBER_PROGRAM);
   await requireRightStore(run, shown, access);
 }
 

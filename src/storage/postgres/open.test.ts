@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import manifest from '../../../package.json' with { type: 'json' };
 import { newCertificate } from '../../../harness/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -111,11 +112,26 @@ test('a database whose encoding cannot hold every name is refused', async () => 
   assert.match(await refusalOf(server.url('latin')), /ENCODING 'UTF8'/);
 });
 
-test('a schema from the future is refused and left alone', async () => {
+test('a newer schema version is refused with the program that made it, and not changed', async () => {
   const database = await server.createDatabase();
-  await server.query('CREATE TABLE petstore_schema (version integer NOT NULL)', database);
-  await server.query('INSERT INTO petstore_schema VALUES (999)', database);
-  assert.match(await refusalOf(server.url(database)), /schema version 999/);
+  await (await openPostgresStore(server.url(database), SERVE)).close();
+  await server.query('UPDATE petstore_schema SET version = 999', database);
+  assert.ok(
+    (await refusalOf(server.url(database))).includes(` by petstore ${manifest.version}: use that `),
+  );
+  await server.query("UPDATE store_identity SET migrated_by = '9.8.7'", database);
+  assert.match(
+    await refusalOf(server.url(database)),
+    /schema version 999, .* was migrated by petstore 9\.8\.7: use that version or a newer one\.$/,
+  );
+  const unnamed = / was migrated by a newer petstore: use that version or a newer one\.$/;
+  for (const change of [
+    'UPDATE store_identity SET migrated_by = NULL',
+    'DROP TABLE store_identity',
+  ]) {
+    await server.query(change, database);
+    assert.match(await refusalOf(server.url(database)), unnamed, change);
+  }
   assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[999]]);
 });
 
@@ -335,7 +351,7 @@ test('a command neither migrates a store of an earlier version nor creates one',
     (error: unknown) =>
       error instanceof StoreFault &&
       error.message.endsWith(
-        `/${database} is of schema 2, this program needs ${newest}: start the service once, or use the program of that version.`,
+        `/${database} is of schema 2, this program needs ${newest}: start the service once, or use petstore 1.1.0 or older.`,
       ),
   );
   assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[2]]);

@@ -2,7 +2,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
 import { insertIdentity } from '../rows.ts';
-import { pendingMigrations, readMigrations, unfinishedCopy } from '../migrations.ts';
+import {
+  pendingMigrations,
+  readMigrations,
+  REMEMBER_PROGRAM,
+  unfinishedCopy,
+  type StoreSchema,
+} from '../migrations.ts';
 import { APPLICATION_ID, foreign, isForeign } from './file-kind.ts';
 import { hasTable, pragma, rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
@@ -18,21 +24,34 @@ export function migrate(
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
   const findPending = () => {
     if (isForeign(database)) throw foreign(file);
-    return pendingMigrations(migrations, Number(pragma(database, 'user_version')), file, access);
+    return pendingMigrations(migrations, readSchema(database), file, access);
   };
   // A file that is up to date is opened without a lock, even while another process writes to it.
   const isComplete = access.identity === undefined || findStoreIdentity(database) !== undefined;
   if (findPending().length === 0 && isComplete) return requireRightStore(database, file, access);
   using transaction = beginTransaction(database);
-  for (const migration of findPending()) {
+  const pending = findPending();
+  for (const migration of pending) {
     database.exec(migration.sql);
     database.exec(`PRAGMA user_version = ${migration.version}`);
   }
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   if (access.identity !== undefined) database.exec(insertIdentity(access.identity));
+  if (pending.length > 0) database.exec(REMEMBER_PROGRAM);
   const identity = requireRightStore(database, file, access);
   transaction.commit();
   return identity;
+}
+
+function readSchema(database: DatabaseSync): StoreSchema {
+  const version = Number(pragma(database, 'user_version'));
+  const columns = rowsOf<[string]>(
+    database,
+    "SELECT name FROM pragma_table_info('store_identity')",
+  );
+  if (!columns.some(([name]) => name === 'migrated_by')) return { version };
+  const [row] = rowsOf<[string | null]>(database, 'SELECT migrated_by FROM store_identity');
+  return { version, migratedBy: row?.[0] ?? undefined };
 }
 
 function requireRightStore(database: DatabaseSync, file: string, { environment }: Access) {

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import manifest from '../../../package.json' with { type: 'json' };
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -361,7 +362,7 @@ test('a command changes no store of an earlier version, and names both schemas',
       (error: unknown) =>
         error instanceof StoreFault &&
         error.message ===
-          `${file} is of schema 2, this program needs ${newest}: start the service once, or use the program of that version.`,
+          `${file} is of schema 2, this program needs ${newest}: start the service once, or use petstore 1.1.0 or older.`,
     );
   }
   assert.ok((await readFile(file)).equals(bytes));
@@ -517,12 +518,21 @@ test('a connection syncs every commit, and not only the checkpoints', async () =
   assert.equal(pragma(database, 'synchronous'), 2n);
 });
 
-test('a newer schema version is refused and not changed', async () => {
+test('a newer schema version is refused with the program that made it, and not changed', async () => {
   const file = join(folder, 'future.sqlite');
-  await openSqliteStore(file).close();
+  await openSqliteStore(file, SERVE).close();
   const database = new DatabaseSync(file);
   database.exec('PRAGMA user_version = 999');
-  refused(file, /schema version 999/);
+  refused(file, new RegExp(` by petstore ${RegExp.escape(manifest.version)}: use that `));
+  database.exec("UPDATE store_identity SET migrated_by = '9.8.7'");
+  refused(
+    file,
+    /schema version 999, .* was migrated by petstore 9\.8\.7: use that version or a newer one\.$/,
+  );
+  database.exec('UPDATE store_identity SET migrated_by = NULL');
+  refused(file, /schema version 999, .* was migrated by a newer petstore: use that version or /);
+  database.exec('DROP TABLE store_identity');
+  refused(file, /schema version 999, .* was migrated by a newer petstore: use that version or /);
   assert.deepEqual({ ...database.prepare('PRAGMA user_version').get() }, { user_version: 999 });
   database.close();
 });
