@@ -124,6 +124,7 @@ test('the unit of the service comes back after every end but a wrong setting, an
   for (const line of [
     'Restart=always',
     'RestartSec=2',
+    'TimeoutStartSec=5min',
     'StartLimitIntervalSec=0',
     'RestartPreventExitStatus=2',
     'RequiresMountsFor=/var/lib/petstore/%i',
@@ -134,6 +135,9 @@ test('the unit of the service comes back after every end but a wrong setting, an
     assert.ok(lines.includes(line), line);
   }
   assert.ok(lines.every((line) => !line.startsWith('Environment=PETSTORE_BASE_URL')));
+  // Liveness: a database that is away must not fail the start. test/long/systemd.test.ts runs the command.
+  const [waiting = ''] = lines.filter((line) => line.startsWith('ExecStartPost='));
+  assert.deepEqual(waiting.match(/petstore health [^ ]*/g), ['petstore health --live']);
 });
 
 test('the backup has the user, the store and the settings of the service', () => {
