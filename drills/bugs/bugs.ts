@@ -383,6 +383,13 @@ export const BUGS = {
     test: 'src/storage/migrations.unit.test.ts',
     title: 'a store gets the migrations it lacks, and one from the future is refused',
   },
+  'the start under systemd ends before the service listens': {
+    file: 'contrib/petstore@.service',
+    text: 'ExecStartPost=/bin/sh -c ',
+    changed: 'ExecStartPost=/bin/true ',
+    test: 'test/long/systemd.test.ts',
+    title: 'systemctl start fails on a wrong setting',
+  },
   'a store in a file forgets which program has migrated it': {
     file: 'src/storage/sqlite/migrate.ts',
     text: '  if (pending.length > 0) database.exec(REMEMBER_PROGRAM);\n',

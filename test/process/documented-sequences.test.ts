@@ -7,23 +7,13 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { delimiter, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { runHere } from '../../harness/command.ts';
+import { commandsBelow } from '../../harness/documented-commands.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
-const PAGES = new URL('../../docs/operations/', import.meta.url);
-/** What a test cannot run: the service is killed and started by the test itself, and there is one version. */
-const LEFT_OUT = /^(systemctl|install) /;
-
-/** The first block of commands below a heading, or below a sentence. */
-function commandsBelow(page: string, text: string): string {
-  const content = readFileSync(new URL(page, PAGES), 'utf8');
-  const at = content.indexOf(text);
-  assert.notEqual(at, -1, `${page} has "${text}"`);
-  const [, block = ''] = /```sh\n([^]*?)```/.exec(content.slice(at)) ?? [];
-  assert.notEqual(block, '', `${page} has commands below "${text}"`);
-  return block;
-}
+/** The service is killed and started by the test itself, of one version. test/long/systemd.test.ts runs these lines too. */
+const LEFT_OUT = /^(systemctl|install|petstore) /;
 
 async function create({ baseUrl, key }: ServiceProcess, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
