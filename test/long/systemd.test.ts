@@ -187,10 +187,7 @@ test(
     await until('the service is ready', () => machine.sh('petstore health').status === 0);
     for (let count = 0; count < 3; count += 1) await create(machine);
 
-    const moved = succeed(
-      machine,
-      commandsBelow('upgrade.md', '## From version 1.1.0'),
-    );
+    const moved = succeed(machine, commandsBelow('upgrade.md', '## From version 1.1.0'));
     assert.match(moved, /\nready\n[^\n]*animals: 3, last id: 3, problems: 0\.\n$/);
     assert.match(succeed(machine, 'petstore --version'), RegExp(`^petstore ${manifest.version}\n`));
     assert.equal(await countPets(machine), 3);
