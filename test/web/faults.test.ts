@@ -101,6 +101,7 @@ test('console › 403: a key without pets:read starts at the form and can add an
   await page.getByText('This key only adds animals').waitFor();
   assert.equal(await page.evaluate('document.activeElement.id'), 'name');
   assert.equal(await page.locator('#catalogue').isVisible(), false);
+  await page.locator('#add-title[aria-level="1"]').waitFor();
   let lists = 0;
   page.on('request', (request) => {
     if (request.url().includes('/v1/pets?')) lists += 1;

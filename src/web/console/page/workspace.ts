@@ -28,6 +28,7 @@ export class Workspace {
   readonly #askForKey: (refusal?: KeyRefusal) => void;
   readonly #panels = byId('workspace', HTMLElement);
   readonly #note = byId('access-note', HTMLElement);
+  readonly #addTitle = byId('add-title', HTMLElement);
   readonly #justAdded = new JustAdded((pet) => this.#open(pet));
   readonly #catalogue = new Catalogue(this.#session, {
     keyNeeded: (fault) => this.#changeKey(fault),
@@ -66,6 +67,7 @@ export class Workspace {
     this.#session.open(key);
     delete this.#panels.dataset['access'];
     this.#note.replaceChildren();
+    this.#addTitle.ariaLevel = null;
     const access = storedAccess(key);
     if (access !== undefined) this.#restrict(access);
     if (this.#mayRead) await this.#catalogue.open();
@@ -163,6 +165,9 @@ export class Workspace {
       ),
     );
     if (isTyped) another.focus();
-    if (access === 'write') this.focus();
+    if (access !== 'write') return;
+    // The title of the page is hidden with the catalogue, so that of the form takes its place.
+    this.#addTitle.ariaLevel = '1';
+    this.focus();
   }
 }
