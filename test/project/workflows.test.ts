@@ -19,6 +19,16 @@ test('the workflows run only scripts and files that exist', () => {
   }
 });
 
+test('every action of the workflows is pinned by its commit, with the version as a comment', () => {
+  for (const file of readdirSync(FOLDER)) {
+    const uses = read(join('.github/workflows', file)).match(/\buses:.*$/gm) ?? [];
+    assert.ok(uses.length > 0, file);
+    for (const line of uses) {
+      assert.match(line, /^uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/, file);
+    }
+  }
+});
+
 test('the release attaches every file that CONTRIBUTING.md lists', () => {
   const workflow = read('.github/workflows/release.yml');
   for (const command of ['npm run package', 'npm run sbom', 'docker save', 'sha256sum']) {
