@@ -13,7 +13,7 @@ test('the workflows run only scripts and files that exist', () => {
     const text = read(join('.github/workflows', file));
     const named = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name]) => name);
     for (const name of named) assert.ok(Object.hasOwn(scripts, name ?? ''), `${file}: ${name}`);
-    for (const [, path = ''] of text.matchAll(/(?:bash|-f) ([.\w/-]+)/g)) {
+    for (const [, path = ''] of text.matchAll(/(?:bash|-f|run: node) ([.\w/-]+)/g)) {
       assert.ok(existsSync(join(ROOT, path)), `${file}: ${path}`);
     }
   }
@@ -27,6 +27,15 @@ test('every action of the workflows is pinned by its commit, with the version as
       assert.match(line, /^uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/, file);
     }
   }
+});
+
+test('the release is built only after the Node.js of the npm packages was compared with the official one', () => {
+  const [, checks = '', build = ''] =
+    /^ {2}runtime:\n(.*?)^ {2}build:\n(.*?)^ {2}release:\n/ms.exec(
+      read('.github/workflows/release.yml'),
+    ) ?? [];
+  assert.match(checks, /^ +run: node scripts\/check-node\.js$/m);
+  assert.match(build, /^ {4}needs: runtime$/m);
 });
 
 test('the release attaches every file that CONTRIBUTING.md lists', () => {
