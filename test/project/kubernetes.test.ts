@@ -77,7 +77,7 @@ test('the variables that the program reads are not overwritten by the Service of
   assert.match(deployment, /^ +enableServiceLinks: false$/m);
 });
 
-test('the pods run as the user of the image, with a read-only root, without a token, rights or unlimited memory', () => {
+test('the pods run as the user of the image, with a read-only root, without a token, rights, unlimited memory or disk', () => {
   const [, user = '', group = ''] = /^USER (\d+):(\d+)$/m.exec(containerfile) ?? [];
   for (const line of [
     `runAsUser: ${user}`,
@@ -89,9 +89,27 @@ test('the pods run as the user of the image, with a read-only root, without a to
     'type: RuntimeDefault',
     '- ALL',
     'memory: 512Mi',
+    'ephemeral-storage: 256Mi',
   ]) {
     assert.ok(deployment.includes(`${line}\n`), line);
   }
+});
+
+test('the pods may reach only the database, at the port of the document, and what finds its name', () => {
+  const policy = file('network-policy.yaml');
+  assert.match(policy, /policyTypes:\n {4}- Ingress\n {4}- Egress\n/);
+  const [, egress = ''] = /^ {2}egress:\n(.*)/ms.exec(policy) ?? [];
+  const [database] = found(page, /DATABASE_URL='postgres:\/\/[^:]+:[^@]+@[^:]+:(\d+)\//g);
+  assert.deepEqual(found(egress, /- port: (\d+)/g), ['53', '53', database]);
+});
+
+test('the pods prefer different nodes and zones, and one node is enough', () => {
+  assert.match(deployment, /podAntiAffinity:\n +preferredDuringScheduling/);
+  assert.doesNotMatch(deployment, /requiredDuringScheduling|DoNotSchedule/);
+  assert.deepEqual(found(deployment, /topologyKey: (\S+)$/gm), [
+    'kubernetes.io/hostname',
+    'topology.kubernetes.io/zone',
+  ]);
 });
 
 test('the command of the document makes every key of the Secret that the pods require', () => {
