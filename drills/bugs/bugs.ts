@@ -763,6 +763,13 @@ export const BUGS = {
     title:
       'a worker is replaced later after each crash in a row, and soon again after a long uptime',
   },
+  'a message repeats the value of an option that is not known': {
+    file: 'src/cli/parser.ts',
+    text: "([^=]+?)(?:=[^]*)?'(?:",
+    changed: "(.+?)'(?:",
+    test: 'src/cli/check.test.ts',
+    title: 'no message repeats the value of an option that is not known, which may be a key',
+  },
   'an empty variable stops the start': {
     file: 'src/setting.ts',
     text: '    if (text) return',

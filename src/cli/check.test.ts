@@ -14,9 +14,12 @@ import { sqliteStorage, startTestService } from '../../harness/test-service.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
 
+/** One key for each address. */
+const KEYS = { PETSTORE_API_KEY: KEY, PETSTORE_API_KEY_2: KEY };
+
 async function run(
   args: string[],
-  { env = {}, isTTY = false }: { env?: Record<string, string>; isTTY?: boolean } = {},
+  { env = KEYS, isTTY = false }: { env?: Record<string, string>; isTTY?: boolean } = {},
 ) {
   const shown = { out: '', err: '' };
   const stdout = { isTTY, write: (text: string) => (shown.out += text) };
@@ -64,7 +67,7 @@ function steerTerminal(_request: IncomingMessage, response: ServerResponse): voi
 
 test('a right service is shown section by section, with a summary at the end and exit code 0', async () => {
   const { code, out, err } = await withReferenceService({ animals: 25 }, (base) =>
-    run([base, '--key', KEY, '--write']),
+    run([base, '--write']),
   );
   assert.equal(code, 0);
   assert.equal(err, '');
@@ -113,14 +116,14 @@ test('this service has removed getPet after 5 December 2030', async () => {
 
 test('what was not checked is followed by the way to check it', async () => {
   await withReferenceService({ animals: 25 }, async (base) => {
-    const args = [base, '--key', KEY];
+    const args = [base];
     const reading = await run(args);
     assert.match(
       reading.out,
       /not checkable\n\d+ more can be checked with --write, which adds animals to the catalogue\.\n4 more can be checked with a second address, such as that of staging\.\n$/,
     );
     assert.match((await run([...args, '--write'])).out, /not checkable\n4 more .* second address/);
-    const both = await run([base, ...args, '--key2', KEY, '--write']);
+    const both = await run([base, ...args, '--write']);
     assert.match(both.out, /not checkable\n$/);
   });
 });
@@ -128,7 +131,7 @@ test('what was not checked is followed by the way to check it', async () => {
 test('a broken clause shows request, response and expectation, and gives exit code 1', async () => {
   const { code, out } = await withReferenceService(
     { animals: 5, deviation: 'responds 403 for 401' },
-    (base) => run([base, '--key', KEY]),
+    (base) => run([base]),
   );
   assert.equal(code, 1);
   assert.ok(
@@ -147,7 +150,7 @@ test('a broken clause shows request, response and expectation, and gives exit co
 test('--json prints one document with the same fields for every clause', async () => {
   const { code, out } = await withReferenceService(
     { animals: 25, deviation: 'trims names' },
-    (base) => run([base, '--key', KEY, '--write', '--json']),
+    (base) => run([base, '--write', '--json']),
   );
   assert.equal(code, 1);
   const report = JSON.parse(out) as Report;
@@ -180,7 +183,7 @@ test('the key is never shown, even when a service repeats it in every form it re
   const basic = Buffer.from(`petstore:${KEY}`).toString('base64');
   await withServer(repeatAuthorization, async (base) => {
     for (const format of [[], ['--json']]) {
-      const { code, out, err } = await run([base, '--key', KEY, '--write', ...format]);
+      const { code, out, err } = await run([base, '--write', ...format]);
       assert.equal(code, 1);
       assert.ok(out.includes('(the key)'));
       for (const form of [guessable, encodeURIComponent(guessable), basic]) {
@@ -191,25 +194,24 @@ test('the key is never shown, even when a service repeats it in every form it re
 });
 
 test('control characters that a service sends do not reach the terminal', async () => {
-  const { out } = await withServer(steerTerminal, (base) => run([base, '--key', KEY]));
+  const { out } = await withServer(steerTerminal, (base) => run([base]));
   assert.ok(out.includes(String.raw`\u{1b}[2J\u{202e}evil`));
   assert.ok(!out.includes('\u001B') && !out.includes('\u202E'));
 });
 
 test('colours are for terminals, and NO_COLOR turns them off', async () => {
   await withReferenceService({ animals: 1 }, async (base) => {
-    const args = [base, '--key', KEY];
+    const args = [base];
     assert.ok((await run(args, { isTTY: true })).out.includes('\u001B[32m✓'));
-    const plain = await run(args, { isTTY: true, env: { NO_COLOR: '1' } });
+    const plain = await run(args, { isTTY: true, env: { ...KEYS, NO_COLOR: '1' } });
     assert.ok(!plain.out.includes('\u001B'));
     assert.ok(!(await run(args)).out.includes('\u001B'));
   });
 });
 
-test('keys may come from the environment, one for each address', async () => {
+test('keys come from the environment, one for each address', async () => {
   await withReferenceService({ animals: 3 }, async (base) => {
-    const env = { PETSTORE_API_KEY: KEY, PETSTORE_API_KEY_2: KEY };
-    const { code, out } = await run([base, `${base}//`, '--json'], { env });
+    const { code, out } = await run([base, `${base}//`, '--json']);
     assert.equal(code, 0);
     const report = JSON.parse(out) as Report;
     assert.deepEqual(report.addresses, [base, base]);
@@ -220,7 +222,7 @@ test('keys may come from the environment, one for each address', async () => {
 test('two addresses are two columns, with their differences below', async () => {
   await withReferenceService({ animals: 30 }, (one) =>
     withReferenceService({ animals: 30, deviation: 'lists 10 by default' }, async (other) => {
-      const { code, out } = await run([one, other, '--key', KEY, '--key2', KEY]);
+      const { code, out } = await run([one, other]);
       assert.equal(code, 1);
       assert.match(out, /\n {2}✓ ✗ limit default on GET \/pets: 20\./);
       assert.match(out, /\n {2}✗ {3}A staging environment with the same interface exists\./);
@@ -234,7 +236,7 @@ test('two addresses are two columns, with their differences below', async () => 
 
 test('a key that the service refuses breaks one clause and makes the others not checkable', async () => {
   const { code, out } = await withReferenceService({ animals: 3 }, (base) =>
-    run([base, '--key', 'other']),
+    run([base], { env: { PETSTORE_API_KEY: 'other' } }),
   );
   assert.equal(code, 1);
   assert.match(out, /expected: anything but 401, if the key is a valid one/);
@@ -244,8 +246,8 @@ test('a key that the service refuses breaks one clause and makes the others not 
 test('a failure to write the result is not taken for an address that cannot be reached', async () => {
   await withReferenceService({}, async (base) => {
     const stdout = { write: () => assert.fail('no space left') };
-    const io = { env: {}, stdout, stderr: stdout };
-    await assert.rejects(execute(COMMANDS, ['check', base, '--key', KEY], io), {
+    const io = { env: KEYS, stdout, stderr: stdout };
+    await assert.rejects(execute(COMMANDS, ['check', base], io), {
       name: 'AssertionError',
       message: 'no space left',
     });
@@ -254,47 +256,67 @@ test('a failure to write the result is not taken for an address that cannot be r
 
 test('an address where nothing listens gives one line and exit code 2', async () => {
   const base = await withReferenceService({}, (address) => Promise.resolve(address));
-  await assert.rejects(run([base, '--key', KEY]), {
+  await assert.rejects(run([base]), {
     name: 'UsageError',
     message: `${base} cannot be reached (no response: ECONNREFUSED): start the service there, or give the address it has.`,
   });
 });
 
-const WRONG_USAGE: { args: string[]; says: RegExp }[] = [
+test('no message repeats the value of an option that is not known, which may be a key', async () => {
+  await assert.rejects(
+    run(['http://a/v1', `--key=${KEY}`]),
+    /^UsageError: --key is gone since version 2\.0\.0: set/,
+  );
+  await assert.rejects(
+    run(['http://a/v1', `--token=${KEY}`]),
+    /^UsageError: unknown option --token; /,
+  );
+});
+
+const WRONG_USAGE: { args: string[]; env?: Record<string, string>; says: RegExp }[] = [
   {
-    args: ['--key', KEY],
+    args: [],
     says: /^missing required argument 'BASE_URL'; see petstore check --help\.$/,
   },
   {
-    args: ['http://a/v1', 'http://b/v1', 'http://c/v1', '--key', KEY],
+    args: ['http://a/v1', 'http://b/v1', 'http://c/v1'],
     says: /expected 2 arguments but got 3; see/,
   },
   {
     args: ['http://a/v1'],
+    env: {},
     says: /^PETSTORE_API_KEY is not set\. Create a key with petstore keys create --name NAME, /,
   },
   {
-    args: ['http://a/v1', 'http://b/v1', '--key', KEY],
+    args: ['http://a/v1', 'http://b/v1'],
+    env: { PETSTORE_API_KEY: KEY },
     says: /^PETSTORE_API_KEY_2 is not set\. Create a key with /,
   },
-  { args: ['http://a/v1', '--key', KEY, '--key2', KEY], says: /--key2 is the key of a second/ },
-  { args: ['127.0.0.1:8080/v1', '--key', KEY], says: /a URL, such as http:/ },
-  { args: ['ftp://a/v1', '--key', KEY], says: /a URL, such as http:/ },
+  { args: ['127.0.0.1:8080/v1'], says: /a URL, such as http:/ },
+  { args: ['ftp://a/v1'], says: /a URL, such as http:/ },
   ...['me:secret@a/v1', 'me@a/v1', ':secret@a/v1', 'a/v1?x', 'a/v1#x'].map((rest) => ({
-    args: [`http://${rest}`, '--key', KEY],
+    args: [`http://${rest}`],
     says: /^a base address must have no user name, password, query or fragment\.$/,
   })),
   {
-    args: ['http://a/v1', '--key', `${KEY} x`],
-    says: /^--key is not usable: it must be .* without spaces\.$/,
+    args: ['http://a/v1'],
+    env: { PETSTORE_API_KEY: `${KEY} x` },
+    says: /^PETSTORE_API_KEY is not usable: it must be .* without spaces\.$/,
   },
-  { args: ['http://a/v1', '--key', KEY, '--fast'], says: /^unknown option --fast; see/ },
-  { args: ['http://a/v1', '--key'], says: /^--key needs a value; see/ },
+  { args: ['http://a/v1', '--fast'], says: /^unknown option --fast; see/ },
+  {
+    args: ['http://a/v1', '--key', KEY],
+    says: /^--key is gone since .*: set PETSTORE_API_KEY instead/,
+  },
+  {
+    args: ['http://a/v1', '--key2', KEY],
+    says: /^--key2 is gone since .*: set PETSTORE_API_KEY_2 instead/,
+  },
 ];
 
-for (const { args, says } of WRONG_USAGE) {
+for (const { args, env = KEYS, says } of WRONG_USAGE) {
   test(`\`petstore check ${args.join(' ').replaceAll(KEY, 'KEY')}\` is refused in one line without the key`, async () => {
-    await assert.rejects(run(args), (error) => {
+    await assert.rejects(run(args, { env }), (error) => {
       assert.ok(error instanceof UsageError);
       assert.match(error.message, says);
       assert.doesNotMatch(error.message, /\n|secret/);

@@ -2,25 +2,20 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { newReport } from '../../check/report.ts';
 import { checkAddresses, Unreachable } from '../../check/run.ts';
 import type { Subject } from '../../check/service-under-check.ts';
-import { UsageError, type Values, type Variables } from '../setting.ts';
+import { parseValue, UsageError, type Variables } from '../setting.ts';
 import { checkTable } from './check-table.ts';
 import { defineCommand } from './command.ts';
 import { missingKeyText } from './program-name.ts';
 
 const KEY = {
-  value: 'KEY',
   isSecret: true,
   parse: (text: string) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
   mustBe: 'visible ASCII characters without spaces',
 };
-const OPTIONS = {
-  key: { ...KEY, variable: 'PETSTORE_API_KEY', description: 'the API key of the first address' },
-  key2: {
-    ...KEY,
-    variable: 'PETSTORE_API_KEY_2',
-    description: 'the API key of the second address',
-  },
-};
+/** The key of each address. */
+const VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_API_KEY_2'] as const;
+const removedKey = (variable: string) =>
+  `set ${variable} instead, so that no key appears in the list of processes`;
 
 export const check = defineCommand({
   purpose: 'Check any service against the specification, from outside',
@@ -36,22 +31,19 @@ export const check = defineCommand({
       isOptional: true,
     },
   ],
-  options: OPTIONS,
   switches: {
     write: 'also check the clauses that add animals; without it, the check only reads',
     json: 'write one JSON document',
   },
-  notes: `PETSTORE_API_KEY and PETSTORE_API_KEY_2 hold the keys, so that no key appears in the list of
-processes. The exit code is 1 when a clause is broken, and 2 when an address cannot be reached.`,
+  removed: { '--key': removedKey(VARIABLES[0]), '--key2': removedKey(VARIABLES[1]) },
+  notes: `PETSTORE_API_KEY has the key of the first address, and PETSTORE_API_KEY_2 that of the second. The
+exit code is 1 when a clause is broken, and 2 when an address cannot be reached.`,
   examples: [
     'check http://127.0.0.1:8080/v1 --write',
     'check http://127.0.0.1:8080/v1 http://127.0.0.1:8090/v1 --json',
   ],
-  async action({ arguments: addresses, options, switches, flags, io }) {
-    if (addresses.length === 1 && flags['key2'] !== undefined) {
-      throw new UsageError('--key2 is the key of a second base address, and there is only one.');
-    }
-    const subjects = subjectsOf(addresses, options, { mayWrite: switches.write, env: io.env });
+  async action({ arguments: addresses, switches, io }) {
+    const subjects = subjectsOf(addresses, switches.write, io.env);
     try {
       const report = newReport(subjects, await checkAddresses(subjects));
       io.stdout.write(
@@ -69,14 +61,14 @@ processes. The exit code is 1 when a clause is broken, and 2 when an address can
 
 function subjectsOf(
   addresses: readonly string[],
-  { key, key2 }: Values<typeof OPTIONS>,
-  { mayWrite, env }: { mayWrite: boolean; env: Variables },
+  mayWrite: boolean,
+  variables: Variables,
 ): Subject[] {
   const run = randomBytes(4).toString('hex');
   const now = new Date();
   return addresses.map((address, index) => ({
     base: parseBase(address),
-    key: index === 0 ? requireKey('key', key, env) : requireKey('key2', key2, env),
+    key: requireKey(index === 0 ? VARIABLES[0] : VARIABLES[1], variables),
     mayWrite,
     now,
     run,
@@ -84,13 +76,10 @@ function subjectsOf(
   }));
 }
 
-function requireKey(
-  name: keyof typeof OPTIONS,
-  key: string | undefined,
-  variables: Variables,
-): string {
-  if (key !== undefined) return key;
-  throw new UsageError(missingKeyText(OPTIONS[name].variable, variables));
+function requireKey(variable: string, variables: Variables): string {
+  const text = variables[variable];
+  if (text) return parseValue(variable, KEY, text);
+  throw new UsageError(missingKeyText(variable, variables));
 }
 
 function parseBase(text: string): string {

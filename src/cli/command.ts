@@ -53,6 +53,8 @@ interface Definition<Options extends Settings, Flag extends string> {
   arguments?: readonly ArgumentDefinition[];
   options?: Options;
   switches?: Readonly<Record<Flag, string>>;
+  /** Options of earlier versions. Each text completes the sentence "--name is gone since version 2.0.0: …". */
+  removed?: Readonly<Record<`--${string}`, string>>;
   /** What the command works on, for the help of the program. */
   worksOn?: 'service' | 'store';
   /** Paragraphs of the help, below the options. */

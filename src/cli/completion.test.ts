@@ -111,7 +111,7 @@ done`;
       ['keys', 'create', '--expires', '90d', '--env', 'staging'],
     ],
     ['petstore pets l\\t--stat\\tso\\t--al\\t\\n', ['pets', 'list', '--status', 'sold', '--all']],
-    ['petstore import all\\t--str\\t\\n', ['import', 'all animals.csv', '--strict']],
+    ['petstore import all\\t--ski\\t\\n', ['import', 'all animals.csv', '--skip-invalid']],
     ['petstore serve --data p\\t\\n', ['serve', '--data', 'pets']],
     ['petstore completion z\\t\\n', ['completion', 'zsh']],
   ];

@@ -501,12 +501,14 @@ test('a refused record of several lines is named and counted with all of them', 
   assert.deepEqual(await shop.names(), ['A', 'C']);
 });
 
-test('--strict is still accepted, and does not go with --skip-invalid', async (t) => {
+test('--strict, which version 1.1.0 had, is refused with what to do', async (t) => {
   const shop = newShop(t);
   const file = shop.file('pets.csv', 'name,categoryId\nRex,7\n');
-  await assert.rejects(shop.import(file, '--strict', '--skip-invalid'), /exclude each other/);
-  assert.equal((await shop.import(file, '--strict')).code, 0);
-  assert.deepEqual(await shop.names(), ['Rex']);
+  await assert.rejects(shop.import(file, '--strict'), {
+    name: 'UsageError',
+    message:
+      '--strict is gone since version 2.0.0: leave it out, because one invalid line always stops an import.',
+  });
 });
 
 test('the same content twice adds its animals once, under whatever name and from standard input', async (t) => {

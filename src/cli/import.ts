@@ -51,9 +51,9 @@ export const importPets = defineCommand({
   switches: {
     'dry-run': 'check the file and import nothing',
     'skip-invalid': 'import the valid lines of a file with invalid ones',
-    strict: 'import nothing if a line is invalid; this is the default',
     ...CREATE_SWITCH,
   },
+  removed: { '--strict': 'leave it out, because one invalid line always stops an import' },
   notes: `The file is a table whose first line names its columns (name, categoryId or category, and status
 if you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array
 of at most 16 MiB. Other columns and fields, such as an id, are ignored. A table with other
@@ -72,9 +72,6 @@ the content is recognized, and no animal is added twice.`,
   async action({ arguments: [name = ''], options, switches, flags, io }) {
     const isSkipping = switches['skip-invalid'];
     const { format, columns, encoding } = options;
-    if (isSkipping && switches.strict) {
-      throw new UsageError('--strict and --skip-invalid exclude each other: give one of them.');
-    }
     if (columns !== undefined && format !== undefined && format !== 'csv') {
       throw new UsageError(`--columns is for tables: leave it out, or --format ${format}.`);
     }

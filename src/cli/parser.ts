@@ -75,6 +75,11 @@ export function unknownCommand(
       `${path.join(' ')} cannot ${word}: use ${program} ${instead[word]}, on the store itself.`,
     );
   }
+  if (path.length === 0 && word === 'deprecations') {
+    return new UsageError(
+      `deprecations is gone since version 2.0.0: ${program} keys list shows when each key last called the deprecated operation.`,
+    );
+  }
   if (word === '' || word.startsWith('-')) {
     const before = word === '' ? '' : ` before "${word}"`;
     return new UsageError(`${path.join(' ') || 'petstore'} needs a command${before}: ${known}`);
@@ -103,10 +108,15 @@ function usageError(
 ): UsageError {
   const program = programName(io.env);
   const help = `${[program, ...path].join(' ')} --help`;
+  // Without its value, which may be a secret.
   const [, option, meant] =
-    /^error: unknown option '(.+?)'(?:\n\(Did you mean (.*)\?\))?/.exec(message) ?? [];
+    /^error: unknown option '([^=]+?)(?:=[^]*)?'(?:\n\(Did you mean (.*)\?\))?/.exec(message) ?? [];
   if (option !== undefined && VERSION_FLAGS.includes(option)) {
     return new UsageError(`unknown option ${option}; did you mean ${program} --version?`);
+  }
+  const [, instead] = Object.entries(command.removed ?? {}).find(([name]) => name === option) ?? [];
+  if (instead !== undefined) {
+    return new UsageError(`${option} is gone since version 2.0.0: ${instead}.`);
   }
   if (option !== undefined) {
     const end = meant === undefined ? `see ${help}.` : `did you mean ${meant}? See ${help}.`;

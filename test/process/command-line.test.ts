@@ -72,6 +72,18 @@ const refused: [what: string, args: string[], env: Record<string, string>, line:
     {},
     /unknown option --prot; did you mean --port\? See .* serve --help\.$/m,
   ],
+  [
+    'a flag of version 1.1.0',
+    ['serve', '--otlp-endpoint', 'http://127.0.0.1:4318'],
+    {},
+    /--otlp-endpoint is gone since version 2\.0\.0: let OpenTelemetry make the traces, /,
+  ],
+  [
+    'a command of version 1.1.0',
+    ['deprecations'],
+    {},
+    /deprecations is gone since version 2\.0\.0: .* keys list shows when /,
+  ],
   ['a word after serve', ['serve', 'now'], {}, /too many arguments: expected 0/],
   ['a flag without its value', ['serve', '--port'], {}, /--port needs a value/],
   ['a control character', ['serve', '--port', '\u001b[2J'], {}, /--port is "\\u001b\[2J"/],
