@@ -13,7 +13,7 @@ import { DOCS, type DocumentedService } from './contents.ts';
 import { docsPages } from './pages.ts';
 
 const SEARCH_INDEX_BYTES_MAX = 28_000;
-const PAGE_BYTES_MAX = 80_000;
+const PAGE_BYTES_MAX = 82_000;
 const SERVICE: DocumentedService = {
   baseUrl: 'https://pets.example/api/v1',
   environment: 'production',
@@ -196,7 +196,7 @@ test('every id on a page at /docs occurs once', async () => {
   }
 });
 
-test('each page at /docs with all its files has at most 80,000 bytes, and the index of the search 28,000', async (t) => {
+test('each page at /docs with all its files has at most 82,000 bytes, and the index of the search 28,000', async (t) => {
   for (const { path } of DOCS) {
     const html = await textOf(path);
     const files = [...html.matchAll(/(?:href|src)="([^"]*assets\/[^"]+)"/g)].map(
