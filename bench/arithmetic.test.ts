@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Progress } from '../src/cli/terminal.ts';
 import { createsMax, planFor, type Factors } from './capacity.ts';
 import { parseCoreList } from './cores.ts';
 import { parseResult } from './generator.ts';
+import { MEASUREMENTS } from './measurements/all.ts';
 import { reasonToRefuse } from './processes.ts';
 import { benchmarksPage, capacityPart, generatedPart } from './report.ts';
 import { readResults, type Results } from './results.ts';
 import { newRow, quantity, unmeasuredRow } from './row.ts';
-import { inverse, median, newFigure, ratioFigure } from './statistics.ts';
+import { ratioOf, untilDecided } from './rounds.ts';
+import { median, newFigure, ROUNDS_MAX, valuesOutside } from './statistics.ts';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 
@@ -18,32 +24,95 @@ test('the median is the middle value, or the mean of the two in the middle', () 
   assert.throws(() => median([]), /nothing was measured/);
 });
 
-test('a ratio figure is the median of the ratios of adjacent rounds, with the lowest and the highest', () => {
-  assert.deepEqual(ratioFigure([10, 30, 20], [10, 10, 10]), { median: 2, lowest: 1, highest: 3 });
-  assert.deepEqual(inverse({ median: 2, lowest: 1, highest: 4 }), {
-    median: 0.5,
-    lowest: 0.25,
-    highest: 1,
-  });
-  assert.throws(() => ratioFigure([1, 2], [1]), /counterpart/);
+test('a ratio is the median of the ratios of adjacent samples', () => {
+  assert.equal(ratioOf([10, 30, 20], [10, 10, 10]), 2);
+  assert.throws(() => ratioOf([1, 2], [1]), /counterpart/);
 });
 
-test('a goal is met or missed only if the whole range is on one side of it; otherwise it is within noise', () => {
+test('the interval goes from the k-th lowest to the k-th highest value, k by the binomial distribution', () => {
+  // 2 × P(B(n, 1/2) < k) is at most 2 %: tables of the sign test give these k.
+  assert.deepEqual([6, 7, 9, 10, 20].map(valuesOutside), [0, 1, 1, 1, 5]);
+  const figure = newFigure([5, 1, 4, 2, 3, 9, 7, 6, 8, 10, 0]);
+  assert.deepEqual(figure, { median: 5, low: 1, high: 9, rounds: 11 });
+  const { low, high } = newFigure([1, 2, 3, 4, 5, 6]);
+  assert.deepEqual([low, high], [-Infinity, Infinity]);
+});
+
+test('a verdict of at most 20 rounds, with a look after each, is a wrong "yes" in at most 2.1 % of the runs', () => {
+  // The worst case: the true median equals the goal, so each round is on either side with probability 1/2.
+  let undecided = new Map([[0, 1]]);
+  let wrong = 0;
+  for (let rounds = 1; rounds <= ROUNDS_MAX; rounds += 1) {
+    const next = new Map<number, number>();
+    for (const [below, chance] of undecided) {
+      for (const after of [below, below + 1]) next.set(after, (next.get(after) ?? 0) + chance / 2);
+    }
+    const outside = valuesOutside(rounds);
+    for (const below of next.keys()) if (below < outside) wrong += next.get(below) ?? 0;
+    undecided = new Map(
+      [...next].filter(([below]) => below >= outside && rounds - below >= outside),
+    );
+  }
+  assert.ok(wrong > 0.02 && wrong < 0.021, String(wrong));
+});
+
+test('a goal is met or missed only if the interval is on one side of it; otherwise it is within noise', () => {
   const parts = { what: 'list', unit: '× bare' };
   const verdicts = (values: number[]) =>
-    [{ atLeast: 2 }, { atMost: 2 }].map(
-      (bound) => newRow({ ...parts, bound, figure: newFigure(values) }).verdict,
-    );
-  assert.deepEqual(verdicts([2, 3, 2.5]), ['yes', 'within noise']);
-  assert.deepEqual(verdicts([2.1, 3]), ['yes', 'no']);
-  assert.deepEqual(verdicts([1, 1.9]), ['no', 'yes']);
-  assert.deepEqual(verdicts([1.9, 2.1]), ['within noise', 'within noise']);
+    [{ atLeast: 2 }, { atMost: 2 }].map((bound) => newRow({ ...parts, bound, values }).verdict);
+  assert.deepEqual(verdicts([2, 3, 3, 3, 3, 3, 3]), ['yes', 'within noise']);
+  assert.deepEqual(verdicts([2.1, 3, 3, 3, 3, 3, 3]), ['yes', 'no']);
+  assert.deepEqual(verdicts([1, 1, 1, 1, 1, 1, 1.9]), ['no', 'yes']);
+  assert.deepEqual(verdicts([1.9, 3, 3, 3, 3, 3, 3]), ['within noise', 'within noise']);
+  assert.deepEqual(verdicts([3, 3, 3, 3, 3, 3]), ['within noise', 'within noise']);
+  assert.equal(newRow({ ...parts, values: [3] }).verdict, '');
 });
 
-test('a figure of one sample is shown without a range', () => {
+test('a figure is shown with its interval, or without one if there are too few rounds', () => {
   const parts = { what: 'list', unit: '× bare', bound: { atLeast: 2 } };
-  assert.equal(newRow({ ...parts, figure: newFigure([1, 3]) }).shown, '2 × bare (1 – 3)');
-  assert.equal(newRow({ ...parts, figure: newFigure([2.5]) }).shown, '2.50 × bare');
+  const row = newRow({ ...parts, values: [1, 2, 2, 2, 2, 2, 3] });
+  assert.deepEqual([row.shown, row.rounds], ['2 × bare (1 – 3)', 7]);
+  assert.equal(newRow({ ...parts, values: [2.5] }).shown, '2.50 × bare');
+});
+
+/** Runs rounds whose values are those of `values` in turn, and returns how many there were. */
+async function countRounds(values: number[][], deadlineMs = Infinity): Promise<number> {
+  const bench = { roundsMax: ROUNDS_MAX, deadlineMs, progress: new Progress(process.stderr) };
+  const bounds = [{ atLeast: 2 }, { atMost: 2 }];
+  bench.progress.show = () => {};
+  let round = -1;
+  const measured = await untilDecided(bench, 'a test', bounds, () => {
+    round += 1;
+    return Promise.resolve(values.map((own) => own[round % own.length] ?? 0));
+  });
+  assert.deepEqual(measured[0]?.length, measured[1]?.length);
+  return measured[0]?.length ?? 0;
+}
+
+test('rounds go on until every goal is decided, or a limit is reached', async () => {
+  assert.equal(await countRounds([[3], [1]]), 7);
+  assert.equal(await countRounds([[3], [3]]), 7, 'missed is decided too');
+  assert.equal(await countRounds([[3], [3, ...Array<number>(10).fill(1)]]), 11);
+  assert.equal(await countRounds([[3], [1, 3]]), ROUNDS_MAX);
+  assert.equal(await countRounds([[3], [1]], 0), 1, 'after the deadline');
+});
+
+test('a run of all measurements takes at most 45 minutes', () => {
+  // A measurement may begin its last round, or prepare its stores, at its limit: 15 seconds more for each.
+  const minutes = MEASUREMENTS.reduce((sum, { minutesMax }) => sum + minutesMax + 0.25, 0);
+  assert.ok(minutes <= 45.5, String(minutes));
+});
+
+test('results of another form are refused with what to do', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-results-'));
+  const file = pathToFileURL(join(folder, 'results.json'));
+  try {
+    assert.deepEqual(readResults(file), {});
+    writeFileSync(file, '{"list":{"rows":[]}}');
+    assert.throws(() => readResults(file), /has form 1, not 2; remove it, and run "npm run bench"/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('figures are not published if others used the machine, or its host did', () => {
@@ -82,7 +151,7 @@ test('a list of cores is parsed in the format of /proc/self/status', () => {
 });
 
 test('the benchmarks page puts ratios by processor time first, names commit and date, and keeps the part by hand', () => {
-  const parts = { unit: '× bare', bound: { atLeast: 1 }, figure: newFigure([1]) };
+  const parts = { unit: '× bare', bound: { atLeast: 1 }, values: [1] };
   const entry = { commit: 'abc', date: '2026-01-02', machine: ['a machine'] };
   const results: Results = {
     start: { ...entry, rows: [newRow({ ...parts, what: 'by time' })] },
@@ -90,7 +159,7 @@ test('the benchmarks page puts ratios by processor time first, names commit and 
       ...entry,
       rows: [newRow({ ...parts, what: 'by cost', isByProcessorTime: true })],
       cells: [
-        { contender: 'petstore', column: 'list', figure: newFigure([1, 3]) },
+        { contender: 'petstore', column: 'list', median: 2 },
         { contender: 'go-sqlite', column: 'list', why: 'Go is not installed' },
       ],
     },
@@ -99,11 +168,8 @@ test('the benchmarks page puts ratios by processor time first, names commit and 
   const first = benchmarksPage(results, '');
   assert.match(first, /by cost[^]*by time/);
   assert.match(first, /Commit abc, 2026-01-02 \(start, list\):[^]*Commit def, 2026-01-02 \(get\):/);
-  assert.match(
-    first,
-    /\| petstore \| 2 \(1 – 3\) \|\n\| go-sqlite \| not measured: Go is not inst/,
-  );
-  assert.match(first, /\| get \| at least 1 × bare \| not measured \|  \| not measured: no Go \|/);
+  assert.match(first, /\| petstore \| 2 \|\n\| go-sqlite \| not measured: Go is not inst/);
+  assert.match(first, /\| get \| at least 1 × bare \| not measured \|  \|  \| no Go \|/);
   const byHand = first.replace('<!-- by hand: to here -->', 'Words.\n<!-- by hand: to here -->');
   const second = benchmarksPage(results, byHand);
   assert.match(second, /from here -->\nWords\.\n<!--/);

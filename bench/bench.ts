@@ -4,10 +4,9 @@ import type { Progress } from '../src/cli/terminal.ts';
 import type { Stores } from './animals.ts';
 import { Contender, type Recipe } from './contender.ts';
 import type { Cores } from './cores.ts';
-import type { Generator, Load, LoadResult } from './generator.ts';
+import type { Generator, Load } from './generator.ts';
 import type { GoPrograms } from './go.ts';
 import type { Row } from './row.ts';
-import type { Figure } from './statistics.ts';
 
 /** What every measurement gets. */
 export interface Bench {
@@ -20,8 +19,14 @@ export interface Bench {
   stores: Stores;
   go: GoPrograms;
   progress: Progress;
-  rounds: number;
+  roundsMax: number;
+  /** No round starts after this time of the process. */
+  deadlineMs: number;
+  /** In a round by slices, for each contender. */
+  slices: number;
+  /** Of a round without slices. */
   roundSeconds: number;
+  /** For each contender. */
   warmUpSeconds: number;
 }
 
@@ -29,8 +34,8 @@ export interface Bench {
 export interface Cell {
   contender: string;
   column: string;
-  /** Undefined if it was not measured. */
-  figure?: Figure;
+  /** Undefined if it was not measured; `why` then says why. */
+  median?: number;
   why?: string;
 }
 
@@ -44,55 +49,15 @@ export interface Outcome {
 
 export interface Measurement {
   name: string;
+  /** After this time it starts no further round. */
+  minutesMax: number;
   run: (bench: Bench) => Promise<Outcome>;
 }
 
-/** A contender and the load that is sent to it. */
+/** A contender to start, and the load that is sent to it. */
 export interface Run {
-  contender: Contender;
+  recipe: Recipe;
   load: Load;
-}
-
-/** The result of one round, with the processor time per request. It varies less than the rate on a busy machine. */
-export interface RoundResult extends LoadResult {
-  /** Of all processes of the contender and of its database; undefined where the system does not report it. */
-  processorMicroseconds: number | undefined;
-  /** The part of its database. */
-  databaseMicroseconds: number | undefined;
-}
-
-/** Warms up every contender, then alternates their rounds, so that other work on the machine affects all. */
-export async function alternate(
-  bench: Bench,
-  what: string,
-  runs: readonly Run[],
-): Promise<RoundResult[][]> {
-  const { generator, progress, rounds, warmUpSeconds } = bench;
-  for (const { contender, load } of warmUpSeconds === 0 ? [] : runs) {
-    progress.show(`${what}: warming up ${contender.name}`);
-    await generator.run(contender.url, load, { seconds: warmUpSeconds });
-  }
-  const results: RoundResult[][] = runs.map(() => []);
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const [index, { contender, load }] of runs.entries()) {
-      progress.show(`${what}: round ${round} of ${rounds}, ${contender.name}`);
-      results[index]?.push(await runRound(bench, { contender, load }));
-    }
-  }
-  return results;
-}
-
-async function runRound(bench: Bench, { contender, load }: Run): Promise<RoundResult> {
-  const before = contender.processorMs();
-  const result = await bench.generator.run(contender.url, load, { seconds: bench.roundSeconds });
-  const after = contender.processorMs();
-  if (before === undefined || after === undefined) {
-    return { ...result, processorMicroseconds: undefined, databaseMicroseconds: undefined };
-  }
-  const perRequest = (usedMs: number) => (usedMs * 1000) / result.requests;
-  const databaseMicroseconds = perRequest(after.database - before.database);
-  const processorMicroseconds = perRequest(after.own - before.own) + databaseMicroseconds;
-  return { ...result, processorMicroseconds, databaseMicroseconds };
 }
 
 /** Starts the contenders, runs `work` with them, and always stops them. */
@@ -100,23 +65,18 @@ export async function withContenders<Result>(
   bench: Bench,
   recipes: readonly Recipe[],
   work: (...contenders: Contender[]) => Promise<Result>,
-  environment?: Record<string, string>,
 ): Promise<Result> {
   const started: Contender[] = [];
   try {
-    for (const recipe of recipes) started.push(await startContender(bench, recipe, environment));
+    for (const recipe of recipes) started.push(await startContender(bench, recipe));
     return await work(...started);
   } finally {
     for (const contender of started) await contender.stop();
   }
 }
 
-export function startContender(
-  bench: Bench,
-  recipe: Recipe,
-  environment?: Record<string, string>,
-): Promise<Contender> {
-  return Contender.start(recipe, { key: bench.key, cores: bench.cores.server, environment });
+export function startContender(bench: Bench, recipe: Recipe): Promise<Contender> {
+  return Contender.start(recipe, { key: bench.key, cores: bench.cores.server });
 }
 
 /** Records the response of the service to each load, by method, for `bare` to send. Returns the file. */

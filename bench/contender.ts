@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../harness/free-port.ts';
 import { pinned } from './cores.ts';
 import type { Load } from './generator.ts';
-import { memoryMib, processorMs } from './processes.ts';
+import { familyOf, memoryMib, processorMicroseconds } from './processes.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 2;
@@ -25,12 +25,12 @@ export interface Recipe {
   stdout?: string;
   /** The process of its database. */
   databasePid?: number;
+  environment?: Record<string, string>;
 }
 
 export interface StartOptions {
   key: string;
   cores: string | undefined;
-  environment?: Record<string, string> | undefined;
 }
 
 /** One running server. */
@@ -49,7 +49,7 @@ export class Contender {
   }
 
   static async start(recipe: Recipe, options: StartOptions): Promise<Contender> {
-    const { key, cores, environment } = options;
+    const { key, cores } = options;
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const [program = '', ...args] = pinned(recipe.command(port), cores);
@@ -57,10 +57,10 @@ export class Contender {
     const child = spawn(program, args, {
       stdio: [
         'pipe',
-        recipe.stdout === undefined ? 'ignore' : openSync(recipe.stdout, 'a'),
+        recipe.stdout === undefined ? 'ignore' : openSync(recipe.stdout, 'w'),
         'pipe',
       ],
-      env: { ...process.env, PETSTORE_BOOTSTRAP_KEY: key, ...environment },
+      env: { ...process.env, PETSTORE_BOOTSTRAP_KEY: key, ...recipe.environment },
     });
     let stderrTail = '';
     child.stderr?.on('data', (chunk: Buffer) => {
@@ -89,12 +89,18 @@ export class Contender {
     return memoryMib(this.#child.pid);
   }
 
-  /** The processor time of all its processes so far, and of its database; undefined on systems without /proc. */
-  processorMs(): { own: number; database: number } | undefined {
-    const own = processorMs(this.#child.pid);
+  /**
+   * Returns a function that reads how much processor time its present processes and those of its database have used,
+   * in microseconds; NaN on systems without /proc.
+   */
+  processorClock(): () => { total: number; database: number } {
     const { databasePid } = this.recipe;
-    const database = databasePid === undefined ? 0 : processorMs(databasePid);
-    return own === undefined || database === undefined ? undefined : { own, database };
+    const own = familyOf(this.#child.pid);
+    const databases = databasePid === undefined ? [] : familyOf(databasePid);
+    return () => {
+      const database = databases.length === 0 ? 0 : processorMicroseconds(databases);
+      return { total: processorMicroseconds(own) + database, database };
+    };
   }
 
   async stop(): Promise<void> {

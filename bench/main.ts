@@ -9,37 +9,23 @@ import { parseArgs } from 'node:util';
 import { Progress } from '../src/cli/terminal.ts';
 import { newSecret } from '../src/domain/api-key.ts';
 import { Stores } from './animals.ts';
-import type { Bench, Measurement } from './bench.ts';
+import type { Bench } from './bench.ts';
 import { findCores } from './cores.ts';
 import { Generator } from './generator.ts';
 import { GoPrograms } from './go.ts';
 import { describeMachine } from './machine.ts';
-import { measureAccessLog } from './measurements/access-log.ts';
-import { measureCapacity } from './measurements/capacity.ts';
-import { measureInterference, measureSlowCreate } from './measurements/disk.ts';
-import { measureImport } from './measurements/import.ts';
-import { OPERATION_MEASUREMENTS } from './measurements/operations.ts';
-import { measureGrowth, measureMemory, measureStart } from './measurements/size.ts';
-import { measureWorkers } from './measurements/workers.ts';
+import { MEASUREMENTS } from './measurements/all.ts';
 import { CalmWatch, reasonToRefuse } from './processes.ts';
 import { benchmarksPage, capacityPage, textForTerminal } from './report.ts';
 import { currentCommit, readResults, writeResults, type Results } from './results.ts';
-
-const MEASUREMENTS: Measurement[] = [
-  ...OPERATION_MEASUREMENTS,
-  { name: 'workers', run: measureWorkers },
-  { name: 'access-log', run: measureAccessLog },
-  { name: 'growth', run: measureGrowth },
-  { name: 'memory', run: measureMemory },
-  { name: 'start', run: measureStart },
-  { name: 'import', run: measureImport },
-  { name: 'slow-create', run: measureSlowCreate },
-  { name: 'interference', run: measureInterference },
-  { name: 'capacity', run: measureCapacity },
-];
+import { ROUNDS_MAX } from './statistics.ts';
 
 /** How long the machine is watched before a run that writes. */
 const WATCH_MS = 3_000;
+const MINUTE_MS = 60_000;
+
+/** The fewest that can decide. */
+const QUICK_ROUNDS_MAX = 7;
 
 const NAMES = MEASUREMENTS.map(({ name }) => name);
 const HELP = `npm run bench -- [--quick] [--write] [--busy] [NAME ...], or --pages
@@ -61,15 +47,25 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`bench: ${(error as Error).message}\n\n${HELP}`);
     return 2;
   }
-  if (options.isHelp) process.stdout.write(HELP);
-  else if (options.isOnlyPages) write({});
-  else return measureAndWrite(options);
+  if (options.isHelp) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  let before: Results;
+  try {
+    before = readResults();
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n`);
+    return 1;
+  }
+  if (!options.isOnlyPages) return measureAndWrite(options, before);
+  write(before, {});
   return 0;
 }
 
 type Options = ReturnType<typeof parseOptions>;
 
-async function measureAndWrite(options: Options): Promise<number> {
+async function measureAndWrite(options: Options, before: Results): Promise<number> {
   const { isQuick, isWriting, mayBeBusy, names } = options;
   const busy = isWriting && !mayBeBusy ? await reasonNotToStart() : undefined;
   if (busy !== undefined) {
@@ -78,6 +74,7 @@ async function measureAndWrite(options: Options): Promise<number> {
     );
     return 1;
   }
+  process.stderr.write(`bench: ${estimateOf(names, before)}.\n`);
   const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   try {
     const { measured, refused, hasFailed } = await run(newBench(folder, isQuick), names);
@@ -88,7 +85,10 @@ async function measureAndWrite(options: Options): Promise<number> {
         Object.assign(measured[name] ?? {}, { disturbedBy });
       refused.clear();
     }
-    write(Object.fromEntries(Object.entries(measured).filter(([name]) => !refused.has(name))));
+    write(
+      before,
+      Object.fromEntries(Object.entries(measured).filter(([name]) => !refused.has(name))),
+    );
     for (const [name, reason] of refused) {
       process.stderr.write(`bench: ${name} was not written, because ${reason}.\n`);
     }
@@ -129,21 +129,37 @@ async function reasonNotToStart(): Promise<string | undefined> {
   return reasonToRefuse(watch.read());
 }
 
+/** The last run tells how long each measurement takes, as far as it is known. */
+function estimateOf(names: readonly string[], before: Results): string {
+  const chosen = MEASUREMENTS.filter(({ name }) => names.includes(name));
+  const most = chosen.reduce((sum, { minutesMax }) => sum + minutesMax, 0);
+  const usual = chosen.reduce(
+    (sum, { name, minutesMax }) => sum + Math.min(before[name]?.minutes ?? minutesMax, minutesMax),
+    0,
+  );
+  const count = chosen.length === 1 ? '1 measurement' : `${chosen.length} measurements`;
+  return `${count}, about ${Math.ceil(usual)} minutes; no round starts after ${Math.ceil(most)}`;
+}
+
 /** A measurement that fails does not end the run. `refused` says which figures are not to be published, and why. */
 async function run(bench: Bench, names: readonly string[]) {
-  const machine = describeMachine(bench.cores, bench.generator.name);
+  const machine = describeMachine(bench.cores, bench.generator);
   const origin = { commit: currentCommit(), date: new Date().toISOString().slice(0, 10), machine };
   const measured: Results = {};
   const refused = new Map<string, string>();
   let hasFailed = false;
   for (const measurement of MEASUREMENTS.filter(({ name }) => names.includes(name))) {
-    const { name } = measurement;
+    const { name, minutesMax } = measurement;
     const watch = new CalmWatch();
+    const startedMs = performance.now();
+    bench.progress.show(`${name}, at most ${minutesMax} minutes`);
     try {
-      const outcome = await measurement.run(bench);
+      const deadlineMs = startedMs + minutesMax * MINUTE_MS;
+      const outcome = await measurement.run({ ...bench, deadlineMs });
+      const minutes = Math.round((10 * (performance.now() - startedMs)) / MINUTE_MS) / 10;
       const reason = reasonToRefuse(watch.read());
       if (reason !== undefined) refused.set(name, reason);
-      if (Object.keys(outcome).length > 0) measured[name] = { ...origin, ...outcome };
+      if (Object.keys(outcome).length > 0) measured[name] = { ...origin, minutes, ...outcome };
     } catch (error) {
       process.stderr.write(`\nbench: ${name} failed: ${(error as Error).stack}\n`);
       hasFailed = true;
@@ -154,8 +170,8 @@ async function run(bench: Bench, names: readonly string[]) {
 }
 
 /** The other measurements stay as they were. Those that no longer exist go. */
-function write(measured: Results): void {
-  const all = { ...readResults(), ...measured };
+function write(before: Results, measured: Results): void {
+  const all = { ...before, ...measured };
   const results: Results = {};
   for (const name of NAMES) if (all[name] !== undefined) results[name] = all[name];
   writeResults(results);
@@ -180,9 +196,11 @@ function newBench(folder: string, isQuick: boolean): Bench {
     stores: new Stores(folder),
     go: new GoPrograms(folder),
     progress: new Progress(process.stderr),
-    rounds: isQuick ? 3 : 6,
+    roundsMax: isQuick ? QUICK_ROUNDS_MAX : ROUNDS_MAX,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    slices: isQuick ? 15 : 30,
     roundSeconds: isQuick ? 1 : 2,
-    warmUpSeconds: isQuick ? 1 : 2,
+    warmUpSeconds: 1,
   };
 }
 

@@ -3,19 +3,39 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** The unit of times in /proc on current Linux systems. */
 const CLOCK_TICK_MS = 10;
 
-/** The processor time of a process and all its descendants, also of those that have ended; undefined without /proc. */
-export function processorMs(pid: number | undefined): number | undefined {
-  if (pid === undefined) return undefined;
+/** The processor time of a process and all its descendants, also of those that have ended. */
+function processorMs(pid: number): number {
+  return family(pid).reduce((total, { usedMs }) => total + usedMs, 0);
+}
+
+/** A process and all its descendants; none on systems without /proc. */
+export function familyOf(pid: number | undefined): number[] {
   try {
-    const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    const all = processes.flatMap((name) => readProcess(name) ?? []);
-    const byParent = Map.groupBy(all, ({ parent }) => parent);
-    const sum = (id: number): number =>
-      (byParent.get(id) ?? []).reduce((total, each) => total + each.usedMs + sum(each.pid), 0);
-    const root = all.find((each) => each.pid === pid);
-    return root === undefined ? undefined : root.usedMs + sum(pid);
+    return family(pid).map((each) => each.pid);
   } catch {
-    return undefined;
+    return [];
+  }
+}
+
+function family(pid: number | undefined) {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const all = processes.flatMap((name) => readProcess(name) ?? []);
+  const byParent = Map.groupBy(all, ({ parent }) => parent);
+  const below = (id: number): typeof all =>
+    (byParent.get(id) ?? []).flatMap((each) => [each, ...below(each.pid)]);
+  return all.filter((each) => each.pid === pid).flatMap((each) => [each, ...below(each.pid)]);
+}
+
+/** The processor time of all threads of these processes, exact while they wait. NaN if the system does not report it. */
+export function processorMicroseconds(pids: readonly number[]): number {
+  try {
+    const tasks = pids.flatMap((pid) =>
+      readdirSync(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}/schedstat`),
+    );
+    const nanoseconds = tasks.map((file) => Number(readFileSync(file, 'utf8').split(' ')[0]));
+    return pids.length === 0 ? Number.NaN : nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
+  } catch {
+    return Number.NaN;
   }
 }
 
@@ -97,7 +117,7 @@ function readMachine() {
       .map((ticks) => Number(ticks) * CLOCK_TICK_MS);
     const [user = 0, nice = 0, system = 0, , , , , stolenMs = 0] = times;
     const totalMs = times.reduce((sum, time) => sum + time, 0);
-    const ownMs = processorMs(process.pid) ?? 0;
+    const ownMs = processorMs(process.pid);
     return { totalMs, stolenMs, busyMs: user + nice + system, ownMs };
   } catch {
     return undefined;

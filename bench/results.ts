@@ -9,6 +9,8 @@ export interface Entry extends Outcome {
   /** Such as 2026-11-17. */
   date: string;
   machine: string[];
+  /** How long it took. */
+  minutes?: number;
   /** What disturbed the measurement, if it was written all the same. */
   disturbedBy?: string;
 }
@@ -21,12 +23,24 @@ const ROOT = new URL('..', import.meta.url);
 /** What decides about the figures. */
 const MEASURED_PATHS = ['src', 'bin', 'bench', 'package.json', 'package-lock.json'];
 
-export function readResults(): Results {
-  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Results) : {};
+/** Counts the changes of the file's content that an older program cannot read, or a newer one. */
+const FORM = 2;
+
+/** Throws if another version of this program wrote the file. */
+export function readResults(file = FILE): Results {
+  if (!existsSync(file)) return {};
+  const { form, results } = JSON.parse(readFileSync(file, 'utf8')) as {
+    form?: number;
+    results?: Results;
+  };
+  if (form === FORM && results !== undefined) return results;
+  throw new Error(
+    `bench/results.json has form ${form ?? 1}, not ${FORM}; remove it, and run "npm run bench" to measure again.`,
+  );
 }
 
 export function writeResults(results: Results): void {
-  writeFileSync(FILE, `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(FILE, `${JSON.stringify({ form: FORM, results }, null, 1)}\n`);
 }
 
 /** The commit that is checked out, and whether files that matter differ from it. */
@@ -45,7 +59,7 @@ function git(...args: string[]): string {
 export function factorsOf(results: Results): Factors {
   const sqliteCost = (name: string) => {
     const cells = results[name]?.cells ?? [];
-    return cells.find(({ contender }) => contender === 'petstore')?.figure?.median;
+    return cells.find(({ contender }) => contender === 'petstore')?.median;
   };
   const factors = {
     ...results['capacity']?.factors,

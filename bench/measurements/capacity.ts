@@ -2,9 +2,11 @@ import { statSync } from 'node:fs';
 import { Client } from 'pg';
 import { STATEMENTS } from '../../src/storage/postgres/statements.ts';
 import { storeFileOf } from '../animals.ts';
-import { alternate, withContenders, type Bench, type Outcome, type RoundResult } from '../bench.ts';
+import { withContenders, type Bench, type Outcome } from '../bench.ts';
 import { Databases, NoPostgres } from '../databases.ts';
+import type { Operation, Recipe } from '../contender.ts';
 import { petstore } from '../recipes.ts';
+import { wholeRound } from '../rounds.ts';
 import { median } from '../statistics.ts';
 
 const ANIMAL_COUNT = 1_000_000;
@@ -12,6 +14,7 @@ const QUICK_ANIMAL_COUNT = 100_000;
 const LARGE_BATCH = 500;
 const CREATES_PER_SIZE = 20_000;
 const COMMITS_MAX = 1_000;
+const COST_ROUNDS = 5;
 
 /** Measures what the model of capacity needs and no other measurement has, all of it on PostgreSQL. */
 export async function measureCapacity(bench: Bench): Promise<Outcome> {
@@ -24,24 +27,23 @@ export async function measureCapacity(bench: Bench): Promise<Outcome> {
       ...petstore(bench.key, bench.folder, ['--database', url]),
       databasePid: databases.pid,
     };
-    return await withContenders(bench, [recipe], async (service) => {
-      if (service === undefined) return {};
-      bench.progress.show('capacity: creating the animals');
+    bench.progress.show('capacity: creating the animals');
+    const responseBytes = await withContenders(bench, [recipe], async (service) => {
       await databases.fill(name, count);
-      const sizes = await sizesPerAnimal(bench, { databases, name, count });
-      const responseBytes = await sizeOfResponse(service.url, bench.key);
-      const [lists = []] = await alternate(bench, 'capacity: list by cursor on PostgreSQL', [
-        { contender: service, load: recipe.load('cursor') },
-      ]);
-      const [creates = []] = await alternate(bench, 'capacity: create on PostgreSQL', [
-        { contender: service, load: recipe.load('create') },
-      ]);
-      bench.progress.show('capacity: commits of 1 and of 500 creates');
-      const commits = await measureCommits(url);
-      const list = costsOf('list', lists);
-      const create = costsOf('create', creates);
-      return { factors: { ...sizes, responseBytes, ...list, ...create, ...commits } };
+      return sizeOfResponse(service?.url ?? '', bench.key);
     });
+    const sizes = await sizesPerAnimal(bench, { databases, name, count });
+    const list = await costsOf(bench, recipe, 'cursor');
+    const create = await costsOf(bench, recipe, 'create');
+    bench.progress.show('capacity: commits of 1 and of 500 creates');
+    const commits = await measureCommits(url);
+    const costs = {
+      listProcessMicroseconds: list.process,
+      listDatabaseMicroseconds: list.database,
+      createProcessMicroseconds: create.process,
+      createDatabaseMicroseconds: create.database,
+    };
+    return { factors: { ...sizes, responseBytes, ...costs, ...commits } };
   } catch (error) {
     if (error instanceof NoPostgres) return {};
     throw error;
@@ -49,13 +51,16 @@ export async function measureCapacity(bench: Bench): Promise<Outcome> {
 }
 
 /** The median processor time per request, of the process and of PostgreSQL. */
-function costsOf(operation: string, rounds: readonly RoundResult[]): Record<string, number> {
-  const database = median(rounds.map((round) => round.databaseMicroseconds ?? Number.NaN));
-  const total = median(rounds.map((round) => round.processorMicroseconds ?? Number.NaN));
-  return {
-    [`${operation}ProcessMicroseconds`]: total - database,
-    [`${operation}DatabaseMicroseconds`]: database,
-  };
+async function costsOf(bench: Bench, recipe: Recipe, operation: Operation) {
+  const [totals, databases]: [number[], number[]] = [[], []];
+  for (let round = 1; round <= COST_ROUNDS; round += 1) {
+    bench.progress.show(`capacity: ${operation} on PostgreSQL, round ${round} of ${COST_ROUNDS}`);
+    const [run] = await wholeRound(bench, [{ recipe, load: recipe.load(operation) }]);
+    if (run?.processor === undefined) continue;
+    totals.push(run.processor.total / run.requests);
+    databases.push(run.processor.database / run.requests);
+  }
+  return { process: median(totals) - median(databases), database: median(databases) };
 }
 
 async function sizesPerAnimal(

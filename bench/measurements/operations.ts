@@ -1,31 +1,21 @@
 import {
-  alternate,
-  startContender,
+  withContenders,
   type Bench,
   type Cell,
   type Measurement,
   type Outcome,
-  type RoundResult,
+  type Run,
 } from '../bench.ts';
 import type { Contender, Operation, Recipe } from '../contender.ts';
 import { Databases, NoPostgres } from '../databases.ts';
-import type { Load } from '../generator.ts';
 import { recipeOf } from '../recipe-of.ts';
 import { ANIMAL_COUNT, CURSOR_ANIMAL_COUNT, petstore } from '../recipes.ts';
-import {
-  compareRates,
-  costFigure,
-  costRatio,
-  newRow,
-  rateRatio,
-  unmeasuredRow,
-  type Bound,
-  type Row,
-} from '../row.ts';
-import { inverse } from '../statistics.ts';
+import { compareCosts, compareRates, costRound, type Goal } from '../rounds.ts';
+import { unmeasuredRow, type Bound, type Row } from '../row.ts';
+import { median } from '../statistics.ts';
 
 /** A target of the service in relation to one contender. */
-interface Goal {
+interface Target {
   against: string;
   /** `atLeast` compares requests per second of processor time, `atMost` their cost. */
   bound: Bound;
@@ -36,6 +26,7 @@ interface Goal {
 /** One operation, sent to several contenders in turn. */
 interface Comparison {
   name: string;
+  minutesMax: number;
   /** In the rows, and as a column of the table of contenders. */
   what: string;
   operation: Operation;
@@ -44,7 +35,7 @@ interface Comparison {
   isOnPostgres?: boolean;
   animals?: number;
   contenders: string[];
-  goals: Goal[];
+  goals: Target[];
 }
 
 const ON_SQLITE = [
@@ -61,17 +52,15 @@ const ON_POSTGRES = ['bare-pg', 'go-pg', 'fastify-pg'];
 const COMPARISONS: Comparison[] = [
   {
     name: 'list',
+    minutesMax: 3,
     what: 'list, repeated',
     operation: 'list',
     contenders: ON_SQLITE,
-    goals: [
-      { against: 'bare', bound: { atLeast: 0.95 } },
-      { against: 'fastify-sqlite', bound: { atLeast: 2.5 } },
-      { against: 'json-server', bound: { atLeast: 10 } },
-    ],
+    goals: [{ against: 'bare', bound: { atLeast: 0.95 } }],
   },
   {
     name: 'not-modified',
+    minutesMax: 2,
     what: '304 of a list',
     operation: 'list',
     isConditional: true,
@@ -80,6 +69,7 @@ const COMPARISONS: Comparison[] = [
   },
   {
     name: 'cursor',
+    minutesMax: 3,
     what: 'list by cursor, not cached',
     operation: 'cursor',
     animals: CURSOR_ANIMAL_COUNT,
@@ -91,6 +81,7 @@ const COMPARISONS: Comparison[] = [
   },
   {
     name: 'get',
+    minutesMax: 2.5,
     what: 'get',
     operation: 'get',
     contenders: ON_SQLITE,
@@ -98,25 +89,27 @@ const COMPARISONS: Comparison[] = [
   },
   {
     name: 'create',
+    minutesMax: 3.5,
     what: 'create, durable',
     operation: 'create',
     contenders: ON_SQLITE,
     goals: [
       { against: 'bare', bound: { atMost: 2.4 } },
       { against: 'go-sqlite', bound: { atLeast: 1.55 } },
-      { against: 'fastify-sqlite', bound: { atLeast: 2 }, isByRate: true },
     ],
   },
   {
     name: 'postgres-list',
+    minutesMax: 0.5,
     what: 'PostgreSQL: list, repeated',
     operation: 'list',
     isOnPostgres: true,
     contenders: ON_POSTGRES,
-    goals: [{ against: 'bare-pg', bound: { atLeast: 0.9 } }],
+    goals: [],
   },
   {
     name: 'postgres-get',
+    minutesMax: 0.5,
     what: 'PostgreSQL: get',
     operation: 'get',
     isOnPostgres: true,
@@ -125,6 +118,7 @@ const COMPARISONS: Comparison[] = [
   },
   {
     name: 'postgres-create',
+    minutesMax: 4,
     what: 'PostgreSQL: create, durable',
     operation: 'create',
     isOnPostgres: true,
@@ -138,111 +132,104 @@ const COMPARISONS: Comparison[] = [
 
 export const OPERATION_MEASUREMENTS: Measurement[] = COMPARISONS.map((comparison) => ({
   name: comparison.name,
+  minutesMax: comparison.minutesMax,
   run: (bench) => measure(bench, comparison),
 }));
 
 async function measure(bench: Bench, comparison: Comparison): Promise<Outcome> {
-  if (comparison.isOnPostgres !== true) return compare(bench, comparison);
-  bench.progress.show(`${comparison.what}: starting PostgreSQL`);
+  const { what, isOnPostgres = false, contenders } = comparison;
+  if (!isOnPostgres) return compare(bench, comparison);
+  bench.progress.show(`${what}: starting PostgreSQL`);
   try {
     await using databases = await Databases.start();
     return await compare(bench, comparison, databases);
   } catch (error) {
     if (!(error instanceof NoPostgres)) throw error;
-    const missing = ['petstore', ...comparison.contenders].map((name) => [name, error.message]);
-    return reportOf(comparison, new Map(), new Map(missing as [string, string][]));
+    const why = error.message;
+    return {
+      rows: comparison.goals.map((goal) => unmeasuredRow(rowParts(comparison, goal), why)),
+      cells: ['petstore', ...contenders].map((contender) => ({ contender, column: what, why })),
+    };
   }
 }
 
+/** Measures each contender once, for the table, and then those of the goals until these are decided. */
 async function compare(
-  bench: Bench,
+  given: Bench,
   comparison: Comparison,
   databases?: Databases,
 ): Promise<Outcome> {
-  const { what, operation, isConditional = false, animals = ANIMAL_COUNT } = comparison;
-  await using running = new AsyncDisposableStack();
-  const start = async (recipe: Recipe) => {
-    const contender = await startContender(bench, withDatabase(recipe, databases));
-    running.defer(() => contender.stop());
-    return contender;
-  };
-  const service = await startService(bench, { start, databases, animals });
-  const headers = isConditional ? await conditionalHeaders(service) : undefined;
-  const loadOf = ({ load }: Recipe): Load =>
-    headers === undefined ? load(operation) : { ...load(operation), headers };
-  const missing = new Map<string, string>();
-  const runs = [{ contender: service, load: loadOf(service.recipe) }];
-  for (const name of comparison.contenders) {
-    bench.progress.show(`${what}: starting ${name}`);
-    try {
-      const load = loadOf(service.recipe);
-      const contender = await start(
-        await recipeOf(name, { bench, databases, animals, service, load }),
-      );
-      runs.push({ contender, load: loadOf(contender.recipe) });
-    } catch (error) {
-      missing.set(name, (error as Error).message.split('\n')[0] ?? '');
-    }
-  }
-  const results = await alternate(bench, what, runs);
-  const byName = runs.map(
-    ({ contender }, index) => [contender.name, results[index] ?? []] as const,
+  const { what, contenders, goals } = comparison;
+  const startedMs = performance.now();
+  const { runs, missing } = await prepare(given, comparison, databases);
+  // The first build of a contender in Go can take minutes.
+  const bench = { ...given, deadlineMs: given.deadlineMs + performance.now() - startedMs };
+  bench.progress.show(`${what}: ${[...runs.keys()].join(', ')}`);
+  const costs = await costRound(bench, [...runs.values()]);
+  const medians = new Map(
+    [...runs.keys()].map((name, index) => [name, median(costs[index] ?? [])]),
   );
-  return reportOf(comparison, new Map(byName), missing);
-}
-
-/** Only the service and contenders of `databases` work in PostgreSQL. */
-function withDatabase(recipe: Recipe, databases: Databases | undefined): Recipe {
-  return databases === undefined ? recipe : { ...recipe, databasePid: databases.pid };
-}
-
-async function startService(
-  bench: Bench,
-  parts: {
-    start: (recipe: Recipe) => Promise<Contender>;
-    databases: Databases | undefined;
-    animals: number;
-  },
-): Promise<Contender> {
-  const { start, databases, animals } = parts;
-  if (databases === undefined) {
-    return start(petstore(bench.key, await bench.stores.folderWith(animals)));
+  const cells = ['petstore', ...contenders].map((contender): Cell => {
+    const cost = medians.get(contender);
+    const figure = cost === undefined ? { why: missing.get(contender) ?? '' } : { median: cost };
+    return { contender, column: what, ...figure };
+  });
+  const rows: Row[] = [];
+  for (const isByRate of [false, true]) {
+    const measurable: Goal[] = [];
+    for (const goal of goals.filter((each) => (each.isByRate ?? false) === isByRate)) {
+      const [of, against] = [runs.get('petstore'), runs.get(goal.against)];
+      const parts = rowParts(comparison, goal);
+      if (of !== undefined && against !== undefined) measurable.push({ ...parts, of, against });
+      else rows.push(unmeasuredRow(parts, missing.get(goal.against) ?? ''));
+    }
+    if (measurable.length === 0) continue;
+    rows.push(...(await (isByRate ? compareRates : compareCosts)(bench, measurable)));
   }
-  const name = await databases.create();
-  const settings = ['--database', databases.server.url(name)];
-  const service = await start(petstore(bench.key, bench.folder, settings));
-  await databases.fill(name, animals);
-  return service;
+  return { rows, cells };
+}
+
+function rowParts({ what }: Comparison, { against, bound, isByRate = false }: Target) {
+  const unit = 'atMost' in bound ? `× the cost of ${against}` : `× ${against}`;
+  return { what, bound, unit, isByProcessorTime: !isByRate };
+}
+
+/** Fills the stores, and records for `bare` what the service responds. `missing` says why a contender has no run. */
+async function prepare(bench: Bench, comparison: Comparison, databases: Databases | undefined) {
+  const { what, operation, isConditional = false, animals = ANIMAL_COUNT } = comparison;
+  const database = await databases?.create();
+  const recipe =
+    databases === undefined || database === undefined
+      ? petstore(bench.key, await bench.stores.folderWith(animals))
+      : petstore(bench.key, bench.folder, ['--database', databases.server.url(database)]);
+  return withContenders(bench, [recipe], async (service) => {
+    const runs = new Map<string, Run>();
+    const missing = new Map<string, string>();
+    if (service === undefined) return { runs, missing };
+    if (database !== undefined) await databases?.fill(database, animals);
+    const headers = isConditional ? await conditionalHeaders(service) : undefined;
+    const add = (each: Recipe) => {
+      const load = { ...each.load(operation), ...(headers === undefined ? {} : { headers }) };
+      // Only contenders on PostgreSQL work in it, one at a time.
+      const withDatabase = databases === undefined ? each : { ...each, databasePid: databases.pid };
+      runs.set(each.name, { recipe: withDatabase, load });
+      return load;
+    };
+    const load = add(recipe);
+    for (const name of comparison.contenders) {
+      bench.progress.show(`${what}: preparing ${name}`);
+      try {
+        add(await recipeOf(name, { bench, databases, animals, service, load }));
+      } catch (error) {
+        missing.set(name, (error as Error).message.split('\n')[0] ?? '');
+      }
+    }
+    return { runs, missing };
+  });
 }
 
 async function conditionalHeaders({ url, recipe }: Contender): Promise<Record<string, string>> {
   const { paths, headers = {} } = recipe.load('list');
   const response = await fetch(`${url}${paths[0]}`, { headers });
   return { ...headers, 'If-None-Match': response.headers.get('ETag') ?? '' };
-}
-
-/** `missing` says why a contender was not measured. */
-function reportOf(
-  { what, goals, contenders }: Comparison,
-  results: ReadonlyMap<string, RoundResult[]>,
-  missing: ReadonlyMap<string, string>,
-): Outcome {
-  const cells = ['petstore', ...contenders].map((contender): Cell => {
-    const figure = costFigure(results.get(contender) ?? []);
-    if (figure !== undefined) return { contender, column: what, figure };
-    return { contender, column: what, why: missing.get(contender) ?? 'needs Linux' };
-  });
-  const rows = goals.map(({ against, bound, isByRate = false }): Row => {
-    const unit = 'atMost' in bound ? `× the cost of ${against}` : `× ${against}`;
-    const parts = { what, bound, unit, isByProcessorTime: !isByRate };
-    const [of, other] = [results.get('petstore'), results.get(against)];
-    if (of === undefined || other === undefined) {
-      return unmeasuredRow(parts, missing.get(against) ?? '');
-    }
-    if (isByRate)
-      return newRow({ ...parts, figure: rateRatio(of, other), note: compareRates(of, other) });
-    const cost = costRatio(of, other);
-    return newRow({ ...parts, figure: 'atMost' in bound ? cost : inverse(cost) });
-  });
-  return { rows, cells };
 }

@@ -1,26 +1,16 @@
 import { deepPages } from '../animals.ts';
-import {
-  alternate,
-  recordResponses,
-  startContender,
-  withContenders,
-  type Bench,
-  type Cell,
-  type Outcome,
-} from '../bench.ts';
+import { recordResponses, withContenders, type Bench, type Cell, type Outcome } from '../bench.ts';
 import type { Contender, Recipe } from '../contender.ts';
 import type { Load } from '../generator.ts';
 import { recipeOf } from '../recipe-of.ts';
 import { ANIMAL_COUNT, ownContender, petstore } from '../recipes.ts';
-import { compareCosts, costRatio, newRow, quantity, unmeasuredRow, type Row } from '../row.ts';
-import { median, newFigure, ratioFigure } from '../statistics.ts';
+import { compareCosts, untilDecided } from '../rounds.ts';
+import { newRow, quantity, unmeasuredRow, type Row } from '../row.ts';
+import { median } from '../statistics.ts';
 
 const LARGE_COUNT = 10_000_000;
 const QUICK_LARGE_COUNT = 300_000;
 const START_COUNT = 1_000_000;
-const STARTS = 11;
-const QUICK_STARTS = 3;
-const MEMORY_STARTS = 3;
 const MEMORY_REQUESTS = 100_000;
 const QUICK_MEMORY_REQUESTS = 1_000;
 /** A slow contender stops here, with fewer requests. */
@@ -34,32 +24,19 @@ export async function measureGrowth(bench: Bench): Promise<Outcome> {
   const largeCount = bench.isQuick ? QUICK_LARGE_COUNT : LARGE_COUNT;
   bench.progress.show(`growth: creating ${quantity(largeCount)} animals`);
   const largeFolder = await bench.stores.folderWith(largeCount);
-  const recipes = [
-    petstore(bench.key, largeFolder),
-    petstore(bench.key, await bench.stores.folderWith(ANIMAL_COUNT)),
-  ];
-  const rows = await withContenders(bench, recipes, async (large, small) => {
-    if (small === undefined || large === undefined) return [];
-    const measured: Row[] = [];
-    for (const [name, load] of growthLoads(large.recipe)) {
-      const what = `${name}, ${quantity(largeCount)} animals`;
-      const [many = [], few = []] = await alternate(bench, what, [
-        { contender: large, load: load(largeCount) },
-        { contender: small, load: load(ANIMAL_COUNT) },
-      ]);
-      measured.push(
-        newRow({
-          what,
-          bound: { atMost: 1.15 },
-          unit: '× the cost with 1,000',
-          figure: costRatio(many, few),
-          isByProcessorTime: true,
-          note: compareCosts(many, few),
-        }),
-      );
-    }
-    return measured;
-  });
+  const large = petstore(bench.key, largeFolder);
+  const small = petstore(bench.key, await bench.stores.folderWith(ANIMAL_COUNT));
+  const rows: Row[] = [];
+  for (const [name, load] of growthLoads(large)) {
+    const goal = {
+      what: `${name}, ${quantity(largeCount)} animals`,
+      bound: { atMost: 1.15 },
+      unit: '× the cost with 1,000',
+      of: { recipe: large, load: load(largeCount) },
+      against: { recipe: small, load: load(ANIMAL_COUNT) },
+    };
+    rows.push(...(await compareCosts(bench, [goal])));
+  }
   bench.stores.remove(largeFolder);
   return { rows };
 }
@@ -70,58 +47,36 @@ type LoadOfCount = (animalCount: number) => Load;
 function growthLoads({ load }: Recipe): [name: string, load: LoadOfCount][] {
   const list = load('list');
   return [
-    ['list', () => ({ ...list, paths: differentPaths(() => '/v1/pets') })],
     ['list by cursor', (count) => ({ ...list, paths: deepPages(DIFFERENT_PAGES, count) })],
-    [
-      'get',
-      (count) => ({
-        ...list,
-        paths: differentPaths((index) => `/v1/pets/${spreadId(index, count)}`),
-      }),
-    ],
+    ['get', (count) => ({ ...list, paths: spreadPaths(count) })],
     ['create', () => load('create')],
   ];
 }
 
-/** Adds a different unknown parameter to each path. */
-function differentPaths(path: (index: number) => string): string[] {
-  return Array.from({ length: DIFFERENT_PAGES }, (_, index) => `${path(index)}?n=${index}`);
+/** As many different ids as the small store has, spread over the whole store, with a different parameter each time. */
+function spreadPaths(animalCount: number): string[] {
+  return Array.from({ length: DIFFERENT_PAGES }, (_, index) => {
+    const position = (index * 389) % ANIMAL_COUNT;
+    const id = 1 + Math.floor((position / ANIMAL_COUNT) * animalCount);
+    return `/v1/pets/${id}?n=${index}`;
+  });
 }
 
-/** Chooses as many different ids as the small store has, spread over the whole store. */
-function spreadId(index: number, animalCount: number): number {
-  const position = (index * 389) % ANIMAL_COUNT;
-  return 1 + Math.floor((position / ANIMAL_COUNT) * animalCount);
-}
-
-/** Measures the memory of every contender after lists and creates. */
+/** Measures the memory of every contender after lists and creates; the goal compares the service with `bare`. */
 export async function measureMemory(bench: Bench): Promise<Outcome> {
   const parts = {
     what: 'memory after 100,000 lists and 100,000 creates',
     bound: { atMost: 1.4 },
     unit: '× bare',
   };
-  const [of, against]: [number[], number[]] = [[], []];
-  const cells: Cell[] = [];
-  for (let start = 1; start <= (bench.isQuick ? 1 : MEMORY_STARTS); start += 1) {
-    const names = ['bare', ...(start === 1 ? OTHERS : [])];
-    const measured = await memoryOf(bench, names);
-    cells.push(...measured.slice(2));
-    const [service, bare] = measured;
-    if (service?.figure === undefined || bare?.figure === undefined) {
-      return { rows: [unmeasuredRow(parts, 'needs Linux')] };
-    }
-    of.push(service.figure.median);
-    against.push(bare.figure.median);
-  }
-  const two = [
-    { contender: 'petstore', column: MEMORY_COLUMN, figure: newFigure(of) },
-    { contender: 'bare', column: MEMORY_COLUMN, figure: newFigure(against) },
-  ];
-  return {
-    rows: [newRow({ ...parts, figure: ratioFigure(of, against) })],
-    cells: [...two, ...cells],
-  };
+  const cells = await memoryOf(bench, ['bare', ...OTHERS]);
+  const isMissing = cells.slice(0, 2).some((cell) => cell.median === undefined);
+  if (isMissing) return { rows: [unmeasuredRow(parts, 'needs Linux')], cells };
+  const [values = []] = await untilDecided(bench, parts.what, [parts.bound], async () => {
+    const [service, bare] = await memoryOf(bench, ['bare']);
+    return [(service?.median ?? Number.NaN) / (bare?.median ?? Number.NaN)];
+  });
+  return { rows: [newRow({ ...parts, values })], cells };
 }
 
 const OTHERS = [
@@ -169,7 +124,7 @@ async function memoryAfterLoad(bench: Bench, contender: Contender | undefined): 
   }
   const memory = contender?.memoryMib();
   if (memory === undefined) return { contender: name, column, why: 'needs Linux' };
-  return { contender: name, column, figure: newFigure([memory.resident]) };
+  return { contender: name, column, median: memory.resident };
 }
 
 /** Compares the time from the start of the process to the first list with that of `bare`, start by start. */
@@ -182,18 +137,20 @@ export async function measureStart(bench: Bench): Promise<Outcome> {
     started === undefined ? '' : recordResponses(bench, started, [service.load('list')]),
   );
   const bare = ownContender(bench.key, { name: 'bare', script: 'bare.js', argument });
-  const startsMs: [number[], number[]] = [[], []];
-  for (let start = 1; start <= (bench.isQuick ? QUICK_STARTS : STARTS); start += 1) {
-    for (const [index, recipe] of [service, bare].entries()) {
-      bench.progress.show(`${what}: start ${start}, ${recipe.name}`);
-      const contender = await startContender(bench, recipe);
-      startsMs[index]?.push(contender.startMs);
-      await contender.stop();
-    }
-  }
+  const goal = { what, bound: { atMost: 3 }, unit: '× bare' };
+  const [serviceMs, bareMs]: [number[], number[]] = [[], []];
+  const [values = []] = await untilDecided(bench, what, [goal.bound], async () => {
+    const [of, against] = [await startMs(bench, service), await startMs(bench, bare)];
+    serviceMs.push(of);
+    bareMs.push(against);
+    return [of / against];
+  });
   bench.stores.remove(folder);
-  const [of, against] = startsMs;
-  const figure = ratioFigure(of, against);
-  const note = `${quantity(median(of))} ms against ${quantity(median(against))} ms, on one core`;
-  return { rows: [newRow({ what, bound: { atMost: 3 }, unit: '× bare', figure, note })] };
+  const times = [serviceMs, bareMs].map((each) => `${quantity(Math.round(median(each)))} ms`);
+  const note = `${times.join(' against ')}, on one core`;
+  return { rows: [newRow({ ...goal, values, note })] };
+}
+
+function startMs(bench: Bench, recipe: Recipe): Promise<number> {
+  return withContenders(bench, [recipe], async (contender) => contender?.startMs ?? Number.NaN);
 }
