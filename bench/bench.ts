@@ -5,7 +5,7 @@ import type { Stores } from './animals.ts';
 import { Contender, type Recipe } from './contender.ts';
 import type { Cores } from './cores.ts';
 import type { Generator, Load } from './generator.ts';
-import type { GoPrograms } from './go.ts';
+import type { GoProgram } from './go.ts';
 import type { Row } from './row.ts';
 
 /** What every measurement gets. */
@@ -17,7 +17,7 @@ export interface Bench {
   cores: Cores;
   generator: Generator;
   stores: Stores;
-  go: GoPrograms;
+  go: GoProgram;
   progress: Progress;
   roundsMax: number;
   /** No round starts after this time of the process. */

@@ -17,10 +17,6 @@ export interface Recipe {
   name: string;
   command: (port: number) => string[];
   load: (operation: Operation) => Load;
-  /** This path is requested until the response is a success; by default the list. */
-  probe?: string;
-  /** Called once it responds. */
-  prepare?: (url: string) => Promise<void>;
   /** The file for its standard output. Without one it is discarded. */
   stdout?: string;
   /** The process of its database. */
@@ -67,8 +63,7 @@ export class Contender {
       stderrTail = (stderrTail + chunk.toString()).slice(-2_000);
     });
     const { headers = {}, paths } = recipe.load('list');
-    const probe = recipe.probe ?? paths[0] ?? '/';
-    while (!(await isReady(`${url}${probe}`, { headers }))) {
+    while (!(await isReady(`${url}${paths[0]}`, { headers }))) {
       if (child.exitCode !== null || performance.now() - startedMs > READY_TIMEOUT_MS) {
         child.kill('SIGKILL');
         throw new Error(`${recipe.name} did not start: ${stderrTail}`);
@@ -76,7 +71,6 @@ export class Contender {
       await sleep(POLL_INTERVAL_MS);
     }
     const startMs = performance.now() - startedMs;
-    await recipe.prepare?.(url);
     return new Contender(recipe, url, startMs, child);
   }
 

@@ -12,7 +12,7 @@ import { Stores } from './animals.ts';
 import type { Bench } from './bench.ts';
 import { findCores } from './cores.ts';
 import { Generator } from './generator.ts';
-import { GoPrograms } from './go.ts';
+import { GoProgram } from './go.ts';
 import { describeMachine } from './machine.ts';
 import { MEASUREMENTS } from './measurements/all.ts';
 import { CalmWatch, reasonToRefuse } from './processes.ts';
@@ -194,7 +194,7 @@ function newBench(folder: string, isQuick: boolean): Bench {
     cores,
     generator: new Generator({ folder, cores: cores.generator }),
     stores: new Stores(folder),
-    go: new GoPrograms(folder),
+    go: new GoProgram(folder),
     progress: new Progress(process.stderr),
     roundsMax: isQuick ? QUICK_ROUNDS_MAX : ROUNDS_MAX,
     deadlineMs: Number.POSITIVE_INFINITY,

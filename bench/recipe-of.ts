@@ -1,11 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { animalJson, storeFileOf } from './animals.ts';
+import { storeFileOf } from './animals.ts';
 import { recordResponses, type Bench } from './bench.ts';
 import type { Contender, Recipe } from './contender.ts';
 import type { Databases } from './databases.ts';
 import type { Load } from './generator.ts';
-import { goContender, jsonServer, ownContender, pocketBase } from './recipes.ts';
+import { goContender, ownContender } from './recipes.ts';
 
 /** What a recipe may need: the service that runs already, and the load it will get. */
 export interface RecipeParts {
@@ -20,7 +18,7 @@ export interface RecipeParts {
 /** Throws where the contender cannot be built here. */
 export async function recipeOf(name: string, parts: RecipeParts): Promise<Recipe> {
   const { bench, databases, animals, service, load } = parts;
-  const { key, go, folder, stores } = bench;
+  const { key, go, stores } = bench;
   const database = async () =>
     databases === undefined
       ? storeFileOf(await stores.folderWith(animals))
@@ -40,19 +38,8 @@ export async function recipeOf(name: string, parts: RecipeParts): Promise<Recipe
       return ownContender(key, { name, script: 'fastify.ts', argument: await database() });
     case 'go-sqlite':
     case 'go-pg':
-      return goContender(key, await go.contender(), name, await database());
-    case 'pocketbase':
-      return pocketBase(await go.pocketBase(), mkdtempSync(join(folder, 'pocketbase-')));
-    case 'json-server':
-      return jsonServer(writeJsonDatabase(mkdtempSync(join(folder, 'json-server-')), animals));
+      return goContender(key, await go.build(), name, await database());
     default:
       throw new Error(`${name} is not a contender`);
   }
-}
-
-function writeJsonDatabase(folder: string, animals: number): string {
-  const file = join(folder, 'database.json');
-  const pets = Array.from({ length: animals }, (_, index) => animalJson(index + 1));
-  writeFileSync(file, JSON.stringify({ pets }));
-  return file;
 }

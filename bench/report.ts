@@ -62,8 +62,6 @@ const CONTENDERS = `
 | bare-sqlite, bare-pg | \`node:http\` with \`node:sqlite\`, or with \`pg\` and its pool, one query or commit per request: no keys, no checks |
 | fastify-sqlite, fastify-pg | Fastify with schemas and a key check, and the same databases |
 | go-sqlite, go-pg | Go: \`net/http\`, key found by its SHA-256, \`database/sql\` with mattn/go-sqlite3 (cgo; WAL, synchronous FULL), or pgx |
-| pocketbase | PocketBase 0.40.4 without its request log, otherwise with its default settings (WAL, synchronous NORMAL), no key |
-| json-server | json-server 0.17.4 with its default settings, no key |
 `;
 
 const TABLE_NOTE = `

@@ -38,15 +38,7 @@ interface Comparison {
   goals: Target[];
 }
 
-const ON_SQLITE = [
-  'bare',
-  'bare-tuned',
-  'bare-sqlite',
-  'go-sqlite',
-  'fastify-sqlite',
-  'pocketbase',
-  'json-server',
-];
+const ON_SQLITE = ['bare', 'bare-tuned', 'bare-sqlite', 'go-sqlite', 'fastify-sqlite'];
 const ON_POSTGRES = ['bare-pg', 'go-pg', 'fastify-pg'];
 
 const COMPARISONS: Comparison[] = [

@@ -79,14 +79,7 @@ export async function measureMemory(bench: Bench): Promise<Outcome> {
   return { rows: [newRow({ ...parts, values })], cells };
 }
 
-const OTHERS = [
-  'bare-tuned',
-  'bare-sqlite',
-  'go-sqlite',
-  'fastify-sqlite',
-  'pocketbase',
-  'json-server',
-];
+const OTHERS = ['bare-tuned', 'bare-sqlite', 'go-sqlite', 'fastify-sqlite'];
 
 /** The service comes first, then the others in their order. */
 async function memoryOf(bench: Bench, names: readonly string[]): Promise<Cell[]> {
