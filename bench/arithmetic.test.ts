@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { createsMax, planFor, type Factors } from './capacity.ts';
 import { parseCoreList } from './cores.ts';
 import { parseResult } from './generator.ts';
 import { MEASUREMENTS } from './measurements/all.ts';
-import { reasonToRefuse } from './processes.ts';
+import { processorMicroseconds, reasonToRefuse } from './processes.ts';
 import { benchmarksPage, capacityPart, generatedPart } from './report.ts';
 import { readResults, type Results } from './results.ts';
 import { newRow, quantity, unmeasuredRow } from './row.ts';
@@ -27,6 +28,7 @@ test('the median is the middle value, or the mean of the two in the middle', () 
 test('a ratio is the median of the ratios of adjacent samples', () => {
   assert.equal(ratioOf([10, 30, 20], [10, 10, 10]), 2);
   assert.throws(() => ratioOf([1, 2], [1]), /counterpart/);
+  assert.throws(() => ratioOf([Number.NaN], [1]), /could not be read/);
 });
 
 test('the interval goes from the k-th lowest to the k-th highest value, k by the binomial distribution', () => {
@@ -113,6 +115,16 @@ test('results of another form are refused with what to do', () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('the processor time of processes is read with that of their threads, and without those that ended', () => {
+  const before = processorMicroseconds([process.pid]);
+  if (Number.isNaN(before)) return;
+  const untilMs = performance.now() + 30;
+  while (performance.now() < untilMs) Math.sqrt(untilMs);
+  const ended = spawnSync(process.execPath, ['--version']).pid;
+  assert.ok(processorMicroseconds([process.pid, ended]) > before);
+  assert.deepEqual(processorMicroseconds([]), Number.NaN);
 });
 
 test('figures are not published if others used the machine, or its host did', () => {

@@ -26,16 +26,27 @@ function family(pid: number | undefined) {
   return all.filter((each) => each.pid === pid).flatMap((each) => [each, ...below(each.pid)]);
 }
 
-/** The processor time of all threads of these processes, exact while they wait. NaN if the system does not report it. */
+/**
+ * The processor time of all threads of these processes, exact while they wait; NaN if the system does not report it.
+ * A thread or process that has ended counts no more, so the difference of two readings may be wrong then, or negative.
+ */
 export function processorMicroseconds(pids: readonly number[]): number {
+  const nanoseconds = pids.flatMap((pid) =>
+    orNone(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
+      orNone(() => [readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8')]).map((text) =>
+        Number.parseInt(text, 10),
+      ),
+    ),
+  );
+  if (nanoseconds.length === 0) return Number.NaN;
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
+}
+
+function orNone(read: () => string[]): string[] {
   try {
-    const tasks = pids.flatMap((pid) =>
-      readdirSync(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}/schedstat`),
-    );
-    const nanoseconds = tasks.map((file) => Number(readFileSync(file, 'utf8').split(' ')[0]));
-    return pids.length === 0 ? Number.NaN : nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
+    return read();
   } catch {
-    return Number.NaN;
+    return [];
   }
 }
 

@@ -119,5 +119,7 @@ async function compare(
 /** The median of the ratios of what was measured right after each other. */
 export function ratioOf(values: readonly number[], against: readonly number[]): number {
   if (values.length !== against.length) throw new Error('every value needs a counterpart');
-  return median(values.map((value, index) => value / (against[index] ?? Number.NaN)));
+  const ratio = median(values.map((value, index) => value / (against[index] ?? Number.NaN)));
+  if (!(ratio > 0)) throw new Error('the processor time could not be read');
+  return ratio;
 }
