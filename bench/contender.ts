@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../harness/free-port.ts';
 import { pinned } from './cores.ts';
 import type { Load } from './generator.ts';
-import { familyOf, memoryMib, processorMicroseconds } from './processes.ts';
+import { endWithBench, familyOf, memoryMib, processorMicroseconds } from './processes.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 2;
@@ -58,6 +58,7 @@ export class Contender {
       ],
       env: { ...process.env, PETSTORE_BOOTSTRAP_KEY: key, ...recipe.environment },
     });
+    endWithBench(child);
     let stderrTail = '';
     child.stderr?.on('data', (chunk: Buffer) => {
       stderrTail = (stderrTail + chunk.toString()).slice(-2_000);

@@ -2,6 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pinned } from './cores.ts';
+import { endWithBench } from './processes.ts';
 
 /** The requests to send: the paths in order, again from the first after the last. */
 export interface Load {
@@ -151,6 +152,7 @@ interface Spawned {
 function spawnPinned(command: readonly string[], cores: string | undefined): Spawned {
   const [program = '', ...args] = pinned(command, cores);
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  endWithBench(child);
   const output = new Promise<string>((resolve, reject) => {
     let text = '';
     for (const stream of [child.stdout, child.stderr]) {

@@ -204,4 +204,5 @@ function newBench(folder: string, isQuick: boolean): Bench {
   };
 }
 
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 process.exitCode = await main(process.argv.slice(2));

@@ -1,4 +1,16 @@
+import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** A run that is interrupted leaves no server behind, and no paused generator. */
+export function endWithBench(child: ChildProcess): void {
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+}
 
 /** The unit of times in /proc on current Linux systems. */
 const CLOCK_TICK_MS = 10;
