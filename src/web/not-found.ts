@@ -4,21 +4,6 @@ import { HTML_HEADERS } from './assets.ts';
 
 const CONSOLE_ASSETS = 'assets/src/web/console/page';
 
-/** The print of the icon, and a trail of it that fades: place, turn and opacity of each. */
-const PRINT =
-  'M-7-5a2.3 3 0 1 0 .01 0zM-2.4-9.5a2.3 3.1 0 1 0 .01 0zM2.4-9.5a2.3 3.1 0 1 0 .01 0zM7-5a2.3 3 0 1 0 .01 0zM0-1.4c-3.2 0-6 3.3-6 6 0 2 1.5 3 3 3 1.3 0 1.9-.6 3-.6s1.7.6 3 .6c1.5 0 3-1 3-3 0-2.7-2.8-6-6-6z';
-const TRAIL = [
-  ['14 44', 60, 1],
-  ['46 20', 75, 0.75],
-  ['84 42', 80, 0.55],
-  ['120 18', 70, 0.35],
-  ['156 34', 55, 0.2],
-] as const;
-const PRINTS = TRAIL.map(
-  ([place, turn, opacity]) =>
-    `<path transform="translate(${place}) rotate(${turn})" opacity="${opacity}" d="${PRINT}"/>`,
-);
-
 /** For a browser that requests a path that does not exist: says so, and shows the way back. */
 export const notFoundPage: Page = ({ target }) => {
   const { path } = parseTarget(target);
@@ -41,7 +26,6 @@ export const notFoundPage: Page = ({ target }) => {
 </header>
 <main id="main">
 <section class="card sign-in not-found">
-<svg viewBox="0 0 172 60" aria-hidden="true">${PRINTS.join('')}</svg>
 <p class="small">404</p>
 <h1>This page does not exist</h1>
 <p class="lead">It may have wandered off, or the address has a typing error.</p>
