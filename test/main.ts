@@ -22,16 +22,17 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: [
     'test/web/*.test.ts',
-    'drills/{bugs,crash,linearizability}/*.test.ts',
+    'drills/{bugs,crash}/*.test.ts',
     'test/{faults,process,interface,project}/**/*.test.ts',
-    ...['check', 'sdk', 'src/storage', 'src', 'bench', 'harness'].map(
+    ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),
     'test/units.ts',
   ],
   fast: ['test/units.ts'],
   long: [
-    'drills/{*.test.ts,!(bugs|crash|linearizability)/*.test.ts}',
+    'drills/{*.test.ts,!(bugs|crash)/*.test.ts}',
+    'sdk/test/*.test.ts',
     'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
   ],
   generators: ['test/generators/{clients,languages}.ts'],
