@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import type { Pet } from '../../sdk/src/index.ts';
+import type { Pet } from '../../../sdk/src/index.ts';
 import { CuttableLink } from './cuttable-link.ts';
-import { openMany, signIn, Stage, test, visit } from './stage.ts';
+import { openMany, signIn, Stage, test, visit } from '../stage.ts';
 
 const ROWS = 120;
 const STATUSES = ['available', 'pending', 'sold', ''];

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test as testOf, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { NewPet } from '../../sdk/src/index.ts';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import { execute } from '../../src/cli/execute.ts';
-import { NEEDS_CHROMIUM } from '../../harness/chromium.ts';
-import { needsProgram } from '../../harness/needs.ts';
-import { openMany, Stage, test, visit } from './stage.ts';
+import type { NewPet } from '../../../sdk/src/index.ts';
+import { COMMANDS } from '../../../src/cli/commands.ts';
+import { execute } from '../../../src/cli/execute.ts';
+import { NEEDS_CHROMIUM } from '../../../harness/chromium.ts';
+import { needsProgram } from '../../../harness/needs.ts';
+import { openMany, Stage, test, visit } from '../stage.ts';
 
 const MARK = '\uFEFF';
 
@@ -232,7 +232,7 @@ testOf(
   'petstore import reads 15 spreadsheets, with the options that its refusals suggest',
   async (t) => {
     const folder = newFolder(t);
-    const page = new URL('../../docs/operations/catalogue.md', import.meta.url);
+    const page = new URL('../../../docs/operations/catalogue.md', import.meta.url);
     const [, documented] =
       /petstore import animals\.csv (.*?) +# Excel, German/.exec(readFileSync(page, 'utf8')) ?? [];
     for (const [index, spreadsheet] of SPREADSHEETS.entries()) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { openMany, Stage, visit } from './stage.ts';
+import { openMany, Stage, visit } from '../stage.ts';
 
 /** A long list takes its time on a busy machine. */
 const LIST_MS_MAX = 500_000;
