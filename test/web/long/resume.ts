@@ -37,6 +37,9 @@ export async function reload(page: Page): Promise<void> {
   await page.reload();
 }
 
+/** As the console writes a count. */
+const shown = (count: number) => count.toLocaleString('en-US');
+
 /**
  * Stops a list by a reload, corrects one line, and pastes all again: each animal is there once. Then adds the
  * same list again on purpose: each is there twice.
@@ -57,7 +60,7 @@ export async function addListTwice(t: TestContext, lineCount: number): Promise<v
     text.replace(`Animal ${lineCount - 1},`, ',').replace('Animal 9,', 'Animal 8,'),
   );
   await page.getByText('Enter a name.').waitFor();
-  await press(page, `Add ${lineCount - 1} animals`);
+  await press(page, `Add ${shown(lineCount - 1)} animals`);
   while (
     Number(await page.evaluate(`document.querySelector('#many progress').value`)) <
     lineCount / 4
@@ -71,9 +74,12 @@ export async function addListTwice(t: TestContext, lineCount: number): Promise<v
   assert.ok(before >= lineCount / 4 && before < lineCount - 1, `${before} animals`);
   await openMany(page);
   await paste(page, text.replace('Animal 9,', 'Animal 8,'));
-  await page.getByText(`of these ${lineCount} lines were added before`).waitFor();
-  await press(page, `Add ${lineCount} animals`);
-  await finished(page, `${lineCount - before} of ${lineCount} added, ${before} already there`);
+  await page.getByText(`of these ${shown(lineCount)} lines were added before`).waitFor();
+  await press(page, `Add ${shown(lineCount)} animals`);
+  await finished(
+    page,
+    `${shown(lineCount - before)} of ${shown(lineCount)} added, ${shown(before)} already there`,
+  );
   const expected = lines.map((line) => line.replace(/,.*/, '').replace(/^Animal 9$/, 'Animal 8'));
   assert.deepEqual((await names(stage)).toSorted(), expected.toSorted());
   t.diagnostic(`${before} animals before the reload, ${lineCount - before} after it`);
@@ -81,11 +87,11 @@ export async function addListTwice(t: TestContext, lineCount: number): Promise<v
   await press(page, 'Add another list');
   await paste(page, text.replace('Animal 9,', 'Animal 8,'));
   await page.locator('.seen').waitFor();
-  await press(page, `Add ${lineCount} animals`);
-  await finished(page, `0 of ${lineCount} added, ${lineCount} already there`);
+  await press(page, `Add ${shown(lineCount)} animals`);
+  await finished(page, `0 of ${shown(lineCount)} added, ${shown(lineCount)} already there`);
   await page.locator('#many li', { hasText: 'Line 2 Animal 1, already added as 1' }).waitFor();
   assert.equal((await names(stage)).length, lineCount);
   await press(page, 'Add these again');
-  await finished(page, `${lineCount} of ${lineCount} added`);
+  await finished(page, `${shown(lineCount)} of ${shown(lineCount)} added`);
   assert.deepEqual((await names(stage)).toSorted(), [...expected, ...expected].toSorted());
 }
