@@ -11,6 +11,7 @@ import { newSecret } from '../src/domain/api-key.ts';
 import { Load } from '../harness/load.ts';
 import { ServiceProcess } from '../harness/service-process.ts';
 import { disposableFolder } from '../harness/temporary-folder.ts';
+import { familyOf } from './processes.ts';
 import { between } from './report.ts';
 
 const ROOT = dirname(import.meta.dirname);
@@ -89,16 +90,6 @@ async function withAttackers(service: ServiceProcess, attack: string, count: num
   await ended;
 }
 
-/** The process and all below it: npm and its shell, and the workers. */
-function tree(pid: number): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
-    return [pid, ...children.flatMap((child) => tree(Number(child)))];
-  } catch {
-    return [];
-  }
-}
-
 /** Memory that processes share, such as the program itself, is counted once. */
 function memoryMib(pids: readonly number[]): number {
   const each = pids.map((pid) => {
@@ -123,15 +114,16 @@ async function measure(start: Start, stage: Stage, limit?: Limit): Promise<numbe
     key,
     cwd: ROOT,
   });
-  const pids = tree(service.pid);
+  // npm and its shell, and the workers, are below it.
+  const pids = familyOf(service.pid);
   let peak = 0;
   const sampler = setInterval(() => (peak = Math.max(peak, memoryMib(pids))), SAMPLE_MS);
   const survived = await stage.run(service).then(
-    () => tree(service.pid).join() === pids.join(),
+    () => familyOf(service.pid).join() === pids.join(),
     () => false,
   );
   clearInterval(sampler);
-  for (const pid of tree(service.pid).toReversed()) process.kill(pid, 'SIGTERM');
+  for (const pid of familyOf(service.pid).toReversed()) process.kill(pid, 'SIGTERM');
   await service.waitForEnd(STAGE_MS * 2);
   return survived ? peak : undefined;
 }
