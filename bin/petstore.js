@@ -12,8 +12,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isClone = existsSync(join(root, 'src', 'main.ts'));
 const NODE_MIN = '26';
 const SQLITE_MIN = '3.51.3';
-// As in `npm start`. Without it the young generation of the heap grows under load, from 14 to 28 MiB.
-const NODE_FLAGS = ['--max-semi-space-size=8'];
+// As in `npm start`. Without it the young part of the heap grows under load: 150 instead of 111 MiB in all.
+const NODE_FLAGS = ['--max-semi-space-size=4'];
 /** The exit code of the system's loader when a shared library is missing; no command exits with it. */
 const LOADER_FAILED = 127;
 

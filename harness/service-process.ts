@@ -16,7 +16,7 @@ export const READY = /"baseUrl":"([^"]+)".*"msg":"started"| is ready at (\S+)/;
 const REPLACED = 'all workers were replaced';
 const PRINTED_KEY = /^pet_(?:live|test)_\w{36}$/m;
 /** As in `npm start`. */
-const NODE_FLAGS = ['--max-semi-space-size=8'];
+const NODE_FLAGS = ['--max-semi-space-size=4'];
 
 export interface ServiceOptions {
   /** By default a new folder, which is removed when the process has ended. */

@@ -9,7 +9,7 @@ import { BUILD } from './build.ts';
 
 const ROOT = dirname(import.meta.dirname);
 /** As in `npm start`. */
-const NODE_FLAGS = ['--max-semi-space-size=8'];
+const NODE_FLAGS = ['--max-semi-space-size=4'];
 const THREADS = ['writer', 'damage-check'];
 
 /** The modules of a bundle share one URL. With this one each, relative URLs still name the assets. */

@@ -416,7 +416,7 @@ test(
   { skip: NEEDS_LINUX },
   async (t) => {
     // The heap flag of `npm start`: without it V8 lets garbage grow further before it collects it.
-    const env = { NODE_OPTIONS: '--max-semi-space-size=8' };
+    const env = { NODE_OPTIONS: '--max-semi-space-size=4' };
     const service = await serve(t, ['--data', temporaryFolder(t)], { env });
     const headers = { authorization: `Bearer ${service.key}` };
     const port = Number(new URL(service.baseUrl).port);
