@@ -44,10 +44,20 @@ async function runHere() {
     refuse('SQLite', sqlite, SQLITE_MIN);
     return;
   }
+  if (process.argv[2] === 'serve') addFlags();
   // Compiled code is kept for the next start. The folder must be one that other users cannot write to, unlike
   // the system's temporary folder: they could place code there that this process would run.
   module.enableCompileCache(join(root, 'node_modules', '.cache', 'petstore'));
   await import(isClone ? '../src/main.ts' : '../build/src/main.js');
+}
+
+/** A running Node.js does not take the flags any more, so this process starts again, unless it may not. */
+function addFlags() {
+  const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ');
+  const mayExecute = process.permission?.has('child') ?? true;
+  if (/semi[-_]space/.test(given) || !mayExecute || process.platform === 'win32') return;
+  const args = [...NODE_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(process.execPath, [process.execPath, ...args], process.env);
 }
 
 async function runOn(node) {

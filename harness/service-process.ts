@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { newSecret } from '../src/domain/api-key.ts';
-import { MAIN, start, type RunOptions } from './command.ts';
+import { MAIN, NODE_FLAGS, start, type RunOptions } from './command.ts';
 
 const STOP_MS_MAX = 20_000;
 /** The line of a start. That of version 1.1.0 is text. */
@@ -15,8 +15,6 @@ export const READY = /"baseUrl":"([^"]+)".*"msg":"started"| is ready at (\S+)/;
 /** What the service logs when a rolling restart is complete. */
 const REPLACED = 'all workers were replaced';
 const PRINTED_KEY = /^pet_(?:live|test)_\w{36}$/m;
-/** As in `npm start`. */
-const NODE_FLAGS = ['--max-semi-space-size=4'];
 
 export interface ServiceOptions {
   /** By default a new folder, which is removed when the process has ended. */

@@ -1053,6 +1053,14 @@ export const BUGS = {
     test: 'src/cli/health.test.ts',
     title: 'PETSTORE_BASE_URL says where to ask, unless an address of this machine is given',
   },
+  'a service loses the flags of Node.js that it was started with': {
+    file: 'bin/petstore.js',
+    text: 'const args = [...NODE_FLAGS, ...process.execArgv, ',
+    changed: 'const args = [...NODE_FLAGS, ',
+    test: 'test/process/setup.test.ts',
+    title:
+      'petstore serve without the flags starts again with them, as the same process and with what it was given',
+  },
   'the printed lines for zsh fail without compinit': {
     file: 'src/cli/completion.ts',
     text: '  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n',

@@ -6,7 +6,9 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { needsProgram } from '../../harness/needs.ts';
+import { MAIN, NODE_FLAGS } from '../../harness/command.ts';
+import { NEEDS_LINUX, needsProgram } from '../../harness/needs.ts';
+import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const PACKAGES = {
@@ -203,6 +205,7 @@ describe('Setup', options, () => {
   test('npm start, the petstore command, the single file and the image pass the same flags to Node.js', () => {
     const [, flags = ''] = /"start": "node (.*) bin\/petstore\.js/.exec(read('package.json')) ?? [];
     assert.match(flags, /^--max-semi-space-size=\d+$/);
+    assert.deepEqual(NODE_FLAGS, [flags]);
     assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('scripts/single-file.ts').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('Containerfile').includes(`NODE_OPTIONS="${flags}"`));
@@ -210,6 +213,27 @@ describe('Setup', options, () => {
       read('docs/operations/running.md').includes(`\`node ${flags} bin/petstore.js serve\``),
     );
   });
+
+  test(
+    'petstore serve without the flags starts again with them, as the same process and with what it was given',
+    { skip: NEEDS_LINUX },
+    async (t) => {
+      const commandOf = async (nodeFlags: string[], env = {}) => {
+        const command = [process.execPath, ...nodeFlags, MAIN] as const;
+        const service = await serve(t, ['--data', temporaryFolder(t)], { command, env });
+        return readFileSync(`/proc/${service.pid}/cmdline`, 'utf8').split('\0').slice(1, 4);
+      };
+      assert.deepEqual(await commandOf(['--no-warnings']), [...NODE_FLAGS, '--no-warnings', MAIN]);
+      // What the user has chosen stays.
+      assert.deepEqual(await commandOf(['--max-semi-space-size=16']), [
+        '--max-semi-space-size=16',
+        MAIN,
+        'serve',
+      ]);
+      const env = { NODE_OPTIONS: '--max_semi_space_size=16' };
+      assert.deepEqual(await commandOf([], env), [MAIN, 'serve', '--port']);
+    },
+  );
 
   test("if the installed Node.js does not run, the machine's own is used if it is new enough", (t) => {
     const project = newProject(t, RUNTIME);
