@@ -209,9 +209,6 @@ describe('Setup', options, () => {
     assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('scripts/single-file.ts').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('Containerfile').includes(`NODE_OPTIONS="${flags}"`));
-    assert.ok(
-      read('docs/operations/running.md').includes(`\`node ${flags} bin/petstore.js serve\``),
-    );
   });
 
   test(
