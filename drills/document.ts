@@ -97,12 +97,8 @@ function rowOf(entry: Entry, { commit, date }: Origin): string {
 }
 
 /** `failed` are the lines of the failed runs before. */
-function sectionOf(
-  entry: Entry,
-  { commit, date, machine }: Origin,
-  failed: readonly string[],
-): string {
-  const { name, drill, rounds, seed, report, controlFound } = entry;
+function sectionOf(entry: Entry, { commit, machine }: Origin, failed: readonly string[]): string {
+  const { name, drill, seed, report, controlFound } = entry;
   const { brokenBy, finds } = drill.control;
   const figures = Object.entries(report.figures).map(
     ([title, figure]) => `- ${title}: ${typeof figure === 'number' ? shown(figure) : figure}`,
@@ -120,7 +116,7 @@ function sectionOf(
       ...failed,
     ].slice(0, RUNS_SHOWN_MAX),
     ...(figures.length === 0 ? [] : [figures.join('\n')]),
-    `\`npm run drill ${name}\`, ${shown(rounds)} ${drill.unit}, seed ${seed}, ${date}, commit ${commit}, ${machine}`,
+    `Measured on ${machine}.`,
   ].join('\n\n');
 }
 

@@ -27,7 +27,7 @@ const AREAS = Object.entries(
 export const drill: Drill = {
   promise: 'The tests notice when the code changes: at least 90 % of the changes fail one.',
   method:
-    'Stryker makes mutants of the service, its commands and pages, the client library and the conformance check; a seed chooses them. Each is written to a copy of the project and tried with the test files of its area, the fastest first; what the compiler refuses does not count. The tests must pass without a change. Stryker does not run them itself: its mutants are switched by an environment variable, which browsers do not have.',
+    'Stryker makes mutants of the service, its commands and pages, the client library and the conformance check; a seed chooses them. Each is written to a copy of the project and tried with the test files of its area, the fastest first; what the compiler refuses does not count. The tests must pass without a change.',
   unit: 'mutants',
   rounds: 400,
   quickRounds: 6,
