@@ -108,10 +108,13 @@ async function compare(
     });
   });
   return goals.map(({ of, against, ...goal }, index) => {
-    const medians = [of, against].map((run) => median(costs.get(run) ?? []));
+    const [cost = Number.NaN, other = Number.NaN] = [of, against].map((run) =>
+      median(costs.get(run) ?? []),
+    );
+    // Not both costs: the host changes its speed, so the ratio of two medians is not the median of the ratios.
     const note = isByProcessorTime
-      ? `${medians.map((cost) => cost.toFixed(1)).join(' against ')} µs`
-      : `${medians.map((time) => quantity(Math.round(1e6 / time))).join(' against ')} requests/s`;
+      ? `${cost.toFixed(1)} µs`
+      : `${[cost, other].map((time) => quantity(Math.round(1e6 / time))).join(' against ')} requests/s`;
     return newRow({ ...goal, values: values[index] ?? [], note, isByProcessorTime });
   });
 }
