@@ -51,11 +51,13 @@ async function runHere() {
   await import(isClone ? '../src/main.ts' : '../build/src/main.js');
 }
 
-/** A running Node.js does not take the flags any more, so this process starts again, unless it may not. */
+/** A running Node.js does not take the flags any more, so this process starts again, unless it cannot. */
 function addFlags() {
   const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ');
-  const mayExecute = process.permission?.has('child') ?? true;
-  if (/semi[-_]space/.test(given) || !mayExecute || process.platform === 'win32') return;
+  const isAllowed = process.permission?.has('child') ?? true;
+  // A channel to the process that started this one, such as that of `node --watch`, would be lost.
+  const hasChannel = process.send !== undefined;
+  if (/semi[-_]space/.test(given) || !isAllowed || hasChannel || process.platform === 'win32') return;
   const args = [...NODE_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, [process.execPath, ...args], process.env);
 }
