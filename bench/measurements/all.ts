@@ -12,7 +12,7 @@ export const MEASUREMENTS: Measurement[] = [
   { name: 'workers', minutesMax: 2, run: measureWorkers },
   { name: 'access-log', minutesMax: 4, run: measureAccessLog },
   { name: 'growth', minutesMax: 5, run: measureGrowth },
-  { name: 'memory', minutesMax: 3, run: measureMemory },
+  { name: 'memory', minutesMax: 5, run: measureMemory },
   { name: 'start', minutesMax: 1, run: measureStart },
   { name: 'import', minutesMax: 2.5, run: measureImport },
   { name: 'slow-create', minutesMax: 2, run: measureSlowCreate },
