@@ -57,7 +57,8 @@ function addFlags() {
   const isAllowed = process.permission?.has('child') ?? true;
   // A channel to the process that started this one, such as that of `node --watch`, would be lost.
   const hasChannel = process.send !== undefined;
-  if (/semi[-_]space/.test(given) || !isAllowed || hasChannel || process.platform === 'win32') return;
+  if (/semi[-_]space/.test(given) || !isAllowed || hasChannel || process.platform === 'win32')
+    return;
   const args = [...NODE_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, [process.execPath, ...args], process.env);
 }
