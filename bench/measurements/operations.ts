@@ -110,7 +110,7 @@ const COMPARISONS: Comparison[] = [
   },
   {
     name: 'postgres-create',
-    minutesMax: 4,
+    minutesMax: 3.5,
     what: 'PostgreSQL: create, durable',
     operation: 'create',
     isOnPostgres: true,
