@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import manifest from '../package.json' with { type: 'json' };
+import { NODE_FLAGS } from '../harness/command.ts';
 import { newCursor } from '../src/domain/page.ts';
 import type { Operation, Recipe } from './contender.ts';
 import type { Load } from './generator.ts';
 
-/** The heap settings of the service. Every contender on Node.js gets them, and every command. */
-export const NODE_FLAGS = manifest.scripts.start.match(/--\S+/g) ?? [];
+/** Every contender on Node.js gets the heap settings of the service. */
 const node = [process.execPath, ...NODE_FLAGS];
 
 export const ANIMAL_COUNT = 1_000;

@@ -54,11 +54,9 @@ async function runHere() {
 /** A running Node.js does not take the flags any more, so this process starts again, unless it cannot. */
 function addFlags() {
   const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ');
-  const isAllowed = process.permission?.has('child') ?? true;
-  // A channel to the process that started this one, such as that of `node --watch`, would be lost.
-  const hasChannel = process.send !== undefined;
-  if (/semi[-_]space/.test(given) || !isAllowed || hasChannel || process.platform === 'win32')
-    return;
+  if (/semi[-_]space/.test(given) || process.platform === 'win32') return;
+  // The permission model may forbid it, and a channel to the parent, such as `node --watch`, would be lost.
+  if (process.permission?.has('child') === false || process.send !== undefined) return;
   const args = [...NODE_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, [process.execPath, ...args], process.env);
 }

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import manifest from '../package.json' with { type: 'json' };
 import { COMMANDS } from '../src/cli/commands.ts';
 import { executeOrExplain } from '../src/cli/run.ts';
 
 /** A command that takes longer is killed, and its exit code is then null. */
 const RUN_MS_MAX = 60_000;
-/** As in `npm start`. Without them, `serve` starts twice. */
-export const NODE_FLAGS = ['--max-semi-space-size=4'];
+/** The flags of `npm start`. Without them, `serve` starts twice. */
+export const NODE_FLAGS = manifest.scripts.start.match(/--\S+/g) ?? [];
 export const MAIN = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
 
 export interface Finished {

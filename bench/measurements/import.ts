@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { animalJson } from '../animals.ts';
 import type { Bench, Outcome } from '../bench.ts';
 import { memoryMib } from '../processes.ts';
-import { NODE_FLAGS } from '../recipes.ts';
+import { NODE_FLAGS } from '../../harness/command.ts';
 import { untilDecided } from '../rounds.ts';
 import { newRow, quantity, unmeasuredRow } from '../row.ts';
 

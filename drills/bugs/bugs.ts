@@ -1061,6 +1061,13 @@ export const BUGS = {
     title:
       'petstore serve without the flags starts again with them, as the same process and with what it was given',
   },
+  'a service that its parent watches loses its channel': {
+    file: 'bin/petstore.js',
+    text: ' || process.send !== undefined',
+    changed: '',
+    test: 'test/process/setup.test.ts',
+    title: 'petstore serve does not start again if its parent has a channel to it',
+  },
   'the printed lines for zsh fail without compinit': {
     file: 'src/cli/completion.ts',
     text: '  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n',

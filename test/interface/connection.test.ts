@@ -415,9 +415,7 @@ test(
   'clients that pipeline and never read use little memory, and other clients get responses',
   { skip: NEEDS_LINUX },
   async (t) => {
-    // The heap flag of `npm start`: without it V8 lets garbage grow further before it collects it.
-    const env = { NODE_OPTIONS: '--max-semi-space-size=4' };
-    const service = await serve(t, ['--data', temporaryFolder(t)], { env });
+    const service = await serve(t, ['--data', temporaryFolder(t)]);
     const headers = { authorization: `Bearer ${service.key}` };
     const port = Number(new URL(service.baseUrl).port);
     const name = '\u{1F431}'.repeat(255);

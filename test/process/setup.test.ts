@@ -1,12 +1,13 @@
 // The setup that `npm start` and `npm test` run first, in a small project with a fake npm.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { MAIN, NODE_FLAGS } from '../../harness/command.ts';
+import { MAIN, NODE_FLAGS, run } from '../../harness/command.ts';
 import { NEEDS_LINUX, needsProgram } from '../../harness/needs.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -205,7 +206,6 @@ describe('Setup', options, () => {
   test('npm start, the petstore command, the single file and the image pass the same flags to Node.js', () => {
     const [, flags = ''] = /"start": "node (.*) bin\/petstore\.js/.exec(read('package.json')) ?? [];
     assert.match(flags, /^--max-semi-space-size=\d+$/);
-    assert.deepEqual(NODE_FLAGS, [flags]);
     assert.ok(read('bin/petstore.js').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('scripts/single-file.ts').includes(`NODE_FLAGS = ['${flags}']`));
     assert.ok(read('Containerfile').includes(`NODE_OPTIONS="${flags}"`));
@@ -229,6 +229,26 @@ describe('Setup', options, () => {
       ]);
       const env = { NODE_OPTIONS: '--max_semi_space_size=16' };
       assert.deepEqual(await commandOf([], env), [MAIN, 'serve', '--port']);
+    },
+  );
+
+  test('petstore serve does not start again if that is forbidden', async () => {
+    const permission = ['--permission', '--allow-fs-read=*'];
+    const command = [process.execPath, ...permission, MAIN] as const;
+    const { code, stderr } = await run(['serve', '--help'], { command });
+    assert.deepEqual([code, stderr], [0, '']);
+  });
+
+  test(
+    'petstore serve does not start again if its parent has a channel to it',
+    { skip: NEEDS_LINUX },
+    async (t) => {
+      const args = ['serve', '--port', '0', '--admin-port', 'off', '--data', temporaryFolder(t)];
+      const child = fork(MAIN, args, { execArgv: [], silent: true });
+      t.after(() => child.kill('SIGKILL'));
+      await once(child.stderr ?? child, 'data');
+      const [, main] = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
+      assert.equal(main, MAIN);
     },
   );
 
