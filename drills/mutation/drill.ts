@@ -65,6 +65,7 @@ async function run(
   });
   // A test that fails without a change would find every mutant.
   if (violations.length > 0) return { passed: 0, violations, figures: {} };
+  const survivors: string[] = [];
   const counts = { found: 0, refused: 0, 'not found': 0 };
   mkdirSync(dirname(LIST), { recursive: true });
   writeFileSync(list, '');
@@ -76,19 +77,19 @@ async function run(
     const { outcome, by } = await tryMutant(sandbox, mutant, tests);
     counts[outcome] += 1;
     appendFileSync(list, `${outcome}: ${describe(mutant)}: ${by}\n`);
-    if (outcome === 'not found') violations.push(`no test finds ${describe(mutant)}`);
+    if (outcome === 'not found') survivors.push(describe(mutant));
     onProgress(`of ${mutants.length} mutants ${JSON.stringify(counts)}`);
   });
   const share = counts.found / (counts.found + counts['not found']);
   const isEnough = share >= FOUND_SHARE_MIN;
   return {
     passed: counts.found,
-    violations: isEnough ? [] : violations,
+    violations: isEnough ? [] : survivors.map((mutant) => `no test finds ${mutant}`),
     figures: {
       'found by a test': counts.found,
       'refused by the compiler': counts.refused,
-      'not found': counts['not found'],
       'share found by a test': `${(share * 100).toFixed(1)} %`,
+      'not found': `${survivors.length}${survivors.toSorted().map(listed).join('')}`,
     },
   };
 }
@@ -114,3 +115,6 @@ function describe({ file, line, original, replacement }: Mutant): string {
   );
   return `${file}:${line}: ${before} → ${after}`;
 }
+
+/** Markdown, also of a text with backticks. */
+const listed = (mutant: string) => `\n  - \`\` ${mutant} \`\``;
