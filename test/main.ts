@@ -22,12 +22,12 @@ const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: [
     'test/web/*.test.ts',
+    'test/units.ts',
     'drills/{bugs,crash}/*.test.ts',
     'test/{faults,process,interface,project}/**/*.test.ts',
     ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),
-    'test/units.ts',
   ],
   fast: ['test/units.ts'],
   long: [
