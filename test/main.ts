@@ -1,10 +1,9 @@
-// Runs test files, on all cores. The word is one of SUITES; without one, it is what `npm test` runs. `--verbose` shows
-// every test, and what failed in full.
+// Runs test files, on all cores. The word names a suite of suites.ts; without one, it is what `npm test` runs.
+// `--verbose` shows every test, and what failed in full.
 
 import '../harness/memory-folder.ts';
 import { installChromium } from '../harness/chromium.ts';
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
@@ -12,40 +11,12 @@ import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { LastScreen } from './last-screen.ts';
+import { filesOf } from './suites.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_MS_MAX = 240_000;
 /** Tests that install tools take longer. */
 const LONG_TEST_MS_MAX = 600_000;
-
-const SUITES: Readonly<Record<string, readonly string[]>> = {
-  // The slowest first, so that no core is idle at the end.
-  normal: [
-    'test/web/*.test.ts',
-    'test/units.ts',
-    'drills/{bugs,crash}/*.test.ts',
-    'test/{faults,process,interface,project}/**/*.test.ts',
-    ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
-      (folder) => `${folder}/**/*.test.ts`,
-    ),
-  ],
-  fast: ['test/units.ts'],
-  long: [
-    'drills/{*.test.ts,!(bugs|crash)/*.test.ts}',
-    'sdk/test/*.test.ts',
-    'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
-  ],
-  generators: ['test/generators/{clients,languages}.ts'],
-  traces: ['test/traces/traces.ts'],
-};
-
-/** The files of a suite in the order of its patterns. */
-function filesOf(suite: string): string[] {
-  const files = (SUITES[suite] ?? []).flatMap((pattern) =>
-    globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted(),
-  );
-  return [...new Set(files)].filter((file) => !file.endsWith('.unit.test.ts'));
-}
 
 function linesOf(...git: string[]): string[] {
   const { stdout } = spawnSync('git', git, { cwd: ROOT, encoding: 'utf8' });

@@ -1112,4 +1112,11 @@ export const BUGS = {
     test: 'test/process/metrics.test.ts',
     title: 'every metric in the alerts and in the dashboard is in /metrics',
   },
+  'a unit test runs in no suite': {
+    file: 'test/suites.ts',
+    text: "'{src,sdk,check,drills,test}/",
+    changed: "'{src,sdk,check,test}/",
+    test: 'test/suites.unit.test.ts',
+    title: 'every test file runs: it is in a suite, or one of the unit tests',
+  },
 } as const satisfies Readonly<Record<string, Bug>>;

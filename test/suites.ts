@@ -1,0 +1,45 @@
+// Which test files run when. Its test checks that none is left out.
+
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+export const SUITES: Readonly<Record<string, readonly string[]>> = {
+  // The slowest first, so that no core is idle at the end.
+  normal: [
+    'test/web/*.test.ts',
+    'test/units.ts',
+    'drills/{bugs,crash}/*.test.ts',
+    'test/{faults,process,interface,project}/**/*.test.ts',
+    ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
+      (folder) => `${folder}/**/*.test.ts`,
+    ),
+  ],
+  fast: ['test/units.ts'],
+  long: [
+    'drills/{*.test.ts,!(bugs|crash)/*.test.ts}',
+    'sdk/test/*.test.ts',
+    'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
+  ],
+  generators: ['test/generators/{clients,languages}.ts'],
+  traces: ['test/traces/traces.ts'],
+};
+
+/** The unit tests that start no server. test/units.ts runs them in one process. */
+const UNIT_TESTS = '{src,sdk,check,drills,test}/**/*.unit.test.ts';
+
+/** The files of a suite in the order of its patterns. */
+export function filesOf(suite: string): string[] {
+  const files = (SUITES[suite] ?? []).flatMap(filesThatMatch);
+  return [...new Set(files)].filter((file) => !file.endsWith('.unit.test.ts'));
+}
+
+export function unitTestFiles(): string[] {
+  return filesThatMatch(UNIT_TESTS);
+}
+
+function filesThatMatch(pattern: string): string[] {
+  const found = globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] });
+  return found.map((file) => file.replaceAll('\\', '/')).toSorted();
+}
