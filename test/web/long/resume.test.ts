@@ -119,7 +119,3 @@ test('console › the report has all columns of the list, and the lines that wer
   const items = await page.evaluate<string>('navigator.clipboard.readText()');
   assert.equal(items, '[{"name":"Rex, [\\"1\\"]"},\n7]\n');
 });
-
-// A shop has 5,000 lines, which takes a busy machine longer than a test may take: they were tried once by hand.
-test('1,000 lines are stopped by a reload, one is corrected, all are pasted again: 1,000 animals; on purpose, 2,000', (t) =>
-  addListTwice(t, 1_000));
