@@ -4,6 +4,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
+const EXCLUDED = ['**/node_modules/**', 'artifacts/**', 'dist/**'];
 
 export const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
@@ -27,7 +28,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The unit tests that start no server. test/units.ts runs them in one process. */
-const UNIT_TESTS = '{src,sdk,check,drills,test}/**/*.unit.test.ts';
+const UNIT_TESTS = '**/*.unit.test.ts';
 
 /** The files of a suite in the order of its patterns. */
 export function filesOf(suite: string): string[] {
@@ -39,7 +40,11 @@ export function unitTestFiles(): string[] {
   return filesThatMatch(UNIT_TESTS);
 }
 
+export function allTestFiles(): string[] {
+  return filesThatMatch('**/*.test.ts');
+}
+
 function filesThatMatch(pattern: string): string[] {
-  const found = globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] });
+  const found = globSync(pattern, { cwd: ROOT, exclude: EXCLUDED });
   return found.map((file) => file.replaceAll('\\', '/')).toSorted();
 }

@@ -65,14 +65,14 @@ export const BUGS = {
     file: 'src/http/pets.ts',
     text: 'return { status: 201, headers: CREATED_HEADERS',
     changed: 'return { status: 202, headers: CREATED_HEADERS',
-    test: 'src/http/app.test.ts',
+    test: 'src/http/app.unit.test.ts',
     title: 'a request without a fault is 201',
   },
   'a strict caller gets the cached response of others': {
     file: 'src/http/pets.ts',
     text: 'isStrict ? `${request.target} strict` : request.target',
     changed: 'request.target',
-    test: 'src/http/app.test.ts',
+    test: 'src/http/app.unit.test.ts',
     title:
       'a strict caller is refused for a target whose response to others is cached, and the others are not',
   },
@@ -88,7 +88,7 @@ export const BUGS = {
     text: '    const usage = await countRequest?.(caller.id);\n',
     changed:
       '    if (route === undefined) return notFound(path);\n    const usage = await countRequest?.(caller.id);\n',
-    test: 'src/http/app.test.ts',
+    test: 'src/http/app.unit.test.ts',
     title:
       'a request with an accepted key counts towards the limit and as a use of the key, also with a path that does not exist',
   },
@@ -97,7 +97,7 @@ export const BUGS = {
     text: '      metrics.deprecatedCall(caller.id);\n      keyUses.noteDeprecatedCall(caller.id);\n      if (this.#isRemoved(operation)) return operationRemoved(deprecation);\n',
     changed:
       '      if (this.#isRemoved(operation)) return operationRemoved(deprecation);\n      metrics.deprecatedCall(caller.id);\n      keyUses.noteDeprecatedCall(caller.id);\n',
-    test: 'src/http/app.test.ts',
+    test: 'src/http/app.unit.test.ts',
     title:
       'a call of the removed operation is still a deprecated call, of the service and of the key',
   },
@@ -106,7 +106,7 @@ export const BUGS = {
     text: '    keyUses.note(caller.id);\n    const usage = await countRequest?.(caller.id);\n    if (usage !== undefined) headers.push(rateLimitHeaders(usage));\n',
     changed:
       '    const usage = await countRequest?.(caller.id);\n    if (usage !== undefined) headers.push(rateLimitHeaders(usage));\n    if (usage === undefined || usage.left >= 0) keyUses.note(caller.id);\n',
-    test: 'src/http/app.test.ts',
+    test: 'src/http/app.unit.test.ts',
     title:
       'a request with an accepted key counts towards the limit and as a use of the key, also with a limit that is used up',
   },
@@ -187,7 +187,7 @@ export const BUGS = {
     file: 'src/http/pets.ts',
     text: "if (creation.kind === 'created') metrics",
     changed: 'metrics',
-    test: 'src/http/app.test.ts',
+    test: 'src/http/app.unit.test.ts',
     title: 'a repeated create is not counted as another animal',
   },
   'a charset in capitals is not checked': {
@@ -1088,21 +1088,21 @@ export const BUGS = {
     file: 'docs/errors.md',
     text: '| `invalid_cursor` | 400 |',
     changed: '| `invalid_cursor` | 404 |',
-    test: 'test/project/docs.test.ts',
+    test: 'test/project/docs.unit.test.ts',
     title: 'docs/errors.md lists exactly the error codes of the program, with status and meaning',
   },
   'a document names a file that was removed': {
     file: 'docs/decisions.md',
     text: '(`portions.ts`)',
     changed: '(`shared-rate-limit.ts`)',
-    test: 'test/project/docs.test.ts',
+    test: 'test/project/docs.unit.test.ts',
     title: 'every file name in backticks, in any document of the project, is that of a file',
   },
   'a port of the pods is another': {
     file: 'contrib/kubernetes/deployment.yaml',
     text: 'containerPort: 9464',
     changed: 'containerPort: 9465',
-    test: 'test/project/kubernetes.test.ts',
+    test: 'test/project/kubernetes.unit.test.ts',
     title: 'the ports of the pods are those of the program, and every other port names one of them',
   },
   'an alert names a metric that does not exist': {
@@ -1112,10 +1112,10 @@ export const BUGS = {
     test: 'test/process/metrics.test.ts',
     title: 'every metric in the alerts and in the dashboard is in /metrics',
   },
-  'a unit test runs in no suite': {
+  'the tests of a folder run in no suite': {
     file: 'test/suites.ts',
-    text: "'{src,sdk,check,drills,test}/",
-    changed: "'{src,sdk,check,test}/",
+    text: "'bench', 'harness'",
+    changed: "'bench'",
     test: 'test/suites.unit.test.ts',
     title: 'every test file runs: it is in a suite, or one of the unit tests',
   },

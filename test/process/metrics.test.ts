@@ -202,7 +202,7 @@ test('every alert has a severity, a summary and a section of docs/operations/ as
   for (const alert of alerts) {
     assert.match(alert, /^ {10}severity: (?:page|ticket)$/m, alert);
     assert.match(alert, /^ {10}summary: '.+\.'$/m, alert);
-    // test/project/docs.test.ts checks that the section exists.
+    // test/project/docs.unit.test.ts checks that the section exists.
     assert.match(alert, /^ {10}runbook: docs\/operations\/\w+\.md#\S+$/m, alert);
   }
 });
