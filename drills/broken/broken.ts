@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import type { BUGS } from '../bugs/bugs.ts';
 
 /** The flags of Node.js that load a file of this folder into the service before its own code. */
 export function brokenBy(
@@ -20,7 +19,7 @@ export function brokenBy(
 }
 
 /** The flags of Node.js that put a bug of the list into a process. */
-export function brokenByBug(name: keyof typeof BUGS): readonly string[] {
+export function brokenByBug(name: string): readonly string[] {
   const { href } = new URL('./listed-bug.ts', import.meta.url);
   return ['--import', `${href}?${encodeURIComponent(name)}`];
 }

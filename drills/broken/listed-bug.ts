@@ -3,11 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { withBug, type Bug } from '../bugs/bug.ts';
-import { BUGS } from '../bugs/bugs.ts';
+import { allBugs, withBug } from '../bugs/list.ts';
 
 const name = decodeURIComponent(new URL(import.meta.url).search.slice(1));
-const bug = (BUGS as Readonly<Record<string, Bug>>)[name];
+const bug = allBugs().find((each) => each.name === name);
 if (bug === undefined) throw new Error(`there is no bug "${name}"`);
 const { href } = new URL(`../../${bug.file}`, import.meta.url);
 

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { newRandom } from '../../harness/random.ts';
 import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
 import { inParallel, Sandbox, type TestResult } from '../sandbox.ts';
-import { withBug, type Bug } from './bug.ts';
-import { BUGS } from './bugs.ts';
+import { allBugs, withBug, type Bug } from './list.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What came of each bug. It is complete after each one: a run takes long, and may be ended early. */
@@ -15,17 +14,21 @@ const LIST = join(ROOT, 'artifacts', 'bugs.txt');
 /** More than processors: most tests wait. */
 const SANDBOXES = 2 * availableParallelism();
 /** A test that fails in another way has not run to its end, such as one whose file cannot be loaded. */
-const FAILURES = ['testCodeFailure', 'testTimeoutFailure'];
+const FAILURES = ['testCodeFailure'];
 /** The reason of a test whose program cannot be loaded. */
 const NOT_LOADED = /SyntaxError|ReferenceError|ERR_MODULE_NOT_FOUND|does not provide an export/;
 
-type NamedBug = Bug & { name: string };
-const ALL: readonly NamedBug[] = Object.entries<Bug>(BUGS).map(([name, bug]) => ({ name, ...bug }));
+/** The file that has noticed each bug last. */
+const NOTICED = JSON.parse(
+  readFileSync(new URL('noticed.json', import.meta.url), 'utf8'),
+) as Record<string, string>;
+const ALL = allBugs();
+const testOf = ({ name }: Bug) => NOTICED[name] ?? '';
 
 export const drill: Drill = {
-  promise: 'Each bug of a list is found by the test that is named beside it.',
+  promise: 'Each bug of a list is noticed by a test.',
   method:
-    'The list has bugs that were made once, or are plausible: a text of a file, and what stands there with the bug. Each is written to a copy of the project, in which its test must fail twice, as a test and not because a file cannot be loaded. Without a bug the same tests must pass. A text that is no longer there is a violation, so that the list follows the code.',
+    'The list has bugs that were made once, or are plausible: a text of a file, and what stands there with the bug. Each is written to a copy of the project, in which a test must fail twice, as a test and not because a file cannot be loaded. Without a bug the same tests must pass. A text that is no longer there is a violation, so that the list follows the code.',
   unit: 'bugs',
   rounds: ALL.length,
   quickRounds: 3,
@@ -33,17 +36,17 @@ export const drill: Drill = {
   run: (options) => run(options, choose(options), LIST),
   control: {
     brokenBy: 'a change that changes nothing, and a text that is not there',
-    finds: ['is not found by', 'has the text of the bug 0 times'],
+    finds: ['is not found', 'has the text of the bug 0 times'],
     run: (options) => run(options, brokenBugs(choose(options)), devNull),
   },
 };
 
 /** All bugs, or some at random; of those whose files have changed in the last commits, if a number is given. */
-function choose({ rounds, seed, commits }: DrillOptions): NamedBug[] {
+function choose({ rounds, seed, commits }: DrillOptions): Bug[] {
   const changed = commits === undefined ? undefined : filesChangedIn(commits);
   const waiting = ALL.filter(({ file }) => changed?.has(file) ?? true);
   const random = newRandom(seed);
-  const chosen: NamedBug[] = [];
+  const chosen: Bug[] = [];
   while (chosen.length < rounds && waiting.length > 0) {
     chosen.push(...waiting.splice(random.integer(waiting.length), 1));
   }
@@ -61,7 +64,7 @@ function filesChangedIn(commits: number): Set<string> | undefined {
   return new Set(git('diff', '--name-only', `HEAD~${commits}`).split('\n'));
 }
 
-function brokenBugs(bugs: readonly NamedBug[]): NamedBug[] {
+function brokenBugs(bugs: readonly Bug[]): Bug[] {
   return bugs.map((bug, index) =>
     index === 0 ? { ...bug, text: 'there is no such text' } : { ...bug, changed: bug.text },
   );
@@ -69,97 +72,44 @@ function brokenBugs(bugs: readonly NamedBug[]): NamedBug[] {
 
 async function run(
   { onProgress }: DrillOptions,
-  bugs: readonly NamedBug[],
+  bugs: readonly Bug[],
   list: string,
 ): Promise<DrillReport> {
   const violations: string[] = [];
   using stack = new DisposableStack();
   const sandboxes = Array.from({ length: SANDBOXES }, () => stack.use(new Sandbox(ROOT)));
-  const skipped = await runUnchanged(sandboxes, bugs, { violations, onProgress });
-  // A test that fails without a bug would find every one.
-  if (violations.length > 0) return { passed: 0, violations, figures: {} };
   mkdirSync(dirname(LIST), { recursive: true });
   writeFileSync(list, '');
-  const tried = bugs.filter(({ title }) => !skipped.has(title));
   let [done, found] = [0, 0];
-  await inParallel(sandboxes, tried, async (sandbox, bug) => {
+  await inParallel(sandboxes, bugs, async (sandbox, bug) => {
     const result = await tryBug(sandbox, bug);
     if (result.isFound) found += 1;
     else violations.push(result.text);
     done += 1;
     appendFileSync(list, `${result.isFound ? 'found' : 'NOT FOUND'}: ${result.text}\n`);
-    onProgress(`${found} of ${done} bugs found, ${tried.length - done} to go`);
+    onProgress(`${found} of ${done} bugs found, ${bugs.length - done} to go`);
   });
-  return {
-    passed: found,
-    violations,
-    figures: {
-      'bugs found': `${found} of ${tried.length}`,
-      'bugs not tried, because their tests are skipped here': bugs.length - tried.length,
-    },
-  };
+  return { passed: found, violations, figures: { 'bugs found': `${found} of ${bugs.length}` } };
 }
 
-/** Runs the tests without a bug. Returns the titles of those that are skipped, with the reason. */
-async function runUnchanged(
-  sandboxes: readonly Sandbox[],
-  bugs: readonly NamedBug[],
-  { violations, onProgress }: Pick<DrillOptions, 'onProgress'> & { violations: string[] },
-): Promise<Map<string, string>> {
-  const byFile = [...Map.groupBy(bugs, ({ test }) => test)];
-  const skipped = new Map<string, string>();
-  let done = 0;
-  await inParallel(sandboxes, byFile, async (sandbox, [file, ofFile]) => {
-    const titles = [...new Set(ofFile.map(({ title }) => title))];
-    let results = await sandbox.test(file, { titles });
-    // Once more, because a busy machine may fail one.
-    if (results.some(isFailed)) results = await sandbox.test(file, { titles });
-    for (const title of titles) {
-      const result = results.find((each) => each.title === title);
-      if (result === undefined) violations.push(`${file} has no test "${title}"`);
-      else if (isFailed(result)) violations.push(`without a bug: ${file}: ${title} fails`);
-      else if (result.outcome === 'skipped') skipped.set(title, result.reason);
-    }
-    done += 1;
-    onProgress(`${done} of ${byFile.length} test files without a bug`);
-  });
-  return skipped;
-}
-
-async function tryBug(
-  sandbox: Sandbox,
-  bug: NamedBug,
-): Promise<{ isFound: boolean; text: string }> {
-  const { name, file, test, title } = bug;
+async function tryBug(sandbox: Sandbox, bug: Bug): Promise<{ isFound: boolean; text: string }> {
   let content: string;
   try {
-    content = withBug(bug, readFileSync(join(ROOT, file), 'utf8'));
+    content = withBug(bug, readFileSync(join(ROOT, bug.file), 'utf8'));
   } catch (error) {
-    return { isFound: false, text: `${name}: ${(error as Error).message}` };
+    return { isFound: false, text: `${bug.name}: ${(error as Error).message}` };
   }
-  using _ = sandbox.change({ file, content });
-  const isIt = (result: TestResult) => result.title === title && isFailed(result);
-  // The line of a test comes before the block that says how it has failed.
-  const isEnough = (result: TestResult) => isIt(result) && result.failureType !== '';
-  let failure: TestResult | undefined;
-  // Twice, because a busy machine may fail one.
-  for (let time = 0; time < 2; time += 1) {
-    const results = await sandbox.test(test, { titles: [title], isEnough });
-    failure = results.find(isIt);
-    if (failure === undefined || !isOfTest(failure)) {
-      const instead = failure ?? results.find(isFailed);
-      const reason = instead === undefined ? '' : `; instead: ${instead.title}: ${instead.reason}`;
-      return {
-        isFound: false,
-        text: `${name} (${file}) is not found by ${test}: ${title}${reason}`,
-      };
-    }
-  }
-  return { isFound: true, text: `${name} (${file}) by ${test}: ${title}: ${failure?.reason}` };
+  using _ = sandbox.change({ file: bug.file, content });
+  const test = testOf(bug);
+  const results = await sandbox.test(test, { isEnough: isNotice });
+  const notice = results.find(isNotice);
+  const where = `${bug.name} (${bug.file})`;
+  return notice === undefined
+    ? { isFound: false, text: `${where} is not found by ${test}` }
+    : { isFound: true, text: `${where} by ${test}: ${notice.title}: ${notice.reason}` };
 }
 
-const isFailed = ({ outcome }: TestResult) => outcome === 'failed';
-
-function isOfTest({ failureType, reason }: TestResult): boolean {
-  return FAILURES.includes(failureType) && !NOT_LOADED.test(reason);
+/** A test that has failed by an assertion or an error of its own. Running out of time is not a notice. */
+function isNotice({ outcome, failureType, reason }: TestResult): boolean {
+  return outcome === 'failed' && FAILURES.includes(failureType) && !NOT_LOADED.test(reason);
 }
