@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { brokenByBug } from '../broken/broken.ts';
 import { parseTap } from '../sandbox.ts';
-import { allBugs, withBug } from './list.ts';
+import { allBugs, parseBugs, withBug } from './list.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ALL = allBugs();
@@ -49,8 +49,16 @@ test('each folder of the program has bugs, and there are at least 100', () => {
   );
 });
 
+test('a bug can be marked as one that no test notices yet', () => {
+  const text = '# a.ts\none\n? not noticed yet\n- x\n-\n- y\n+\ntwo\n- ?\n+ z\n';
+  assert.deepEqual(parseBugs(text), [
+    { name: 'one', file: 'a.ts', text: 'x\n\ny', changed: '', isUnnoticed: true },
+    { name: 'two', file: 'a.ts', text: '?', changed: 'z', isUnnoticed: false },
+  ]);
+});
+
 test('a text that is missing, or is there twice, is refused with its file', () => {
-  const bug = { name: '', file: 'a.ts', text: 'x', changed: '$&' };
+  const bug = { name: '', file: 'a.ts', text: 'x', changed: '$&', isUnnoticed: false };
   assert.equal(withBug(bug, 'axb'), 'a$&b');
   assert.throws(() => withBug(bug, 'ab'), /^Error: a\.ts has the text of the bug 0 times/);
   assert.throws(() => withBug(bug, 'xx'), /^Error: a\.ts has the text of the bug 2 times/);

@@ -9,7 +9,11 @@ export interface Bug {
   text: string;
   /** What the bug has in its place. */
   changed: string;
+  /** No test notices it yet. The mark goes with the test that does. */
+  isUnnoticed: boolean;
 }
+
+const UNNOTICED = '? not noticed yet';
 
 /** Whoever fixes a defect adds it to this list. */
 const LIST = new URL('bugs.txt', import.meta.url);
@@ -18,13 +22,13 @@ export function allBugs(): Bug[] {
   return parseBugs(readFileSync(LIST, 'utf8'));
 }
 
-/** In groups by file, each bug with its name, the lines that it removes, and those that it adds. */
+/** In groups by file, each bug with its name, perhaps a mark, the lines that it removes, and those that it adds. */
 export function parseBugs(text: string): Bug[] {
   const bugs: Bug[] = [];
   const groups = text.split(/^# /m).slice(1);
   for (const group of groups) {
     const [file = '', ...lines] = group.trimEnd().split('\n');
-    const names = lines.flatMap((line, at) => (/^[-+]( |$)/.test(line) ? [] : [at]));
+    const names = lines.flatMap((line, at) => (/^[-+?]( |$)/.test(line) ? [] : [at]));
     for (const [index, at] of names.entries()) {
       const block = lines.slice(at + 1, names[index + 1]);
       const linesWith = (mark: string) =>
@@ -34,6 +38,7 @@ export function parseBugs(text: string): Bug[] {
         file,
         text: linesWith('-').join('\n'),
         changed: linesWith('+').join('\n'),
+        isUnnoticed: block.includes(UNNOTICED),
       });
     }
   }
