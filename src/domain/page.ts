@@ -41,33 +41,61 @@ export type PageRequest = PagePosition & {
   status: PetStatus | undefined;
 };
 
-/** Parses the query parameters of a list. */
-export function parsePageRequest({
-  limit,
-  status,
-  cursor,
-}: Readonly<Record<string, string | undefined>>): PageRequest {
-  const parsedStatus = status === undefined ? undefined : parseStatus(status);
-  return {
-    limit: limit === undefined ? LIMIT_DEFAULT : parseLimit(limit),
-    status: parsedStatus,
-    ...(cursor === undefined ? { afterId: 0n } : parseCursor(cursor, parsedStatus)),
-  };
+/** The values of each parameter of a query, by name. */
+export type QueryValues = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Parses the query parameters of a list. The Refusal names every faulty parameter, and also what the caller has
+ * found wrong with the query. Its code is `invalid_cursor` only if nothing but the cursor is wrong.
+ */
+export function parsePageRequest(values: QueryValues, otherFault?: Refusal): PageRequest {
+  const limit = parseOnce(values, 'limit', parseLimit) ?? LIMIT_DEFAULT;
+  const status = parseOnce(values, 'status', parseStatus);
+  const position = parseOnce(values, 'cursor', (text) => parseCursor(text, status));
+  if (
+    limit instanceof Refusal ||
+    status instanceof Refusal ||
+    position instanceof Refusal ||
+    otherFault !== undefined
+  ) {
+    const all = [limit, status, position, otherFault];
+    throw refusalOf(all.filter((each) => each instanceof Refusal));
+  }
+  return { limit, status, ...(position ?? { afterId: 0n }) };
 }
 
-function parseLimit(text: string): number {
+function refusalOf(faults: readonly Refusal[]): Refusal {
+  const other = faults.find(({ code }) => code !== 'invalid_cursor');
+  const message = faults.map((fault) => fault.message).join(' ');
+  return new Refusal(other?.code ?? 'invalid_cursor', message);
+}
+
+/** A repeated parameter is a fault, because it is unclear which value counts. */
+function parseOnce<Value>(
+  values: QueryValues,
+  name: string,
+  parse: (text: string) => Value | Refusal,
+): Value | Refusal | undefined {
+  const [text, ...others] = values.get(name) ?? [];
+  if (text === undefined) return undefined;
+  if (others.length === 0) return parse(text);
+  return new Refusal('invalid_parameter', `${name} was given twice; it must be given once.`);
+}
+
+function parseLimit(text: string): number | Refusal {
   const limit = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : Number.NaN;
   if (limit <= LIMIT_MAX) return limit;
-  throw new Refusal(
+  return new Refusal(
     'invalid_parameter',
     `limit must be an integer from ${LIMIT_MIN} to ${LIMIT_MAX}.`,
   );
 }
 
-function parseStatus(text: string): PetStatus {
-  const status = PET_STATUSES.find((known) => known === text);
-  if (status !== undefined) return status;
-  throw new Refusal('invalid_parameter', `status must be one of ${PET_STATUSES.join(', ')}.`);
+function parseStatus(text: string): PetStatus | Refusal {
+  return (
+    PET_STATUSES.find((known) => known === text) ??
+    new Refusal('invalid_parameter', `status must be one of ${PET_STATUSES.join(', ')}.`)
+  );
 }
 
 // A cursor is the base64url form of 13 bytes: one for the status filter and the direction, eight for an id, and
@@ -92,7 +120,11 @@ export function newCursor(
   return bytes.toString('base64url');
 }
 
-export function parseCursor(text: string, status: PetStatus | undefined): PagePosition {
+/** A cursor cannot be compared with a status that is refused itself. */
+export function parseCursor(
+  text: string,
+  status: PetStatus | Refusal | undefined,
+): PagePosition | Refusal {
   if (text === LAST_CURSOR) return LAST_POSITION;
   const bytes = Buffer.from(text, 'base64url');
   if (
@@ -101,16 +133,17 @@ export function parseCursor(text: string, status: PetStatus | undefined): PagePo
     bytes.toString('base64url') !== text ||
     bytes.readUInt32BE(CHECKED_BYTES) !== crc32(bytes, CHECKED_BYTES)
   ) {
-    throw new Refusal(
+    return new Refusal(
       'invalid_cursor',
       'cursor is not valid: use "last", or the one in the rel="next" or rel="prev" link of a page.',
     );
   }
   const id = bytes.readBigInt64BE(1);
-  const filter = FILTER_BYTE[status ?? 'all'];
-  if (bytes.readUInt8(0) === filter) return { afterId: id };
-  if (bytes.readUInt8(0) === filter + BACKWARD) return { upToId: id };
-  throw new Refusal(
+  const first = bytes.readUInt8(0);
+  const filter = status instanceof Refusal ? first % BACKWARD : FILTER_BYTE[status ?? 'all'];
+  if (first === filter) return { afterId: id };
+  if (first === filter + BACKWARD) return { upToId: id };
+  return new Refusal(
     'invalid_cursor',
     'cursor is for a different status filter: use the same status as for the page that returned it.',
   );

@@ -15,7 +15,7 @@ import type { Deprecation, OperationParts, RequestContext } from './operation.ts
 import { readJsonBody } from './json-body.ts';
 import { JSON_MEDIA_TYPE, type HttpResponse } from './message.ts';
 import { newRepresentation, respondConditionally, type Representation } from './response-cache.ts';
-import { parseQuery } from './target.ts';
+import { hasUnknownParameters, parseQuery } from './target.ts';
 
 /** The specification gives the date of removal. The deprecation began with interface version 1.0.0. */
 export const GET_PET_DEPRECATION: Deprecation = {
@@ -39,8 +39,8 @@ async function representPage(
   context: RequestContext,
   { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
-  const { values, hasUnknown } = parseQuery(context);
-  const page = parsePageRequest(values);
+  const { values, hasUnknown, unknownFault } = parseQuery(context);
+  const page = parsePageRequest(values, unknownFault);
   const { limit } = page;
   // One animal more than the page may have shows that another page follows.
   const found = await store.listPetJson({ ...page, count: limit + 1 });
@@ -103,8 +103,7 @@ export async function createPet(
   const body = await readJsonBody(context.request);
   // The key may have been revoked or have expired while the body was being received.
   const { firstKeyId } = await authenticate(context.request);
-  // The operation has no query parameters.
-  const { hasUnknown } = parseQuery(context);
+  const hasUnknown = hasUnknownParameters(context);
   const pet = newPet(body, { refuseUnknown: context.isStrict });
   const creation = await store.createPet(pet, claimOf(context, pet, firstKeyId, clock.now()));
   if (creation.kind === 'claim_conflict') {
@@ -137,8 +136,7 @@ async function representPet(
   context: RequestContext,
   { store, baseUrl }: OperationParts,
 ): Promise<Representation> {
-  // The operation has no query parameters.
-  const help = parseQuery(context).hasUnknown ? strictHelpLink(baseUrl) : undefined;
+  const help = hasUnknownParameters(context) ? strictHelpLink(baseUrl) : undefined;
   const id = parsePetId(context.pathParameter);
   const pet = id === undefined ? undefined : await store.findPet(id);
   if (pet === undefined) {

@@ -1,4 +1,5 @@
 import { Refusal, shownNames } from '../domain/errors.ts';
+import type { QueryValues } from '../domain/page.ts';
 import type { RequestContext } from './operation.ts';
 
 /**
@@ -26,40 +27,39 @@ function decodePath(path: string): string {
 }
 
 export interface Query {
-  /** By name, those that the operation has. */
-  values: Readonly<Record<string, string>>;
+  /** Of the parameters that the operation has. */
+  values: QueryValues;
   hasUnknown: boolean;
+  /** Names the unknown parameters, if the caller asked for strict handling. Without it they are ignored. */
+  unknownFault: Refusal | undefined;
 }
 
-/**
- * Parses the query parameters of the operation. A repeated parameter is refused, because it is unclear which
- * value counts. An unknown parameter is refused only if the caller asked for strict handling.
- */
+/** Parses the query parameters of the operation. */
 export function parseQuery({
   query,
   operation,
   isStrict,
 }: Pick<RequestContext, 'query' | 'operation' | 'isStrict'>): Query {
-  if (query === '') return { values: {}, hasUnknown: false };
+  if (query === '') return { values: new Map(), hasUnknown: false, unknownFault: undefined };
   const known = operation?.parameters.filter((each) => each.in === 'query') ?? [];
   const names = known.map(({ name }) => name);
-  const values: Record<string, string> = {};
+  const values = new Map<string, string[]>();
   const unknown: string[] = [];
   // URLSearchParams would drop a leading question mark, which is part of the first name here.
   for (const [name, value] of new URLSearchParams(query.startsWith('?') ? `&${query}` : query)) {
-    if (!names.includes(name)) {
-      unknown.push(name);
-    } else if (Object.hasOwn(values, name)) {
-      throw new Refusal('invalid_parameter', `${name} was given twice; it must be given once.`);
-    } else {
-      values[name] = value;
-    }
+    if (names.includes(name)) values.set(name, [...(values.get(name) ?? []), value]);
+    else unknown.push(name);
   }
-  if (unknown.length > 0 && isStrict) {
-    throw new Refusal(
-      'unknown_parameter',
-      `Unknown query parameters: ${shownNames(unknown)}; this operation has ${names.join(', ') || 'none'}.`,
-    );
-  }
-  return { values, hasUnknown: unknown.length > 0 };
+  const hasUnknown = unknown.length > 0;
+  const message = `Unknown query parameters: ${shownNames(unknown)}; this operation has ${names.join(', ') || 'none'}.`;
+  const unknownFault =
+    hasUnknown && isStrict ? new Refusal('unknown_parameter', message) : undefined;
+  return { values, hasUnknown, unknownFault };
+}
+
+/** For an operation without query parameters: whether the query has any, which strict handling refuses. */
+export function hasUnknownParameters(context: RequestContext): boolean {
+  const { hasUnknown, unknownFault } = parseQuery(context);
+  if (unknownFault !== undefined) throw unknownFault;
+  return hasUnknown;
 }

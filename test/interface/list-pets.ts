@@ -330,6 +330,21 @@ export function listPetsTests(storage: TestStorage): void {
       );
     });
 
+    test('one error names every faulty query parameter, the unknown ones under strict handling too', async () => {
+      const query = '/pets?limit=0&status=Sold&cursor=x&page=2';
+      assertError(
+        await service.send(query),
+        'invalid_parameter',
+        /^limit must .* status must .* cursor is not valid.* of a page\.$/,
+      );
+      const headers = { Prefer: 'handling=strict' };
+      assertError(
+        await service.send(query, { headers }),
+        'invalid_parameter',
+        /^limit must .* status must .* cursor is not valid.* Unknown query parameters: page;/,
+      );
+    });
+
     for (const [why, query, code] of refused) {
       test(`400 ${code} for ${why}`, async () => {
         assertError(await service.send(`/pets?${query}`), code, /limit|status|cursor/);
