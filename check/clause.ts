@@ -1,6 +1,4 @@
-import type { Exchange } from './client.ts';
 import type { ServiceUnderCheck } from './service-under-check.ts';
-import type { Verdict } from './verdict.ts';
 
 /** The sections of the specification that state a promise, in its order. */
 export const SECTIONS = [
@@ -24,7 +22,7 @@ interface Sentence {
   sentence: string;
 }
 
-/** A sentence that can be observed at one address. */
+/** A sentence that requests can decide. */
 export interface ServiceClause extends Sentence {
   kind: 'service';
   /** Whether the clause sends POST; such clauses run only with --write. */
@@ -35,23 +33,10 @@ export interface ServiceClause extends Sentence {
   check: (service: ServiceUnderCheck) => Promise<void> | void;
 }
 
-/** What was observed at one address, to be compared with another. */
-export interface Observation {
-  base: string;
-  exchanges: readonly Exchange[];
-  verdicts: ReadonlyMap<string, Verdict>;
-}
-
-/** A sentence about production and staging together. */
-export interface PairClause extends Sentence {
-  kind: 'pair';
-  check: (production: Observation, staging: Observation) => void;
-}
-
-/** A sentence that no request can decide. */
+/** A sentence that no request to one address can decide. */
 export interface UncheckableClause extends Sentence {
   kind: 'uncheckable';
   why: string;
 }
 
-export type Clause = ServiceClause | PairClause | UncheckableClause;
+export type Clause = ServiceClause | UncheckableClause;

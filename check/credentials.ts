@@ -24,11 +24,11 @@ export const CREDENTIALS: Record<Credential, CredentialForm> = {
 };
 
 /**
- * The texts to hide when a service repeats them: the keys, and every form from which one could be guessed.
+ * The texts to hide when a service repeats them: the key, and every form from which it could be guessed.
  * The longest come first, so that replacing a shorter one never leaves part of a longer one visible.
  */
-export function secretsOf(keys: readonly string[]): string[] {
-  const plain = keys.flatMap((key) => [key, wrongKey(key), basicToken(key)]);
+export function secretsOf(key: string): string[] {
+  const plain = [key, wrongKey(key), basicToken(key)];
   const forms = plain.flatMap((text) => [
     text,
     JSON.stringify(text).slice(1, -1),

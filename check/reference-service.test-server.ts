@@ -197,7 +197,7 @@ class ReferenceService {
   }
 
   #storeRefused(text: string): void {
-    const name = /petstore check[^"]*/.exec(text)?.[0] ?? 'refused';
+    const name = /petstore-check[^"]*/.exec(text)?.[0] ?? 'refused';
     const categoryId = BigInt(/\d{13,15}/.exec(text)?.[0] ?? 1);
     if (this.#is('stores names that it refuses')) this.#store({ name });
     if (this.#is('stores categories that it refuses')) this.#store({ categoryId });

@@ -1,17 +1,15 @@
 import type { Section } from './clause.ts';
 import { secretsOf } from './credentials.ts';
-import type { Outcome, Result } from './run.ts';
+import type { Finding } from './run.ts';
 import type { Subject } from './service-under-check.ts';
 import type { Verdict } from './verdict.ts';
 
-/** The outcome of a check for programs. Fields are never renamed or removed. */
+/** The findings of a check for programs. */
 export interface Report {
   specification: string;
-  addresses: string[];
+  address: string;
   write: boolean;
   clauses: ReportedClause[];
-  /** How the second address differs from the first; empty when there is only one. */
-  differences: string[];
   totals: { kept: number; broken: number; notCheckable: number };
 }
 
@@ -20,16 +18,10 @@ export interface ReportedClause {
   section: Section;
   sentence: string;
   writes: boolean;
-  results: ReportedResult[];
-}
-
-export interface ReportedResult {
-  /** Null when the verdict is about all addresses. */
-  address: string | null;
   verdict: Verdict['kind'];
   /** With `broken`: the request, the response, and what the specification states. */
   request?: string;
-  answer?: string;
+  response?: string;
   expected?: string;
   /** With `not-checkable`. */
   why?: string;
@@ -37,25 +29,22 @@ export interface ReportedResult {
 
 const SPECIFICATION = 'Pet Store Service Specification, interface version 1.0.0';
 const TEXT_LENGTH_MAX = 400;
-const DIFFERENCES_MAX = 100;
 
-export function newReport(subjects: readonly Subject[], outcome: Outcome): Report {
-  const clean = cleaner(secretsOf(subjects.map(({ key }) => key)));
-  const clauses = outcome.findings.map(({ clause, results }) => ({
+export function newReport(subject: Subject, findings: readonly Finding[]): Report {
+  const clean = cleaner(secretsOf(subject.key));
+  const clauses = findings.map(({ clause, verdict }) => ({
     id: clause.id,
     section: clause.section,
     sentence: clause.sentence,
     writes: clause.kind === 'service' && clause.writes,
-    results: results.map((result) => reportedResult(result, clean)),
+    ...reportedVerdict(verdict, clean),
   }));
-  const verdicts = clauses.flatMap(({ results }) => results.map(({ verdict }) => verdict));
-  const count = (kind: Verdict['kind']) => verdicts.filter((verdict) => verdict === kind).length;
+  const count = (kind: Verdict['kind']) => clauses.filter(({ verdict }) => verdict === kind).length;
   return {
     specification: SPECIFICATION,
-    addresses: subjects.map(({ base }) => base),
-    write: subjects.some(({ mayWrite }) => mayWrite),
+    address: subject.base,
+    write: subject.mayWrite,
     clauses,
-    differences: outcome.differences.slice(0, DIFFERENCES_MAX).map(clean),
     totals: {
       kept: count('kept'),
       broken: count('broken'),
@@ -68,17 +57,13 @@ export function summaryOf({ totals }: Report): string {
   return `${totals.kept} kept, ${totals.broken} broken, ${totals.notCheckable} not checkable`;
 }
 
-function reportedResult(
-  { base, verdict }: Result,
-  clean: (text: string) => string,
-): ReportedResult {
-  const result = { address: base ?? null, verdict: verdict.kind };
-  if (verdict.kind === 'kept') return result;
-  if (verdict.kind === 'not-checkable') return { ...result, why: clean(verdict.why) };
+function reportedVerdict(verdict: Verdict, clean: (text: string) => string) {
+  if (verdict.kind === 'kept') return { verdict: verdict.kind };
+  if (verdict.kind === 'not-checkable') return { verdict: verdict.kind, why: clean(verdict.why) };
   return {
-    ...result,
+    verdict: verdict.kind,
     request: clean(verdict.request),
-    answer: clean(verdict.response),
+    response: clean(verdict.response),
     expected: clean(verdict.expected),
   };
 }

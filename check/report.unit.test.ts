@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Clause } from './clause.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { newReport, summaryOf } from './report.ts';
-import type { Finding, Outcome } from './run.ts';
 import type { Subject } from './service-under-check.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -19,92 +18,53 @@ const SUBJECT: Subject = {
 const CLAUSE = { id: 'one', section: 'Errors', sentence: 'A promise.' } as const;
 const READING: Clause = { ...CLAUSE, kind: 'service', writes: false, check: () => {} };
 const WRITING: Clause = { ...READING, id: 'two', writes: true };
-const PAIR: Clause = { ...CLAUSE, id: 'three', kind: 'pair', check: () => {} };
-
-function reportOf(findings: Finding[], differences: string[] = [], subjects = [SUBJECT]) {
-  return newReport(subjects, { findings, differences });
-}
+const UNCHECKABLE: Clause = { ...CLAUSE, id: 'three', kind: 'uncheckable', why: 'two addresses' };
 
 /** The text as a report shows it. */
-function shown(text: string): string | undefined {
+function shown(text: string, subject = SUBJECT): string | undefined {
   const verdict: Verdict = { kind: 'not-checkable', why: text };
-  const { clauses } = reportOf([{ clause: READING, results: [{ base: undefined, verdict }] }]);
-  return clauses[0]?.results[0]?.why;
+  return newReport(subject, [{ clause: READING, verdict }]).clauses[0]?.why;
 }
 
 test('the report shows every verdict with its reason, and counts them', () => {
-  const broken: Verdict = { kind: 'broken', request: 'GET', response: '500', expected: '200' };
-  const { base } = SUBJECT;
-  const outcome: Outcome = {
-    findings: [
-      { clause: READING, results: [{ base, verdict: { kind: 'kept' } }] },
-      {
-        clause: WRITING,
-        results: [
-          { base, verdict: broken },
-          { base, verdict: { kind: 'kept' } },
-        ],
-      },
-      {
-        clause: PAIR,
-        results: [{ base: undefined, verdict: { kind: 'not-checkable', why: 'one address' } }],
-      },
-    ],
-    differences: ['a header'],
-  };
-  const report = newReport([SUBJECT], outcome);
+  const report = newReport(SUBJECT, [
+    { clause: READING, verdict: { kind: 'kept' } },
+    {
+      clause: WRITING,
+      verdict: { kind: 'broken', request: 'GET', response: '500', expected: '200' },
+    },
+    { clause: UNCHECKABLE, verdict: { kind: 'not-checkable', why: 'two addresses' } },
+  ]);
   assert.deepEqual(report, {
     specification: 'Pet Store Service Specification, interface version 1.0.0',
-    addresses: [base],
+    address: SUBJECT.base,
     write: false,
     clauses: [
-      { ...CLAUSE, writes: false, results: [{ address: base, verdict: 'kept' }] },
+      { ...CLAUSE, writes: false, verdict: 'kept' },
       {
         ...CLAUSE,
         id: 'two',
         writes: true,
-        results: [
-          { address: base, verdict: 'broken', request: 'GET', answer: '500', expected: '200' },
-          { address: base, verdict: 'kept' },
-        ],
+        verdict: 'broken',
+        request: 'GET',
+        response: '500',
+        expected: '200',
       },
-      {
-        ...CLAUSE,
-        id: 'three',
-        writes: false,
-        results: [{ address: null, verdict: 'not-checkable', why: 'one address' }],
-      },
+      { ...CLAUSE, id: 'three', writes: false, verdict: 'not-checkable', why: 'two addresses' },
     ],
-    differences: ['a header'],
-    totals: { kept: 2, broken: 1, notCheckable: 1 },
+    totals: { kept: 1, broken: 1, notCheckable: 1 },
   });
-  assert.equal(summaryOf(report), '2 kept, 1 broken, 1 not checkable');
+  assert.equal(summaryOf(report), '1 kept, 1 broken, 1 not checkable');
 });
 
-test('the report says that the check may write if it may at one of the addresses', () => {
-  const subjects = [SUBJECT, { ...SUBJECT, mayWrite: true }];
-  assert.equal(reportOf([], [], subjects).write, true);
-});
-
-test('the report shows at most 100 differences', () => {
-  const differences = Array.from({ length: 101 }, (_, index) => `difference ${index}`);
-  assert.deepEqual(reportOf([], differences).differences, differences.slice(0, 100));
-});
-
-test('the report hides the key of each address, in every form that was sent', () => {
-  const other = { ...SUBJECT, key: 'another-key' };
-  const sent = [SUBJECT, other].flatMap(({ key }) =>
-    Object.values(CREDENTIALS).map(({ header }) => header(key) ?? ''),
-  );
+test('the report hides the key in every form that was sent', () => {
+  const sent = Object.values(CREDENTIALS).map(({ header }) => header(KEY) ?? '');
   const forms = sent.flatMap((text) => [text, JSON.stringify(text), encodeURIComponent(text)]);
-  for (const shownForm of reportOf([], forms, [SUBJECT, other]).differences) {
-    assert.match(shownForm, /^"?(?:(?:Bearer|Basic)?(?: |%20)?\(the key\)|Bearer)?"?$/);
+  for (const form of forms) {
+    assert.match(shown(form) ?? '', /^"?(?:(?:Bearer|Basic)?(?: |%20)?\(the key\)|Bearer)?"?$/);
   }
   // A part of a longer secret would remain if a shorter one were replaced first.
-  const percent = { ...SUBJECT, key: 'key%' };
-  assert.deepEqual(reportOf([], ['x key%25 y'], [percent]).differences, ['x (the key) y']);
-  const longer = { ...SUBJECT, key: `${KEY}-and-more` };
-  assert.deepEqual(reportOf([], [longer.key], [SUBJECT, longer]).differences, ['(the key)']);
+  assert.equal(shown('x key%25 y', { ...SUBJECT, key: 'key%' }), 'x (the key) y');
 });
 
 test('the report shows text in one line, without characters that steer a terminal', () => {

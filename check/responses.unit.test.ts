@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Observation } from './clause.ts';
 import { CLAUSES } from './clauses/all.ts';
 import type { Exchange } from './client.ts';
 import { expectAdded, expectPet, expectPets, isRefused } from './expect.ts';
-import { differencesOf } from './interface.ts';
 import { ServiceUnderCheck } from './service-under-check.ts';
 import { findFieldFault, findPetFault, PET_FIELDS } from './shapes.ts';
-import { Broken, NotCheckable, verdictOf, type Verdict } from './verdict.ts';
+import { Broken, NotCheckable, verdictOf } from './verdict.ts';
 
 const PET = { id: 1n, name: 'Rex', categoryId: 7n, status: 'sold' };
 const ERROR = { code: 'refused', message: 'Refused.', status: 400n };
@@ -35,7 +33,6 @@ function exchange(values: Partial<Exchange>): Exchange {
   };
 }
 
-const headersOf = (...names: string[]) => new Headers(names.map((name) => [name, '1']));
 const list = (...body: unknown[]) => exchange({ body });
 const created = (body: unknown) => exchange({ operation: 'createPet', status: 201, body });
 const fetched = (body: unknown) => exchange({ operation: 'getPet', body });
@@ -48,21 +45,6 @@ async function judge(id: string, exchanges: Exchange[], base = SUBJECT.base) {
   const service = new ServiceUnderCheck({ ...SUBJECT, base });
   service.client.exchanges.push(...exchanges);
   return (await verdictOf(() => clause.check(service))).kind;
-}
-
-function observation(values: Partial<Observation>): Observation {
-  return { base: SUBJECT.base, exchanges: [], verdicts: new Map(), ...values };
-}
-
-function differencesIn(one: Exchange[], other: Exchange[]): string[] {
-  return differencesOf(observation({ exchanges: one }), observation({ exchanges: other }));
-}
-
-/** The verdict of a clause that compares two addresses. */
-function judgePair(id: string, one: Partial<Observation>, other: Partial<Observation>) {
-  const clause = CLAUSES.find((each) => each.id === id);
-  assert.ok(clause?.kind === 'pair');
-  return verdictOf(() => clause.check(observation(one), observation(other)));
 }
 
 test('every response with an animal is judged, whichever operation sent it', async () => {
@@ -114,15 +96,11 @@ test('every body must be application/json, in any of its spellings', async () =>
   assert.equal(await judge('bodies.responses', [empty]), 'not-checkable');
 });
 
-test('an address must end in /v1, and staging must end like production', async () => {
+test('an address must end in /v1', async () => {
   const inside = 'http://pets.example/v1/pets';
   const below = 'http://pets.example/store/v1';
   assert.equal(await judge('base-address.v1', [], below), 'kept');
   assert.equal(await judge('base-address.v1', [], inside), 'broken');
-  assert.equal((await judgePair('staging.v1', {}, { base: below })).kind, 'kept');
-  assert.equal((await judgePair('staging.v1', {}, { base: inside })).kind, 'broken');
-  assert.equal((await judgePair('staging.prefix', {}, { base: below })).kind, 'kept');
-  assert.equal((await judgePair('staging.prefix', {}, { base: inside })).kind, 'broken');
 });
 
 test('a list, an animal and a refusal are judged by status and body', () => {
@@ -174,94 +152,4 @@ test('an error that is no verdict is a fault of the check, and is not hidden', a
   );
   const notCheckable = verdictOf(() => Promise.reject(new NotCheckable('no animals')));
   assert.deepEqual(await notCheckable, { kind: 'not-checkable', why: 'no animals' });
-});
-
-test('two addresses differ in headers and bodies of the same kind of response', () => {
-  const one = [
-    exchange({
-      headers: headersOf('date', 'x-one', 'etag'),
-      body: [{ id: 1n, tags: [{ a: [1n] }] }],
-    }),
-    exchange({ status: 404, headers: headersOf('x-unknown'), body: undefined }),
-    created({ id: 1n }),
-    fetched(null),
-  ];
-  const other = [
-    exchange({
-      headers: headersOf('via', 'x-two', 'etag'),
-      body: [{ id: 'a', tags: [{ a: ['b'] }] }],
-    }),
-    created([]),
-    fetched(undefined),
-  ];
-  assert.deepEqual(differencesIn(one, other), [
-    'listPets 200: the header x-one is only at the first address',
-    'listPets 200: the header x-two is only at the second address',
-    'listPets 200: in the body, [].id: integer is only at the first address',
-    'listPets 200: in the body, [].id: string is only at the second address',
-    'createPet 201: in the body, the whole: object is only at the first address',
-    'createPet 201: in the body, .id: integer is only at the first address',
-    'createPet 201: in the body, the whole: array is only at the second address',
-    'getPet 200: in the body, the whole: null is only at the first address',
-    'getPet 200: in the body, the whole: not JSON is only at the second address',
-  ]);
-});
-
-test('the shape of bodies is compared to a depth of four', () => {
-  const differing = [
-    fetched({ a: { b: { c: { d: 1n } } } }),
-    fetched({ a: { b: { c: { d: '' } } } }),
-  ];
-  assert.equal(differencesIn(differing.slice(0, 1), differing.slice(1)).length, 2);
-  const deeper = [fetched({ a: [[[{ d: 1n }]]] }), fetched({ a: [[[{ d: '' }]]] })];
-  assert.deepEqual(differencesIn(deeper.slice(0, 1), deeper.slice(1)), []);
-});
-
-test('an empty list is no difference to a list with animals, but another type is', () => {
-  assert.deepEqual(differencesIn([list(PET)], [list()]), []);
-  assert.deepEqual(differencesIn([list()], [list(PET)]), []);
-  assert.deepEqual(differencesIn([list(), exchange({ body: null })], [list(PET)]), [
-    'listPets 200: in the body, the whole: null is only at the first address',
-  ]);
-});
-
-test('a clause is a difference if one address keeps it and the other breaks it', async () => {
-  const kept: Verdict = { kind: 'kept' };
-  const broken: Verdict = { kind: 'broken', request: '', response: '', expected: '' };
-  const unknown: Verdict = { kind: 'not-checkable', why: '' };
-  const one = new Map<string, Verdict>([
-    ['Authentication.1', kept],
-    ['Errors.Authentication.', kept],
-    ['Limits', kept],
-    ['Pets', unknown],
-    ['Pet', kept],
-    ['missing', kept],
-  ]);
-  const other = new Map<string, Verdict>([
-    ['Authentication.1', broken],
-    ['Errors.Authentication.', broken],
-    ['Limits', kept],
-    ['Pets', broken],
-    ['Pet', unknown],
-  ]);
-  const sentence = 'Authentication.1 is kept at the first address and broken at the second';
-  assert.deepEqual(
-    differencesOf(observation({ verdicts: one }), observation({ verdicts: other })),
-    [sentence, 'Errors.Authentication. is kept at the first address and broken at the second'],
-  );
-  const request = 'the same requests to both addresses';
-  const expected = 'no difference';
-  assert.deepEqual(await judgePair('Authentication.4', { verdicts: one }, { verdicts: other }), {
-    kind: 'broken',
-    request,
-    response: sentence,
-    expected,
-  });
-  assert.deepEqual(await judgePair('staging.interface', { verdicts: one }, { verdicts: other }), {
-    kind: 'broken',
-    request,
-    response: `${sentence}; and 1 more, see below`,
-    expected,
-  });
-  assert.equal((await judgePair('staging.interface', {}, {})).kind, 'kept');
 });

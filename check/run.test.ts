@@ -2,18 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECTIONS } from './clause.ts';
 import { CLAUSES } from './clauses/all.ts';
-import {
-  FAULTS,
-  PERMITTED_DEVIATIONS,
-  type Deviation,
-  type Fault,
-} from './deviations.test-server.ts';
+import { FAULTS, PERMITTED_DEVIATIONS, type Fault } from './deviations.test-server.ts';
 import {
   KEY,
   openReferenceService,
   type ReferenceServiceOptions,
 } from './reference-service.test-server.ts';
-import { checkAddresses, serviceClausesInRunOrder, Unreachable, type Finding } from './run.ts';
+import { checkService, serviceClausesInRunOrder, Unreachable, type Finding } from './run.ts';
 import type { Verdict } from './verdict.ts';
 
 const BEFORE_REMOVAL = new Date('2026-11-15T00:00:00Z');
@@ -84,37 +79,32 @@ const LAST = [
   'Errors.nothing-added',
 ];
 
-async function checkServices(
-  options: readonly ReferenceServiceOptions[],
+async function check(
+  options: ReferenceServiceOptions,
   { mayWrite = true, now = BEFORE_REMOVAL } = {},
 ) {
-  const servers = await Promise.all(options.map(openReferenceService));
+  const { base, methods, close } = await openReferenceService(options);
   try {
-    const subject = { key: KEY, mayWrite, now, run: 'test', unwantedCategoryId: 1234567890123n };
-    const outcome = await checkAddresses(servers.map(({ base }) => ({ ...subject, base })));
-    const methods = servers.flatMap((server) => server.methods);
-    requireEvidence(outcome.findings);
-    return { ...outcome, methods };
+    const subject = { base, key: KEY, mayWrite, now, run: 'test' };
+    const findings = await checkService({ ...subject, unwantedCategoryId: 1234567890123n });
+    requireEvidence(findings);
+    return { findings, methods };
   } finally {
-    await Promise.all(servers.map(({ close }) => close()));
+    await close();
   }
 }
 
 /** Every broken clause must say what was sent, what came back, and what was expected. */
 function requireEvidence(findings: Finding[]): void {
-  for (const { clause, results } of findings) {
-    for (const { verdict } of results) {
-      if (verdict.kind !== 'broken') continue;
-      const { request, response, expected } = verdict;
-      assert.ok(request && response && expected, `${clause.id}: ${JSON.stringify(verdict)}`);
-    }
+  for (const { clause, verdict } of findings) {
+    if (verdict.kind !== 'broken') continue;
+    const { request, response, expected } = verdict;
+    assert.ok(request && response && expected, `${clause.id}: ${JSON.stringify(verdict)}`);
   }
 }
 
 function idsWith(findings: Finding[], kind: Verdict['kind']): string[] {
-  return findings
-    .filter(({ results }) => results.some(({ verdict }) => verdict.kind === kind))
-    .map(({ clause }) => clause.id);
+  return findings.filter(({ verdict }) => verdict.kind === kind).map(({ clause }) => clause.id);
 }
 
 function unjudged(findings: Finding[]): string[] {
@@ -122,27 +112,26 @@ function unjudged(findings: Finding[]): string[] {
 }
 
 test('a service that follows the specification keeps every clause that can be judged', async () => {
-  const { findings, differences } = await checkServices([{ animals: ANIMALS }]);
+  const { findings } = await check({ animals: ANIMALS });
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(idsWith(findings, 'not-checkable'), NEVER_JUDGED);
-  assert.deepEqual(differences, []);
 });
 
 test('the check adds animals to an empty service, so that every clause can be judged', async () => {
-  const { findings } = await checkServices([{}]);
+  const { findings } = await check({});
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(unjudged(findings), []);
 });
 
 test('without --write the check sends no POST, and the clauses that need one are not checkable', async () => {
-  const { findings, methods } = await checkServices([{ animals: ANIMALS }], { mayWrite: false });
+  const { findings, methods } = await check({ animals: ANIMALS }, { mayWrite: false });
   assert.deepEqual([...new Set(methods)], ['GET']);
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(unjudged(findings), WRITING);
-  for (const { clause, results } of findings) {
+  for (const { clause, verdict } of findings) {
     assert.equal(clause.kind === 'service' && clause.writes, WRITING.includes(clause.id));
     if (!WRITING.includes(clause.id)) continue;
-    assert.deepEqual(results[0]?.verdict, { kind: 'not-checkable', why: 'it needs --write' });
+    assert.deepEqual(verdict, { kind: 'not-checkable', why: 'it needs --write' });
   }
 });
 
@@ -166,15 +155,18 @@ test('an address without a response to the first request ends the check', async 
   const { base, close } = await openReferenceService({});
   await close();
   const subject = { base, key: KEY, mayWrite: false, now: BEFORE_REMOVAL, run: 'test' };
-  await assert.rejects(checkAddresses([{ ...subject, unwantedCategoryId: 1n }]), (error) => {
+  await assert.rejects(checkService({ ...subject, unwantedCategoryId: 1n }), (error) => {
     assert.ok(error instanceof Unreachable);
-    assert.equal(error.message, `${base} cannot be reached (no response: ECONNREFUSED)`);
+    assert.equal(
+      error.message,
+      `${base} cannot be reached (no response: ECONNREFUSED): start the service, or give its address.`,
+    );
     return true;
   });
 });
 
 test('without --write an empty catalogue breaks no clause, and clauses that need animals are not checkable', async () => {
-  const { findings } = await checkServices([{}], { mayWrite: false });
+  const { findings } = await check({}, { mayWrite: false });
   assert.deepEqual(idsWith(findings, 'broken'), []);
   for (const id of ['Pet.id', 'Pet.id.unique', 'getPet.200', 'listPets.status.sold']) {
     assert.ok(unjudged(findings).includes(id), `${id} cannot be judged without animals`);
@@ -194,36 +186,15 @@ for (const [fault, clauses] of Object.entries(FAULTS) as [Fault, readonly string
   test(`a service that ${fault} breaks ${clauses.join(', ')}`, async () => {
     const now = fault === 'serves getPet in 2031' ? AFTER_REMOVAL : BEFORE_REMOVAL;
     const animals = clauses.includes('limit.maximum') ? ANIMALS : FEW_ANIMALS;
-    const { findings } = await checkServices([{ deviation: fault, animals }], { now });
+    const { findings } = await check({ deviation: fault, animals }, { now });
     const broken = idsWith(findings, 'broken');
     const undetected = clauses.filter((id) => !broken.includes(id));
     assert.deepEqual(undetected, [], `only these clauses were broken: ${broken.join(', ')}`);
   });
 }
 
-/** The deviations of a second address that must break each clause about two addresses. */
-const PAIR_FAULTS: Record<string, Deviation[]> = {
-  'staging.v1': ['mounted below /v2'],
-  'staging.prefix': ['mounted below /v2'],
-  'staging.interface': ['adds a field to animals', 'sends a header of its own', 'trims names'],
-  'Authentication.4': ['accepts Basic'],
-};
-
-for (const [id, deviations] of Object.entries(PAIR_FAULTS)) {
-  for (const deviation of deviations) {
-    test(`a staging that ${deviation}, unlike production, breaks ${id}`, async () => {
-      const { findings } = await checkServices([
-        { animals: FEW_ANIMALS },
-        { deviation, animals: FEW_ANIMALS },
-      ]);
-      const broken = idsWith(findings, 'broken');
-      assert.ok(broken.includes(id), `only these clauses were broken: ${broken.join(', ')}`);
-    });
-  }
-}
-
 test('every clause that can break is broken by a fault', () => {
-  const broken = new Set([...Object.values(FAULTS).flat(), ...Object.keys(PAIR_FAULTS)]);
+  const broken = new Set<string>(Object.values(FAULTS).flat());
   const breakable = CLAUSES.filter(({ kind }) => kind !== 'uncheckable').map(({ id }) => id);
   assert.deepEqual(new Set(breakable), broken);
 });
@@ -231,13 +202,13 @@ test('every clause that can break is broken by a fault', () => {
 for (const deviation of PERMITTED_DEVIATIONS) {
   test(`a service that ${deviation} breaks no clause, because the specification allows it`, async () => {
     const now = deviation === 'has removed getPet' ? AFTER_REMOVAL : BEFORE_REMOVAL;
-    const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
+    const { findings } = await check({ deviation, animals: ANIMALS }, { now });
     assert.deepEqual(idsWith(findings, 'broken'), []);
   });
 }
 
 test('a service that clamps the limit with too few animals to show it leaves those clauses not checkable', async () => {
-  const { findings } = await checkServices([{ deviation: 'clamps the limit', animals: 5 }]);
+  const { findings } = await check({ deviation: 'clamps the limit', animals: 5 });
   assert.deepEqual(idsWith(findings, 'broken'), []);
   assert.deepEqual(unjudged(findings), ['limit.minimum', 'limit.maximum']);
 });
@@ -245,7 +216,7 @@ test('a service that clamps the limit with too few animals to show it leaves tho
 test('on 5 December 2030 a service may have removed getPet or still serve it', async () => {
   const now = new Date('2030-12-05T12:00:00Z');
   for (const deviation of ['has removed getPet', undefined] as const) {
-    const { findings } = await checkServices([{ deviation, animals: ANIMALS }], { now });
+    const { findings } = await check({ deviation, animals: ANIMALS }, { now });
     assert.deepEqual(idsWith(findings, 'broken'), []);
     assert.deepEqual(unjudged(findings), [
       'service.fetch',
@@ -260,28 +231,4 @@ test('on 5 December 2030 a service may have removed getPet or still serve it', a
       'Errors.404',
     ]);
   }
-});
-
-test('two addresses with the same interface but different animals have no differences', async () => {
-  const { findings, differences } = await checkServices([{ animals: ANIMALS }, {}]);
-  assert.deepEqual(differences, []);
-  assert.deepEqual(idsWith(findings, 'broken'), []);
-  assert.ok(idsWith(findings, 'kept').includes('staging.interface'));
-});
-
-test('each difference between two addresses is listed in its own sentence', async () => {
-  const header = await checkServices([{ animals: 3 }, { deviation: 'sends a header of its own' }]);
-  assert.ok(
-    header.differences.includes('listPets 200: the header x-own is only at the second address'),
-  );
-  const field = await checkServices([{ deviation: 'adds a field to animals' }, { animals: 3 }]);
-  assert.ok(
-    field.differences.includes(
-      'createPet 201: in the body, .owner: null is only at the first address',
-    ),
-  );
-  const verdict = await checkServices([{ deviation: 'trims names' }, { animals: 3 }]);
-  assert.deepEqual(verdict.differences, [
-    'NewPet.name is broken at the first address and kept at the second',
-  ]);
 });

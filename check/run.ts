@@ -1,44 +1,28 @@
-import type { Clause, Observation, ServiceClause } from './clause.ts';
+import type { Clause, ServiceClause } from './clause.ts';
 import { CLAUSES } from './clauses/all.ts';
-import { differencesOf } from './interface.ts';
 import { ServiceUnderCheck, type Subject } from './service-under-check.ts';
 import { NotCheckable, verdictOf, type Verdict } from './verdict.ts';
 
-/** The verdicts on one clause: one per address, or one about both addresses. */
+/** The verdict on one clause. */
 export interface Finding {
   clause: Clause;
-  results: Result[];
-}
-
-export interface Outcome {
-  findings: Finding[];
-  /** The differences between the two addresses, one sentence each. */
-  differences: string[];
-}
-
-export interface Result {
-  /** The address that was judged; undefined if the verdict is about both. */
-  base: string | undefined;
   verdict: Verdict;
 }
 
-/** Thrown if an address gives no response to the first request. */
+/** Thrown if the address gives no response to the first request. */
 export class Unreachable extends Error {}
 
-/** Checks one address, or checks two and compares them. */
-export async function checkAddresses(subjects: readonly Subject[]): Promise<Outcome> {
-  const services = subjects.map((subject) => new ServiceUnderCheck(subject));
-  for (const service of services) await requireReachable(service);
-  const observations: Observation[] = [];
-  for (const service of services) observations.push(await observe(service));
-
-  const findings: Finding[] = [];
-  for (const clause of CLAUSES) {
-    findings.push({ clause, results: await resultsOf(clause, observations) });
+export async function checkService(subject: Subject): Promise<Finding[]> {
+  const service = new ServiceUnderCheck(subject);
+  await requireReachable(service);
+  const verdicts = new Map<string, Verdict>();
+  for (const clause of serviceClausesInRunOrder()) {
+    verdicts.set(clause.id, await verdictOf(() => judge(clause, service)));
   }
-  const [production, staging] = observations;
-  const isPair = production !== undefined && staging !== undefined;
-  return { findings, differences: isPair ? differencesOf(production, staging) : [] };
+  return CLAUSES.map((clause) => ({
+    clause,
+    verdict: verdicts.get(clause.id) ?? { kind: 'not-checkable', why: whyUncheckable(clause) },
+  }));
 }
 
 async function requireReachable(service: ServiceUnderCheck): Promise<void> {
@@ -46,20 +30,19 @@ async function requireReachable(service: ServiceUnderCheck): Promise<void> {
     await service.probe();
   });
   if (verdict.kind === 'broken') {
-    throw new Unreachable(`${service.subject.base} cannot be reached (${verdict.response})`);
+    throw new Unreachable(
+      `${service.subject.base} cannot be reached (${verdict.response}): start the service, or give its address.`,
+    );
   }
 }
 
-async function observe(service: ServiceUnderCheck): Promise<Observation> {
-  const verdicts = new Map<string, Verdict>();
-  for (const clause of serviceClausesInRunOrder()) {
-    const verdict = await verdictOf(() => {
-      if (clause.writes && !service.subject.mayWrite) throw new NotCheckable('it needs --write');
-      return clause.check(service);
-    });
-    verdicts.set(clause.id, verdict);
-  }
-  return { base: service.subject.base, exchanges: service.client.exchanges, verdicts };
+function judge(clause: ServiceClause, service: ServiceUnderCheck): Promise<void> | void {
+  if (clause.writes && !service.subject.mayWrite) throw new NotCheckable('it needs --write');
+  return clause.check(service);
+}
+
+function whyUncheckable(clause: Clause): string {
+  return clause.kind === 'uncheckable' ? clause.why : 'it was not tried';
 }
 
 /** Clauses that add animals run first, so that the others have animals to judge. */
@@ -71,22 +54,4 @@ export function serviceClausesInRunOrder(): ServiceClause[] {
     ...early.filter(({ writes }) => !writes),
     ...clauses.filter(({ afterwards }) => afterwards === true),
   ];
-}
-
-async function resultsOf(clause: Clause, observations: Observation[]): Promise<Result[]> {
-  if (clause.kind === 'service') {
-    return observations.flatMap(({ base, verdicts }) => {
-      const verdict = verdicts.get(clause.id);
-      return verdict === undefined ? [] : [{ base, verdict }];
-    });
-  }
-  const verdict = await verdictOf(() => {
-    if (clause.kind === 'uncheckable') throw new NotCheckable(clause.why);
-    const [production, staging] = observations;
-    if (production === undefined || staging === undefined) {
-      throw new NotCheckable('it needs a second address');
-    }
-    clause.check(production, staging);
-  });
-  return [{ base: undefined, verdict }];
 }

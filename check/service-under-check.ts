@@ -94,7 +94,7 @@ export class ServiceUnderCheck {
   }
 
   nameOf(what: string): string {
-    return `petstore check ${this.subject.run} ${what}`;
+    return `petstore-check ${this.subject.run} ${what}`;
   }
 
   /** Returns the category of an existing animal, because the service accepts that one, or a default. */

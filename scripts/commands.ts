@@ -10,7 +10,7 @@ const INTRODUCTION = `# Commands
 The help of every command, as \`petstore COMMAND --help\` shows it. \`npm run commands\` writes this page.
 
 The command is \`petstore\`. In a clone, write \`npx petstore\` in its folder: elsewhere npx would fetch a package of another author.
-\`pets\`, \`check\` and \`health\` call a running service. The others open the store itself, and name it on standard error; only \`restore\`
+\`pets\` and \`health\` call a running service. The others open the store itself, and name it on standard error; only \`restore\`
 needs the service to be stopped.
 
 In scripts: results go to standard output and messages to standard error. On a terminal a list is a table. In a pipe it is one line per

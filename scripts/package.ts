@@ -1,5 +1,5 @@
-// Makes the release files in dist/: the npm packages of the service and of the client library, and the
-// service as a single file for this platform. Prints their names.
+// Makes the release files in dist/: the npm packages of the service, of the client library and of the check, and
+// the service as a single file for this platform. Prints their names.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -20,6 +20,7 @@ function npmPack(folder: string): void {
 mkdirSync(DIST, { recursive: true });
 npmPack(ROOT);
 npmPack(join(ROOT, 'sdk'));
+npmPack(join(ROOT, 'check'));
 const suffix = process.platform === 'win32' ? '.exe' : '';
 const name = `petstore-${process.platform}-${process.arch}${suffix}`;
 await makeSingleFile(join(DIST, name));

@@ -1,58 +1,37 @@
-import type { Clause, PairClause } from '../clause.ts';
-import { differencesOf, verdictDifferencesOf } from '../interface.ts';
-import { Broken } from '../verdict.ts';
+import type { UncheckableClause } from '../clause.ts';
 
-export const STAGING_ADDRESS: Clause[] = [
+const kind = 'uncheckable';
+const why = 'it is about two addresses: run the check at each, with a key of each';
+
+export const STAGING_ADDRESS: UncheckableClause[] = [
   {
-    kind: 'pair',
+    kind,
     id: 'staging.v1',
     section: 'Introduction',
     sentence: '{staging_base_url} also ends in /v1.',
-    check: (_production, { base }) => {
-      if (!new URL(base).pathname.endsWith('/v1')) {
-        throw new Broken({ request: 'none', response: base }, 'an address that ends in /v1');
-      }
-    },
+    why,
   },
   {
-    kind: 'pair',
+    kind,
     id: 'staging.interface',
     section: 'Introduction',
     sentence: 'A staging environment with the same interface exists.',
-    check: (production, staging) => expectNone(differencesOf(production, staging)),
+    why,
   },
 ];
 
-export const STAGING_AUTHENTICATION: PairClause = {
-  kind: 'pair',
+export const STAGING_AUTHENTICATION: UncheckableClause = {
+  kind,
   id: 'Authentication.4',
   section: 'Authentication',
   sentence: 'The same scheme applies to production and staging.',
-  check: (production, staging) =>
-    expectNone(verdictDifferencesOf(production, staging, 'Authentication.')),
+  why,
 };
 
-export const STAGING_PREFIX: PairClause = {
-  kind: 'pair',
+export const STAGING_PREFIX: UncheckableClause = {
+  kind,
   id: 'staging.prefix',
   section: 'Versioning',
   sentence: 'Production and staging environments exist and share the same path prefix.',
-  check: ({ base: one }, { base: other }) => {
-    const prefix = lastSegment(one);
-    if (prefix !== lastSegment(other)) {
-      throw new Broken({ request: 'none', response: other }, `an address that ends in ${prefix}`);
-    }
-  },
+  why,
 };
-
-function expectNone(differences: string[]): void {
-  const [first, ...others] = differences;
-  if (first === undefined) return;
-  const response = others.length === 0 ? first : `${first}; and ${others.length} more, see below`;
-  throw new Broken({ request: 'the same requests to both addresses', response }, 'no difference');
-}
-
-function lastSegment(base: string): string {
-  const { pathname } = new URL(base);
-  return pathname.slice(pathname.lastIndexOf('/'));
-}

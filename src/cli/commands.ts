@@ -16,6 +16,5 @@ export const COMMANDS: Registry = {
   restore: async () => (await import('./restore.ts')).restore,
   verify: async () => (await import('./verify.ts')).verify,
   copy: async () => (await import('./copy.ts')).copy,
-  check: async () => (await import('./check.ts')).check,
   completion: async () => (await import('./completion.ts')).newCompletion(COMMANDS),
 };

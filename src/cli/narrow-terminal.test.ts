@@ -92,7 +92,6 @@ const TABLES: (() => Promise<[args: string[], whole: string[]]>)[] = [
       [`Copied sqlite:${file} to ${copy}.`, 'animals   3', PET_IDS.at(-1) ?? ''],
     ];
   },
-  async () => [['check', service.baseUrl], [service.baseUrl]],
 ];
 
 /** Messages are lines of their own, which a terminal wraps. So is an option that is printed to be copied. */
@@ -162,7 +161,7 @@ test('the help of the program says which commands call a service and which open 
   const [, calling = '', store = ''] =
     /running service:\n([^]*?)\n\nCommands that open the store itself:\n([^]*?)\n\n/.exec(text) ??
     [];
-  assert.deepEqual(namesIn(calling), ['health', 'pets', 'check']);
+  assert.deepEqual(namesIn(calling), ['health', 'pets']);
   assert.deepEqual(namesIn(store), [
     'keys',
     'import',

@@ -46,7 +46,7 @@ test('each file in contrib/ names the command that checks it in its first lines'
   }
 });
 
-test('Containerfile, compose.yaml, README.md and the client library have the version of the package', () => {
+test('Containerfile, compose.yaml, README.md, the client library and the check have the version of the package', () => {
   const quickStart = 'src/web/docs/content/quick-start.md';
   const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
   const kustomization = 'contrib/kubernetes/kustomization.yaml';
@@ -67,10 +67,9 @@ test('Containerfile, compose.yaml, README.md and the client library have the ver
     const versions = [...named].map(([, ...groups]) => groups.find((each) => each !== undefined));
     assert.deepEqual([...new Set(versions)], [version], name);
   }
-  assert.equal(
-    (JSON.parse(read('sdk/package.json', REPOSITORY)) as { version: string }).version,
-    version,
-  );
+  for (const name of ['sdk/package.json', 'check/package.json']) {
+    assert.equal((JSON.parse(read(name, REPOSITORY)) as { version: string }).version, version);
+  }
 });
 
 test('each variable in the units, the container and the files for Kubernetes is a setting of the program', () => {

@@ -12,7 +12,9 @@ import { ERRORS } from '../../src/domain/errors.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md', 'src/web/*.md'], { cwd: root });
+const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md', 'check/*.md', 'src/web/*.md'], {
+  cwd: root,
+});
 const tests = globSync(['{src,test,sdk,check,drills,harness}/**/*.ts'], {
   cwd: root,
   exclude: ['**/node_modules/**'],
