@@ -1,10 +1,11 @@
 import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { PET_STATUSES, type Pet } from '../domain/pet.ts';
 import type { CatalogueAdministration } from '../domain/store.ts';
+import { printable } from '../domain/printable.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { IDS_MAX, readIds } from './pet-ids.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { printable, renderTable } from './terminal.ts';
+import { renderTable } from './terminal.ts';
 
 /** How many animals are shown before a question or in a dry run. */
 const SHOWN_MAX = 10;

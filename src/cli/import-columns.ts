@@ -1,7 +1,8 @@
 import { hasHeadings, type Columns, type Field } from '../pet-file/columns.ts';
 import { PetFileError, shownHeading, type TableSample } from '../pet-file/layout.ts';
+import { printable } from '../domain/printable.ts';
 import { shellQuoted } from './program-name.ts';
-import { newTable, printable } from './terminal.ts';
+import { newTable } from './terminal.ts';
 
 const FIELDS_BY_WORD = {
   name: 'name',

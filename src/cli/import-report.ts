@@ -1,10 +1,11 @@
 import type { ImportProgress } from '../domain/store.ts';
 import { layoutWords, type Layout, type UnknownColumns } from '../pet-file/layout.ts';
 import { unitOf, type LineFault } from '../pet-file/pet-reader.ts';
+import { printable } from '../domain/printable.ts';
 import type { Output } from './command.ts';
 import { columnsAdvice } from './import-columns.ts';
 import type { CheckedFile } from './import-file.ts';
-import { printable, Progress } from './terminal.ts';
+import { Progress } from './terminal.ts';
 
 /** The number of invalid lines that are listed if nothing is imported; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20;

@@ -11,10 +11,11 @@ import {
   type Scope,
 } from '../domain/api-key.ts';
 import type { KeyAdministration } from '../domain/store.ts';
+import { printable } from '../domain/printable.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { programName } from './program-name.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { listPrinter, printable, relativeTime, timeText } from './terminal.ts';
+import { listPrinter, relativeTime, timeText } from './terminal.ts';
 
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { UsageError } from '../setting.ts';
 import { INT64_MAX } from '../domain/int64.ts';
+import { printable } from '../domain/printable.ts';
 import type { Io } from './command.ts';
-import { printable } from './terminal.ts';
 
 /** One transaction changes all of them, and other writes wait for it. */
 export const IDS_MAX = 10_000;

@@ -1,7 +1,8 @@
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type Pet } from '../domain/pet.ts';
+import { printable } from '../domain/printable.ts';
 import type { Io, Output } from './command.ts';
-import { listPrinter, newPaint, printable } from './terminal.ts';
+import { listPrinter, newPaint } from './terminal.ts';
 
 /** Prints some animals; called once for each page of a list. */
 export type PetPrinter = (pets: Pet[]) => void;

@@ -4,10 +4,10 @@ import { integerFrom, oneOf, parseValue, UsageError } from '../setting.ts';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../domain/int64.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../domain/page.ts';
 import { PET_STATUSES } from '../domain/pet.ts';
+import { printable } from '../domain/printable.ts';
 import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { newJsonPrinter, newTablePrinter, type PetPrinter } from './pet-printer.ts';
 import { missingKeyText, programName } from './program-name.ts';
-import { printable } from './terminal.ts';
 
 const SERVICE_OPTIONS = {
   'base-url': {

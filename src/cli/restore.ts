@@ -4,9 +4,10 @@ import { stateOfKey } from '../domain/api-key.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
 import type { Restored } from '../storage/sqlite/restore.ts';
+import { printable } from '../domain/printable.ts';
 import { defineCommand } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
-import { printable, Progress } from './terminal.ts';
+import { Progress } from './terminal.ts';
 
 export const restore = defineCommand({
   purpose: 'Replace the store by a backup, while no service uses it',

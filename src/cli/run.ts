@@ -44,7 +44,7 @@ export async function executeOrExplain(
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     const { exitCode } = failure;
-    const { printable } = await import('./terminal.ts');
+    const { printable } = await import('../domain/printable.ts');
     const line = printable(failure.line.replaceAll('\n', ' '));
     // The messages of commands are for people, those of the service for programs.
     if (args[0] === 'serve' && io.stderr.isTTY !== true) {

@@ -215,14 +215,6 @@ export function newPaint({ stdout, env }: Pick<Io, 'stdout' | 'env'>): Paint {
   return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text);
 }
 
-/** Escapes characters that could control a terminal or reverse a line. */
-export function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
 interface BarState {
   count: number;
   /** How much of the whole is done, 0 to 1; undefined when the whole is unknown. */

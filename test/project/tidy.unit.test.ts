@@ -80,7 +80,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/web\/console\/page\//,
-    /^src\/(web\/console\/page|pet-file)\/|^sdk\/src\/|^src\/domain\/(errors|pet)\.ts$/,
+    /^src\/(web\/console\/page|pet-file)\/|^sdk\/src\/|^src\/domain\/(errors|pet|printable)\.ts$/,
     'Use the client library: the code for the browser may import only sdk/src/, src/pet-file/ and its own folder.',
   ],
   [

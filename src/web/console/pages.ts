@@ -34,6 +34,7 @@ export const WORKSPACE_MODULES = [
     'workspace',
   ].map(inPageFolder),
   ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
+  'src/domain/printable.ts',
 ];
 
 /** The modules that are loaded when the workspace is open, or when many are added at once. */

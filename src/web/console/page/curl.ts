@@ -1,15 +1,11 @@
+import { printable } from '../../../domain/printable.ts';
+
 /** Stands for the key in the command, because commands end up in tickets and shell histories. */
 export const KEY_VARIABLE = 'PETSTORE_API_KEY';
 
-/**
- * The text as JSON. Characters that change the direction of the text around them are escaped: a reader sees
- * them, and the rest of the JSON keeps its order.
- */
+/** The text as JSON. A reader sees all of its characters, and the rest of the JSON keeps its order. */
 export function jsonText(text: string): string {
-  return JSON.stringify(text).replaceAll(
-    /\p{Bidi_Control}/gu,
-    (character) => String.raw`\u` + character.charCodeAt(0).toString(16).padStart(4, '0'),
-  );
+  return printable(JSON.stringify(text));
 }
 
 /** The request as a curl command for a POSIX shell. */
