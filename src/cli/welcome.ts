@@ -12,7 +12,7 @@ type Started = Pick<Service, 'baseUrl' | 'adminUrl' | 'firstKey'>;
 
 /**
  * Says that the service has started: as text for people on a terminal, and otherwise as one line of the log, which
- * is written at every level. The line does not contain the first key, which is then alone on standard output.
+ * is written at every level. The first key is then alone on standard output, and a line of the log before it says so.
  */
 export function announce(
   config: Config,
@@ -27,10 +27,14 @@ export function announce(
     return;
   }
   const key = keyToShow(config, service);
-  if (key !== undefined) io.stdout.write(`${key}\n`);
+  const shown = openLog('info', io.stderr);
+  if (key !== undefined) {
+    shown.info('the first API key, shown only this once, is the line on standard output');
+    io.stdout.write(`${key}\n`);
+  }
   const createKey = key === undefined ? commandForKey(config, io.env) : undefined;
   const places = placesOf(config, service).map(([name, place]) => [name.toLowerCase(), place]);
-  openLog('info', io.stderr).info(
+  shown.info(
     { ...start, baseUrl: service.baseUrl, ...Object.fromEntries(places), createKey },
     'started',
   );

@@ -39,9 +39,13 @@ test('the command for a lost key never shows the address of a database, which ma
 
 /** What a start shows on both streams. */
 function shown(isTTY: boolean, firstKey: string | undefined, variables: Variables = {}) {
-  const written = { stdout: '', stderr: '' };
-  const stdout = { write: (text: string) => (written.stdout += text) };
-  const stderr = { isTTY, write: (text: string) => (written.stderr += text) };
+  const written = { stdout: '', stderr: '', both: '' };
+  const writer = (name: 'stdout' | 'stderr') => (text: string) => {
+    written[name] += text;
+    return (written.both += text);
+  };
+  const stdout = { write: writer('stdout') };
+  const stderr = { isTTY, write: writer('stderr') };
   const config = loadConfig({ data: '/srv' }, variables);
   const service = { baseUrl: 'http://a/v10/v1', adminUrl: 'http://b', firstKey };
   const io = { env: variables, stdout, stderr };
@@ -74,23 +78,29 @@ test('on a terminal a start shows each address once, and what to do with the fir
   assert.deepEqual(addresses, [...new Set(addresses)]);
 });
 
-test('elsewhere a start is one line of the log, with the command for a key only where none is shown', () => {
+test('elsewhere a start is one line of the log; another one before the first key says what it is', () => {
   const first = shown(false, 'pet_live_x');
   assert.equal(first.stdout, 'pet_live_x\n');
+  const [label = '', key, ...after] = first.both.trimEnd().split('\n');
+  assert.match(
+    label,
+    /"msg":"the first API key, shown only this once, is the line on standard out/,
+  );
+  assert.deepEqual([key, after.length], ['pet_live_x', 1]);
   const {
     createKey,
     console: page,
     store,
     ...line
-  } = JSON.parse(first.stderr) as Record<string, unknown>;
+  } = JSON.parse(after[0] ?? '') as Record<string, unknown>;
   assert.deepEqual([createKey, page], [undefined, 'http://a/v10/']);
   assert.deepEqual([line['msg'], store], ['started', '/srv/production/petstore.sqlite']);
   const later = shown(false, undefined);
   assert.equal(later.stdout, '');
   assert.match(later.stderr, /"createKey":"petstore keys create --name NAME --data \/srv"/);
-  const key = newSecret('production', randomBytes);
-  const known = shown(false, key, { PETSTORE_BOOTSTRAP_KEY: key });
-  assert.ok(!`${known.stdout}${known.stderr}`.includes(key), 'the operator knows the key');
+  const secret = newSecret('production', randomBytes);
+  const known = shown(false, secret, { PETSTORE_BOOTSTRAP_KEY: secret });
+  assert.doesNotMatch(known.both, new RegExp(`${secret}|first API key`), 'the operator knows it');
 });
 
 test('a start without an admin port says that the metrics are off', () => {
