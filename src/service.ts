@@ -51,8 +51,6 @@ export interface Runtime {
   beforeListening?: () => Promise<void>;
   /** Ends a start that waits for its database. The reason is the error. */
   stop?: AbortSignal;
-  /** Awaited after each attempt that could not reach the database. */
-  onAway?: () => Promise<void>;
 }
 
 export interface Service {
@@ -68,13 +66,13 @@ export interface Service {
   setNotReady(): void;
   /** Accepts no more connections. Existing ones stay open until the service is closed. */
   stopListening(): Promise<void>;
-  close(): Promise<void>;
+  /** Requests in flight may take this long. */
+  close(graceMs?: number): Promise<void>;
 }
 
-/** The longest a request in flight may take when the service is closed. */
 const DRAIN_GRACE_MS = 8_000;
-/** The same for a service whose store has failed: it refuses every request. */
-const FAILED_GRACE_MS = 1_000;
+/** For a service whose store has failed: it refuses every request. */
+export const FAILED_GRACE_MS = 1_000;
 /** The pause between two attempts to reach a database that is away. */
 const RETRY_MS = 1_000;
 
@@ -116,7 +114,7 @@ function openServedStore(
 /** Repeats an attempt while the database is away, and logs each new reason once. */
 async function whenReachable<Result>(
   { databaseUrl }: Config,
-  { log, stop, onAway }: Runtime,
+  { log, stop }: Runtime,
   attempt: () => Promise<Result>,
 ): Promise<Result> {
   for (let reason = ''; ;) {
@@ -127,7 +125,6 @@ async function whenReachable<Result>(
       if (databaseUrl === undefined || !(error instanceof Refusal)) throw error;
       if (error.message !== reason) log.warn({ reason: error.message }, 'waiting for the database');
       reason = error.message;
-      await onAway?.();
       await sleep(RETRY_MS);
     }
   }
@@ -137,16 +134,50 @@ async function whenReachable<Result>(
 export async function startService(config: Config, runtime: Runtime): Promise<Service> {
   // Parts are closed in reverse order, at the end or when a later part cannot be opened.
   await using opened = new AsyncDisposableStack();
+  const { measured, readiness, ...base } = await openBase(config, runtime, opened);
+  const parts = await openRequestParts(config, runtime, { ...base, opened });
+  measured.push(parts.keys, parts.cache);
+
+  await runtime.beforeListening?.();
+  runtime.stop?.throwIfAborted();
+  const { isReady } = readiness;
+  const server = await listen('', {
+    createHandler: (port) => newApp(config, runtime, { ...parts, port, isReady }),
+    ...refusalReports(base.metrics, runtime),
+    host: config.host,
+    port: config.port,
+    newRequestId: runtime.newRequestId,
+    timeouts: runtime.clientTimeouts,
+  });
+  measured.push(server);
+  readiness.set(true);
+  const everything = opened.move();
+  return {
+    baseUrl: baseUrlOf(config, server.port),
+    adminUrl: base.adminUrl,
+    firstKey: base.firstKey,
+    figures: base.figures,
+    failed: base.failed,
+    setNotReady: () => readiness.set(false),
+    stopListening: () => server.stopListening(),
+    async close(graceMs = DRAIN_GRACE_MS) {
+      readiness.set(false);
+      await server.close(graceMs);
+      await everything.disposeAsync();
+    },
+  };
+}
+
+/** Opens the admin port, and then the store, with its first key: `/livez` responds while the database is away. */
+async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposableStack) {
   const metrics = new Metrics(METRIC_SERIES);
   const measured: Measured[] = [processFigures(VERSION), metrics];
   const figures = () => measured.flatMap((part) => part.figures());
-  let servedStore: Store | undefined;
-  const isReady = async () => (await servedStore?.ping().then(() => true)) ?? false;
-  // Opened first, so that /livez and /metrics respond while the store is being opened.
+  const readiness = newReadiness(() => store.ping());
   const admin = await openAdmin(config, runtime, {
     figures,
     expose: lazyExposition(figures),
-    isReady,
+    isReady: readiness.isReady,
   });
   opened.defer(async () => admin?.close());
 
@@ -155,38 +186,29 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     openServedStore(config, runtime, failure.resolve),
   );
   opened.defer(() => store.close());
+  measured.push(store);
   const firstKey = await whenReachable(config, runtime, () => addFirstKey(store, config, runtime));
-  const parts = await openRequestParts(config, runtime, { store, metrics, opened });
-  measured.push(store, parts.keys, parts.cache);
-
-  await runtime.beforeListening?.();
-  const server = await listen('', {
-    createHandler: (port) => newApp(config, runtime, { ...parts, port, isReady }),
-    ...refusalReports(metrics, runtime),
-    host: config.host,
-    port: config.port,
-    newRequestId: runtime.newRequestId,
-    timeouts: runtime.clientTimeouts,
-  });
-  measured.push(server);
-  let graceMs = DRAIN_GRACE_MS;
-  opened.defer(() => server.close(graceMs));
-
-  servedStore = store;
-  const setNotReady = () => {
-    servedStore = undefined;
-  };
-  opened.defer(setNotReady);
-  const everything = opened.move();
+  const adminUrl = admin?.url;
   return {
-    baseUrl: baseUrlOf(config, server.port),
-    adminUrl: admin?.url,
+    adminUrl,
+    store,
     firstKey,
+    metrics,
+    measured,
     figures,
-    failed: failure.promise.finally(() => (graceMs = FAILED_GRACE_MS)),
-    setNotReady,
-    stopListening: () => server.stopListening(),
-    close: () => everything.disposeAsync(),
+    readiness,
+    failed: failure.promise,
+  };
+}
+
+/** Ready while it is set and the store responds. */
+function newReadiness(ping: () => Promise<void>) {
+  let isSet = false;
+  return {
+    set(isReady: boolean): void {
+      isSet = isReady;
+    },
+    isReady: async () => isSet && (await ping().then(() => true)),
   };
 }
 

@@ -48,12 +48,30 @@ describe('petstore health', () => {
     t.after(() => server.close());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const port = String((server.address() as AddressInfo).port);
-    const live = await runHere(['health', '--live', '--port', port]);
+    const env = { PETSTORE_ADMIN_PORT: port, PETSTORE_ADMIN_HOST: '0.0.0.0', PETSTORE_PORT: '1' };
+    const live = await runHere(['health', '--live'], { env });
     assert.deepEqual(live, { code: 0, stdout: 'alive\n', stderr: '' });
     assert.equal((await runHere(['health', '--port', port])).code, 1);
-    const dead = await runHere(['health', '--live', '--port', await listening(t, 503)]);
+    const dead = await runHere(['health', '--live', '--admin-port', await listening(t, 503)]);
     assert.equal(dead.code, 1);
     assert.match(dead.stderr, /^petstore: the service is not alive: \S+\/livez returned 503\.\n$/);
+  });
+
+  test('--live says so where there is no admin port, and where another one is named', async () => {
+    for (const port of ['off', '0']) {
+      const { code, stderr } = await runHere(['health', '--live', '--admin-port', port]);
+      assert.equal(code, 2);
+      assert.match(
+        stderr,
+        /^petstore: --live asks the admin port, and --admin-port \(\w+\) names none: name its port\.\n$/,
+      );
+    }
+    const { code, stderr } = await runHere(['health', '--live', '--port', '8080']);
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /^petstore: --live asks the admin port: name --admin-port instead of --port\.\n$/,
+    );
   });
 
   test('PETSTORE_BASE_URL says where to ask, unless an address of this machine is given', async (t) => {

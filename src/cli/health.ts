@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { loadConfig, SETTINGS } from '../config.ts';
+import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { baseUrlOf, localUrl } from '../listen.ts';
-import { integerFrom, type Flags, type Variables } from '../setting.ts';
+import { integerFrom, UsageError, type Flags, type Variables } from '../setting.ts';
 import { defineCommand } from './command.ts';
 
 /** Longer than `/readyz` takes when the store does not respond. */
@@ -12,23 +12,31 @@ const { env } = SETTINGS;
 const baseUrl = { ...SETTINGS['base-url'], description: 'where the service is' };
 const host = { ...SETTINGS.host, description: 'the address to ask' };
 const port = { ...SETTINGS.port, ...integerFrom(1, 65_535), description: 'the port to ask' };
+const adminHost = { ...SETTINGS['admin-host'], description: 'the address that --live asks' };
+const adminPort = { ...SETTINGS['admin-port'], description: 'the admin port, which --live asks' };
+/** Where --live does not ask. */
+const NOT_LIVE = ['base-url', 'host', 'port'];
 
 export const health = defineCommand({
   purpose: 'Ask the service whether it can serve requests',
   worksOn: 'service',
-  options: { 'base-url': baseUrl, host, port, env },
+  options: {
+    'base-url': baseUrl,
+    host,
+    port,
+    'admin-host': adminHost,
+    'admin-port': adminPort,
+    env,
+  },
   switches: { live: 'ask whether the process runs (/livez), even if it cannot serve requests yet' },
-  notes: `The exit code is 0 if /readyz (with --live, /livez) returns 200, and 1 otherwise: for containers
-and scripts. PETSTORE_BASE_URL is used only without --host, --port, --env, PETSTORE_HOST and
-PETSTORE_PORT: in a container it is the address of a proxy.`,
-  examples: ['health', 'health --env staging', 'health --live --base-url http://127.0.0.1:8080/v1'],
+  notes: `The exit code is 0 if /readyz (with --live, /livez of the admin port) returns 200, and 1
+otherwise: for containers and scripts. PETSTORE_BASE_URL is used only without --host, --port, --env,
+PETSTORE_HOST and PETSTORE_PORT: in a container it is the address of a proxy.`,
+  examples: ['health', 'health --env staging', 'health --live --admin-port 9465'],
   async action({ flags, switches, io }) {
     const config = loadConfig(flags, io.env);
-    const [path, state] = switches.live ? ['livez', 'alive'] : ['readyz', 'ready'];
-    const site = isLocal(flags, io.env)
-      ? localUrl(config.host, config.port)
-      : baseUrlOf(config, config.port).replace(/\/v1$/, '');
-    const url = `${site}/${path}`;
+    const state = switches.live ? 'alive' : 'ready';
+    const url = switches.live ? livezOf(config, flags) : readyzOf(config, flags, io.env);
     const problem = await problemOf(url);
     if (problem === undefined) {
       io.stdout.write(`${state}\n`);
@@ -38,6 +46,26 @@ PETSTORE_PORT: in a container it is the address of a proxy.`,
     return 1;
   },
 });
+
+function readyzOf(config: Config, flags: Flags, variables: Variables): string {
+  const site = isLocal(flags, variables)
+    ? localUrl(config.host, config.port)
+    : baseUrlOf(config, config.port).replace(/\/v1$/, '');
+  return `${site}/readyz`;
+}
+
+/** The admin port responds while the start still waits for its database. */
+function livezOf(config: Config, flags: Flags): string {
+  const given = NOT_LIVE.find((name) => flags[name] !== undefined);
+  if (given !== undefined) {
+    throw new UsageError(`--live asks the admin port: name --admin-port instead of --${given}.`);
+  }
+  if (!config.adminPort) {
+    const setting = `--admin-port (${SETTINGS['admin-port'].variable})`;
+    throw new UsageError(`--live asks the admin port, and ${setting} names none: name its port.`);
+  }
+  return `${localUrl(config.adminHost, config.adminPort)}/livez`;
+}
 
 /** Whether an address of this machine was given. A flag takes precedence over every variable. */
 function isLocal(flags: Flags, variables: Variables): boolean {

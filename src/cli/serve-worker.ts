@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { startService, type Runtime } from '../service.ts';
+import { FAILED_GRACE_MS, startService, type Runtime } from '../service.ts';
 import { Primary } from './worker-channel.ts';
 
 /** The longest a worker waits for the others to close before it drains: one of them may hang. */
@@ -29,7 +29,7 @@ export async function serveAsWorker(config: Config, runtime: Runtime): Promise<n
     if (failure !== undefined) {
       // The primary writes the reason, once for all workers.
       void primary.tell({ failed: failure });
-      await service.close();
+      await service.close(FAILED_GRACE_MS);
       return 1;
     }
     await service.stopListening();

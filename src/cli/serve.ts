@@ -16,11 +16,10 @@ import { localUrl } from '../listen.ts';
 import type { WorkersExposition } from '../ops/exposition.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
-import { makeFirstKey, startService, type Runtime } from '../service.ts';
+import { FAILED_GRACE_MS, makeFirstKey, startService, type Runtime } from '../service.ts';
 import { UsageError } from '../setting.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
 import { serveAsWorker } from './serve-worker.ts';
-import { WaitingPort } from './waiting-port.ts';
 import { announce } from './welcome.ts';
 import { onWorkerMessage, sendTo } from './worker-channel.ts';
 import { WorkerPool, WorkerRefused } from './worker-pool.ts';
@@ -51,7 +50,7 @@ supplies that key instead; with --access-log none is created without it. SIGTERM
 the service when its requests are done, after the --drain-delay; a second one, after a second or
 more, stops it at once. With --workers, SIGHUP replaces the workers one by one; otherwise it is
 ignored, unless its terminal was closed. A PostgreSQL database that is away at the start is waited
-for: /livez is 200, and everything else 503.`,
+for: meanwhile /livez of the admin port is 200, and the port of the interface is closed.`,
   examples: ['serve', 'serve --env staging --workers 2'],
   action: runService,
 });
@@ -123,21 +122,12 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
   const hasTerminal = isatty(0);
   const stop = stopSignal(() => process.exit(1), hasTerminal ? ['SIGHUP'] : []);
   if (!hasTerminal) process.on('SIGHUP', () => log.info('SIGHUP is ignored without workers'));
-  const waiting = new WaitingPort(config, runtime);
   try {
-    const service = await startService(config, {
-      ...runtime,
-      stop,
-      onAway: () => waiting.open(),
-      beforeListening: async () => {
-        stop.throwIfAborted();
-        await waiting.release();
-      },
-    });
+    const service = await startService(config, { ...runtime, stop });
     announce(config, service, { log, io });
     const failure = await Promise.race([service.failed, aborted(stop)]);
     if (failure !== undefined) {
-      await service.close();
+      await service.close(FAILED_GRACE_MS);
       throw new Refusal('unavailable', failure);
     }
     log.info({ signal: stop.reason as unknown }, 'stopping');
@@ -146,8 +136,6 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
     await service.close();
   } catch (error) {
     if (error !== stop.reason) throw error;
-  } finally {
-    await waiting.close();
   }
   log.info('stopped');
   return 0;
@@ -202,11 +190,8 @@ async function runWorkers(
     isReady: async () => pool.isReady,
   });
   opened.defer(async () => admin?.close());
-  const waiting = new WaitingPort(config, runtime);
-  opened.defer(() => waiting.close());
   opened.defer(() => pool.stop());
-  const firstKey = await makeFirstKey(config, { ...runtime, onAway: () => waiting.open() });
-  pool.beforeListening = () => waiting.release();
+  const firstKey = await makeFirstKey(config, runtime);
   const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
   if (baseUrl !== undefined) {
     const { workers } = config;

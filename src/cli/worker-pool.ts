@@ -50,8 +50,6 @@ export class WorkerPool {
   #backOff: NodeJS.Timeout | undefined;
   #isLeaving = false;
   #stopping: Promise<void> | undefined;
-  /** Awaited before a worker may listen. */
-  beforeListening: () => Promise<void> = async () => undefined;
 
   constructor(size: number, log: Log) {
     this.#size = size;
@@ -173,7 +171,7 @@ export class WorkerPool {
     } else if ('ask' in message) {
       if (message.ask === 'listen' && member.state === 'starting') member.state = 'listening';
       if (message.ask === 'drain') member.state = 'closed';
-      else void this.beforeListening().then(() => sendTo(member.worker, 'go'));
+      else sendTo(member.worker, 'go');
     }
   }
 

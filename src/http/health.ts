@@ -1,8 +1,6 @@
 import { errorResponse } from './error-response.ts';
-import { jsonResponse, requestIdOf } from './message.ts';
-import type { HttpRequest, HttpResponse } from './message.ts';
+import { jsonResponse } from './message.ts';
 import type { Page } from './pages.ts';
-import { parseTarget } from './target.ts';
 
 const OK = jsonResponse(200, '{"status":"ok"}', ['Cache-Control', 'no-store']);
 const NOT_READY = errorResponse('unavailable', 'The service is not ready; try again shortly.');
@@ -13,11 +11,4 @@ export function healthPages(isReady: () => Promise<boolean>): [path: string, pag
     ['/livez', () => OK],
     ['/readyz', async () => ((await isReady()) ? OK : NOT_READY)],
   ];
-}
-
-/** Responds while the start waits for the database: `/livez` is 200, and everything else is 503. */
-export function respondWaiting(request: HttpRequest, newRequestId: () => string): HttpResponse {
-  const response = parseTarget(request.target).path === '/livez' ? OK : NOT_READY;
-  const requestId = requestIdOf(request.headers, newRequestId);
-  return { ...response, headers: [...response.headers, 'X-Request-Id', requestId] };
 }
