@@ -158,28 +158,18 @@ test('a user who may only read is refused, and the missing rights are named', as
     database,
   );
   const url = server.url(database).replace('petstore:', 'reader:');
-  const grants = [
-    'GRANT INSERT ON pets TO reader',
-    'GRANT UPDATE ON pet_counter TO reader',
-    'GRANT INSERT, UPDATE ON api_keys TO reader',
-    'GRANT INSERT, UPDATE, DELETE ON idempotency_keys TO reader',
-    'GRANT INSERT, UPDATE ON imports TO reader',
-    'GRANT INSERT, UPDATE ON rate_limits TO reader',
-  ].join('; ');
+  const missing = [
+    'INSERT ON pets',
+    'UPDATE ON pet_counter',
+    'INSERT ON api_keys, UPDATE ON api_keys',
+    'INSERT ON idempotency_keys, UPDATE ON idempotency_keys, DELETE ON idempotency_keys',
+    'INSERT ON imports, UPDATE ON imports',
+    'INSERT ON rate_limits, UPDATE ON rate_limits',
+  ].join(', ');
   const message = await refusalOf(url);
-  assert.ok(
-    message.includes(
-      `does not give the user reader the rights it needs: as the owner of the tables, run ${grants}, or `,
-    ),
-    message,
-  );
+  const expected = ` does not give the user reader the rights it needs (${missing}): grant them as `;
+  assert.ok(message.includes(expected), message);
   await server.waitForNoSession(database);
-
-  await server.query(grants, database);
-  const store = await openPostgresStore(url);
-  const created = await store.createPet({ name: 'Rex', categoryId: 1n, status: 'sold' });
-  assert.equal(created.kind, 'created');
-  await store.close();
 });
 
 test('a catalogue in two schemas of the search_path is refused, and both are named', async () => {
@@ -284,7 +274,7 @@ test('a store without an identity gets that of the service that opens it, and ne
   assert.match(await refusalOf(server.url(database), staging), /is a production store/);
 });
 
-test('a role that may not write a missing identity is refused with the GRANT, and after it the service starts', async () => {
+test('a role that may not write a missing identity is refused with that right, and starts with it', async () => {
   const database = await server.createDatabase();
   await (await openPostgresStore(server.url(database))).close();
   await server.query(
@@ -294,12 +284,10 @@ test('a role that may not write a missing identity is refused with the GRANT, an
     database,
   );
   const url = server.url(database).replace('petstore:', 'Rows%20only:');
-  const message = await refusalOf(url, SERVE);
-  const [, grant = ''] = / run (GRANT [^;]*)[;,]/.exec(message) ?? [];
-  assert.equal(grant, 'GRANT INSERT ON store_identity TO "Rows only"', message);
+  assert.match(await refusalOf(url, SERVE), / the rights it needs \(INSERT ON store_identity\): /);
   // A command does not write it, and does not need the right.
   await (await openPostgresStore(url, COMMAND)).close();
-  await server.query(grant, database);
+  await server.query('GRANT INSERT ON store_identity TO "Rows only"', database);
   await (await openPostgresStore(url, SERVE)).close();
   // It is written once.
   await server.query('REVOKE INSERT ON store_identity FROM "Rows only"', database);

@@ -26,17 +26,13 @@ export async function requireRights(
   );
   const [row] = await check(
     connection,
-    `SELECT current_user, quote_ident(current_user), array_agg(privilege || ' ' || name)
+    `SELECT current_user, string_agg(privilege || ' ON ' || name, ', ')
      FROM (VALUES ${needed.join(', ')}) AS needed (name, privilege)
      WHERE NOT has_table_privilege(name, privilege)`,
   );
-  const [user, role, missing] = row as [string, string, string[] | null];
+  const [user, missing] = row as [string, string | null];
   if (missing === null) return;
-  const grants = Object.entries(rights).flatMap(([table, names]) => {
-    const lacking = names.filter((name) => missing.includes(`${name} ${table}`));
-    return lacking.length > 0 ? [`GRANT ${lacking.join(', ')} ON ${table} TO ${role}`] : [];
-  });
   throw new StoreUnusable(
-    `${shown} does not give the user ${user} the rights it needs: as the owner of the tables, run ${grants.join('; ')}, or name the owner in the database URL.`,
+    `${shown} does not give the user ${user} the rights it needs (${missing}): grant them as docs/operations/postgresql.md shows, or name the owner of the tables in the database URL.`,
   );
 }
