@@ -1,13 +1,23 @@
-import { readFileSync } from 'node:fs';
-import { createSecureContext, type ConnectionOptions, type SecureContextOptions } from 'node:tls';
+import { createSecureContext, type ConnectionOptions } from 'node:tls';
+import type { ClientConfig } from 'pg';
+import { parse } from 'pg-connection-string';
 import { StoreUnusable } from '../../domain/store.ts';
 
 const DEFAULT_PORT = 5432;
-const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
-type SslMode = (typeof SSL_MODES)[number];
-/** The parameters that name a file, and the option of Node.js for its content. */
-const TLS_FILES = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const;
 const EXAMPLE = 'postgres://user:password@host:5432/database';
+/** Without `allow` and `prefer`: an attacker in between could make those two continue in plain text. */
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'];
+/** The last two are for psql and pg_dump: the service uses the primary, and has timeouts of its own. */
+const PARAMETERS = [
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'application_name',
+  'channel_binding',
+  'connect_timeout',
+  'target_session_attrs',
+];
 
 export interface Host {
   host: string;
@@ -17,106 +27,82 @@ export interface Host {
 /** One database, on one of these hosts. */
 export interface Address {
   hosts: Host[];
-  user: string | undefined;
-  password: string | undefined;
-  database: string;
-  tls: ConnectionOptions | false;
+  options: ClientConfig & { database: string };
   /** For messages: without the user and the password. */
   shown: string;
 }
 
-// The URL class refuses several hosts separated by commas.
-const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^@/]*)@)?([^/?]*)\/([^/?]+)(?:\?(.*))?$/;
+/**
+ * Up to the hosts, the hosts, the database, the parameters. No `@` or `/` but those that separate the parts: with one
+ * in a password, other programs would read other parts.
+ */
+const URL_PARTS =
+  /^(postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?)([^@/?#\s]+)\/([^@/?#\s]+)(?:\?([^@#\s]*))?$/;
 
+/** Reads a URL as libpq does, for one host or several. No message repeats what may be a password. */
 export function parseAddress(url: string): Address {
-  const match = URL_PARTS.exec(url);
-  if (match === null) {
+  try {
+    const [, start = '', hostList = '', name = '', query = ''] = URL_PARTS.exec(url) ?? [];
+    // The parser reads a % that encodes nothing as itself, and libpq refuses it.
+    decodeURIComponent(url);
+    const database = decodeURIComponent(name);
+    const parsed = hostList.split(',').map((host) => parse(`${start}${host}/`));
+    const hosts = parsed.map(({ host, port }) => ({
+      host: host || '',
+      port: Number(port || DEFAULT_PORT),
+    }));
+    if (!database || hosts.some(({ host, port }) => !host || port === 0))
+      throw new Error('no host');
+    const [{ user, password } = {}] = parsed;
+    const login = { user: user || undefined, password: password || undefined, database };
+    return {
+      hosts,
+      options: { ...sessionOptions(query), ...login },
+      shown: `postgres://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`,
+    };
+  } catch (cause) {
+    if (cause instanceof StoreUnusable) throw cause;
     throw new StoreUnusable(
-      `the database URL is not the address of a PostgreSQL database: it must read ${EXAMPLE}, with more hosts separated by commas.`,
+      `the database URL cannot be read: it must read ${EXAMPLE}, with more hosts separated by commas; in a user or password write @ as %40, / as %2F and % as %25.`,
+      { cause },
     );
   }
-  const [, credentials = '', hostList = '', database = '', query = ''] = match;
-  const [user, ...password] = credentials.split(':');
-  const hosts = hostList.split(',').map(parseHost);
-  const name = decode(database);
+}
+
+function sessionOptions(query: string): ClientConfig {
+  const parameters = new URLSearchParams(query);
+  const unknown = [...parameters.keys()].filter((name) => !PARAMETERS.includes(name));
+  if (unknown.length > 0) {
+    throw new StoreUnusable(
+      `the database URL has unknown parameters (${unknown.join(', ')}): remove them; only ${PARAMETERS.join(', ')} are known.`,
+    );
+  }
+  const mode = parameters.get('sslmode');
+  if (mode !== null && !SSL_MODES.includes(mode)) {
+    throw new StoreUnusable(
+      `sslmode=${mode} in the database URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
+    );
+  }
+  const binding = parameters.get('channel_binding');
   return {
-    hosts,
-    user: user ? decode(user) : undefined,
-    password: password.length > 0 ? decode(password.join(':')) : undefined,
-    database: name,
-    tls: parseTls(new URLSearchParams(query)),
-    shown: `postgres://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${name}`,
+    ssl: tlsOf(query),
+    application_name: parameters.get('application_name') ?? 'petstore',
+    // Used where the server offers it.
+    enableChannelBinding: binding === 'require' || binding === 'prefer',
   };
 }
 
-function parseHost(text: string): Host {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text);
-  const port = Number(match?.[2] ?? DEFAULT_PORT);
-  if (match?.[1] === undefined || port < 1 || port > 65_535) {
-    throw new StoreUnusable(
-      `"${text}" in the database URL is not a host: it must read host or host:port, as in ${EXAMPLE}.`,
-    );
-  }
-  return { host: decode(match[1].replaceAll(/[[\]]/g, '')), port };
-}
-
-/**
- * TLS as in libpq's `sslmode`, without `allow` and `prefer`: an attacker in between could make those two
- * continue in plain text.
- */
-function parseTls(parameters: URLSearchParams): ConnectionOptions | false {
-  const known = ['sslmode', ...Object.keys(TLS_FILES)];
-  const unknown = [...parameters.keys()].filter((name) => !known.includes(name));
-  if (unknown.length > 0) {
-    throw new StoreUnusable(
-      `the database URL has unknown parameters (${unknown.join(', ')}): remove them; only ${known.join(', ')} are known.`,
-    );
-  }
-  const given = parameters.get('sslmode') ?? 'disable';
-  const mode = SSL_MODES.find((each) => each === given);
-  if (mode === undefined) {
-    throw new StoreUnusable(
-      `sslmode=${given} in the database URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
-    );
-  }
-  return mode === 'disable' ? false : tlsOf(mode, readTlsFiles(parameters));
-}
-
-function tlsOf(mode: Exclude<SslMode, 'disable'>, files: SecureContextOptions): ConnectionOptions {
-  if (mode === 'verify-full') return files;
-  // The certificate is checked, the name in it is not.
-  if (files.ca !== undefined) return { ...files, checkServerIdentity: () => undefined };
-  if (mode === 'require') return { ...files, rejectUnauthorized: false };
-  throw new StoreUnusable(
-    'sslmode=verify-ca in the database URL needs sslrootcert=FILE, the certificate to trust; or use sslmode=verify-full.',
-  );
-}
-
 /** Reads the files, and checks that they can be used: the driver would find out at each connection. */
-function readTlsFiles(parameters: URLSearchParams): SecureContextOptions {
-  const files: SecureContextOptions = {};
-  for (const [name, option] of Object.entries(TLS_FILES)) {
-    const file = parameters.get(name);
-    if (file === null) continue;
-    try {
-      files[option] = readFileSync(file, 'utf8');
-      createSecureContext(files);
-    } catch (cause) {
-      throw new StoreUnusable(
-        `${name}=${file} in the database URL cannot be used (${(cause as Error).message}): it must name a file in PEM, and sslkey the key of sslcert.`,
-        { cause },
-      );
-    }
-  }
-  return files;
-}
-
-function decode(text: string): string {
+function tlsOf(query: string): ConnectionOptions | false {
   try {
-    return decodeURIComponent(text);
-  } catch {
+    const { ssl } = parse(`postgres://host/?${query}`, { useLibpqCompat: true });
+    if (!ssl) return false;
+    createSecureContext(ssl as ConnectionOptions);
+    return ssl as ConnectionOptions;
+  } catch (cause) {
     throw new StoreUnusable(
-      'the database URL has a % that encodes nothing: write a literal % in a name or password as %25.',
+      `TLS cannot be used as the database URL says (${(cause as Error).message}): sslrootcert, sslcert and sslkey must name files in PEM, sslkey the key of sslcert, and sslmode=verify-ca needs sslrootcert.`,
+      { cause },
     );
   }
 }

@@ -4,39 +4,78 @@ import { StoreUnusable } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 
 test('an address names user, password, hosts and database', () => {
-  const address = parseAddress('postgres://ann:se%20cr%3Aet@one:5433,two,[::1]:6000/pet%2Fs');
+  const address = parseAddress('postgres://ann:se%20c%3Ar:et@one:5433,two,[::1]:6000/pet%2Fs');
   assert.deepEqual(address, {
     hosts: [
       { host: 'one', port: 5433 },
       { host: 'two', port: 5432 },
       { host: '::1', port: 6000 },
     ],
-    user: 'ann',
-    password: 'se cr:et',
-    database: 'pet/s',
-    tls: false,
+    options: {
+      user: 'ann',
+      password: 'se c:r:et',
+      database: 'pet/s',
+      ssl: false,
+      application_name: 'petstore',
+      enableChannelBinding: false,
+    },
     shown: 'postgres://one:5433,two:5432,::1:6000/pet/s',
   });
 });
 
 test('user and password may be left out, and postgresql:// is the same', () => {
-  const { user, password, hosts } = parseAddress('postgresql://localhost/pets');
+  const { options, hosts } = parseAddress('postgresql://localhost/pets');
+  const { user, password } = options;
   assert.deepEqual([user, password, hosts[0]?.host], [undefined, undefined, 'localhost']);
 });
 
 test('a port is from 1 to 65535, and the name of a database may be one letter', () => {
-  const { hosts, database } = parseAddress('postgres://one:1,two:65535/p');
-  assert.deepEqual([hosts.map(({ port }) => port), database], [[1, 65_535], 'p']);
+  const { hosts, options } = parseAddress('postgres://one:1,two:65535/p');
+  assert.deepEqual([hosts.map(({ port }) => port), options.database], [[1, 65_535], 'p']);
 });
 
 test('sslmode chooses between plain text, encryption, and encryption with a checked certificate', () => {
   assert.equal(tlsOf('sslmode=disable'), false);
   assert.deepEqual(tlsOf('sslmode=require'), { rejectUnauthorized: false });
   assert.deepEqual(tlsOf('sslmode=verify-full'), {});
+  assert.equal(tlsOf(''), false);
   const trusted = encodeURIComponent(import.meta.filename);
   const checked = tlsOf(`sslmode=verify-ca&sslrootcert=${trusted}`);
-  assert.ok(checked !== false && typeof checked.ca === 'string');
+  assert.ok(typeof checked === 'object' && typeof checked.ca === 'string');
   assert.notEqual(checked.rejectUnauthorized, false);
+  // Naming a certificate to trust asks for it to be checked.
+  const named = tlsOf(`sslrootcert=${trusted}`);
+  assert.ok(typeof named === 'object' && typeof named.ca === 'string');
+  assert.deepEqual([named.rejectUnauthorized, named.checkServerIdentity], [undefined, undefined]);
+});
+
+test('a URL with parameters of psql and pg_dump is accepted', () => {
+  const { options } = parseAddress(
+    'postgres://host/pets?target_session_attrs=read-write&connect_timeout=5&application_name=shop%201&channel_binding=require',
+  );
+  assert.equal(options.application_name, 'shop 1');
+  assert.equal(options.enableChannelBinding, true);
+});
+
+test('an unencoded @, / or % in a user or password is refused with its encoding, and not repeated', () => {
+  for (const url of [
+    'postgres://ann:my@secret@host/pets',
+    'postgres://my@secret:word@host/pets',
+    'postgres://ann:my/secret@host/pets',
+    'postgres://ann:my?secret@host/pets',
+    'postgres://ann:my#secret@host/pets',
+    'postgres://ann:my?secret=a@host/pets',
+    'postgres://ann:@/my?secret@host/pets',
+    'postgres://ann:%secret@host/pets',
+    'postgres://ann:secret/pets',
+  ]) {
+    assert.throws(
+      () => parseAddress(url),
+      ({ message }: Error) =>
+        message.includes('write @ as %40, / as %2F and % as %25') && !message.includes('secret'),
+      url,
+    );
+  }
 });
 
 test('an invalid address is refused in one line, without its password', () => {
@@ -52,6 +91,7 @@ test('an invalid address is refused in one line, without its password', () => {
     'jdbc:postgres://ann:secret@host/pets',
     'postgres://ann:secret@host,,other/pets',
     'postgres://ann:secret%@host/pets',
+    'postgres://ann:se cret@host/pets',
     'postgres://ann:secret@host/pets?sslmode=prefer',
     'postgres://ann:secret@host/pets?sslmode=verify-ca',
     'postgres://ann:secret@host/pets?sslmode=verify-full&sslrootcert=/no/such/file',
@@ -69,5 +109,5 @@ test('an invalid address is refused in one line, without its password', () => {
 });
 
 function tlsOf(parameters: string) {
-  return parseAddress(`postgres://host/pets?${parameters}`).tls;
+  return parseAddress(`postgres://host/pets?${parameters}`).options.ssl;
 }

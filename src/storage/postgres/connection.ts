@@ -133,14 +133,10 @@ class ClientConnection {
   #lostBy: Error | undefined;
   #isDoubtful = false;
 
-  constructor({ user, password, database, tls }: Address, host: Host) {
+  constructor({ options }: Address, host: Host) {
     const client = new Client({
+      ...options,
       ...host,
-      user,
-      password,
-      database,
-      ssl: tls,
-      application_name: 'petstore',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,

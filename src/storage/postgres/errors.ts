@@ -120,7 +120,8 @@ export const OVERDUE = 'no response in time';
 const TIMED_OUT = new RegExp(`timeout expired|${OVERDUE}|ETIMEDOUT`);
 
 /** What is wrong with one host and what would be right, without the password. */
-function reasonOf(error: unknown, { host, port }: Host, { user, database }: Address): string {
+function reasonOf(error: unknown, { host, port }: Host, { options }: Address): string {
+  const { user, database } = options;
   const at = `${host}:${port}`;
   const name = user === undefined ? 'the user' : `the user ${user}`;
   const state = stateOf(error);
