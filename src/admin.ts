@@ -57,8 +57,7 @@ export async function openAdmin(
       return errorResponse('internal_error', 'The service failed; its log has the cause.');
     });
     const requestId = requestIdOf(request.headers, newRequestId);
-    const ofAll = ['X-Request-Id', requestId, 'X-Content-Type-Options', 'nosniff'];
-    return { ...response, headers: [...headers, ...ofAll] };
+    return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
   };
   const createHandler = () => ({ handle });
   const parts = { createHandler, host: adminHost, port: adminPort, newRequestId };

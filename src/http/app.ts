@@ -38,7 +38,6 @@ export interface AppParts extends OperationParts {
   newRequestId: () => string;
 }
 
-const NO_SNIFFING = Object.freeze(['X-Content-Type-Options', 'nosniff']);
 const STRICT_APPLIED = Object.freeze(['Preference-Applied', 'handling=strict']);
 const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 
@@ -72,7 +71,7 @@ export class App implements Handler {
       route: '',
       petId: undefined,
       keyId: '',
-      headers: [['X-Request-Id', requestId], NO_SNIFFING],
+      headers: [['X-Request-Id', requestId]],
     };
     try {
       return this.#finish(context, await this.#respond(context));

@@ -19,7 +19,7 @@ export interface HttpResponse {
   status: number;
   /** The code of an error. */
   code?: ErrorCode;
-  /** Name, value, name, value, …. Content-Length, Date and Connection are added by the wire. */
+  /** Name, value, name, value, …. The wire adds Content-Length, X-Content-Type-Options, Date and Connection. */
   headers: readonly string[];
   /** More such lists. One that is frozen is checked and encoded once, however often it is sent. */
   moreHeaders?: readonly (readonly string[])[];

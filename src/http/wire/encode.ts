@@ -19,7 +19,7 @@ export function encodeResponse(
   const length = Buffer.byteLength(body);
   // These two never have a body.
   if (status !== 204 && status !== 304) head += `Content-Length: ${length}\r\n`;
-  head += `Date: ${dateNow()}\r\nConnection: ${isLast ? 'close' : 'keep-alive'}\r\n\r\n`;
+  head += `X-Content-Type-Options: nosniff\r\nDate: ${dateNow()}\r\nConnection: ${isLast ? 'close' : 'keep-alive'}\r\n\r\n`;
   if (method === 'HEAD') return [head, 'latin1'];
   // ASCII has as many bytes as characters, and is sent without conversion.
   return [head + body, length === body.length ? 'latin1' : 'utf8'];

@@ -81,7 +81,7 @@ export function explainClientFault(fault: ClientFault): Refusal | undefined {
     case 'HPE_CR_EXPECTED':
       return refusals.bareLineFeed;
     case 'HPE_INVALID_VERSION':
-      return fault.reason === 'Expected CRLF after version'
+      return fault.reason === 'Expected CRLF after version' && !line.endsWith('\r\n')
         ? refusals.bareLineFeed
         : explainVersion(line);
     case 'HPE_PAUSED_H2_UPGRADE':

@@ -285,7 +285,9 @@ for (const [what, method, response, sent] of FRAMED) {
     const received = Buffer.concat(await Array.fromAsync<Buffer>(socket)).toString();
     const head = `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}|`;
     const expected = ['keep-alive', 'close'].map(
-      (connection) => head + sent.replace('D|', `Date: now|Connection: ${connection}|`),
+      (connection) =>
+        head +
+        sent.replace('D|', `X-Content-Type-Options: nosniff|Date: now|Connection: ${connection}|`),
     );
     const shown = received.replace(/Date: .*/g, 'Date: now').replaceAll('\r\n', '|');
     assert.equal(shown, expected.join(''));
