@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig, type Config } from '../src/config.ts';
 import type { Flags } from '../src/setting.ts';
+import type { Clock } from '../src/domain/clock.ts';
 import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api-key.ts';
 import { openLog, type LogLevel } from '../src/ops/log.ts';
 import { openConfiguredStore, startService, type Runtime } from '../src/service.ts';
@@ -83,26 +84,33 @@ export const SHORT_TIMEOUTS: Runtime['clientTimeouts'] = {
   sweepMs: 50,
 };
 
+export interface TestServiceOptions {
+  flags?: string[];
+  now?: Date;
+  clock?: Clock;
+  newRequestId?: () => string;
+  logLevel?: LogLevel;
+  clientTimeouts?: Runtime['clientTimeouts'];
+}
+
 /** Starts the service with its real parts, on a free port. */
 export async function startTestService(
   storage: TestStorage,
-  options: {
-    flags?: string[];
-    now?: Date;
-    logLevel?: LogLevel;
-    clientTimeouts?: Runtime['clientTimeouts'];
-  } = {},
+  options: TestServiceOptions = {},
 ): Promise<TestService> {
   const database = await storage.newDatabase();
   const flags = [...database.flags, '--port', '0', '--admin-port', 'off', ...(options.flags ?? [])];
   const config = loadConfig(flagsOf(flags), {});
   const logLines: string[] = [];
   let now = options.now;
-  const clock = { now: () => now ?? new Date(), elapsedMs: () => performance.now() };
+  const clock = options.clock ?? {
+    now: () => now ?? new Date(),
+    elapsedMs: () => performance.now(),
+  };
   const service = await startService(config, {
     clock,
     randomBytes,
-    newRequestId: randomUUID,
+    newRequestId: options.newRequestId ?? randomUUID,
     isWorker: false,
     clientTimeouts: options.clientTimeouts,
     log: openLog(options.logLevel ?? 'debug', { write: (line) => logLines.push(line) }),

@@ -12,7 +12,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/web/*.test.ts',
     'test/units.ts',
     'drills/{bugs,crash}/*.test.ts',
-    'test/{faults,process,interface,project}/**/*.test.ts',
+    'test/{faults,golden,process,interface,project}/**/*.test.ts',
     ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),

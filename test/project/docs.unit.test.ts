@@ -59,16 +59,23 @@ const titlesIn = (files: string[]) =>
     .join('\n')
     .replaceAll(/\\'/g, "'")
     .replaceAll(/\(\s+(?=['`])/g, '(');
-const titles = titlesIn(tests);
-/** Without those of `npm run unit:all`. */
-const titlesOfNpmTest = titlesIn(
-  tests.filter(
-    (file) =>
-      !/^(?:drills\/(?!crash|linearizability)|test\/packaging\/|test\/web\/(?:accessibility|samples)\/)/.test(
-        file,
-      ),
-  ),
+/** The headings of recordings are titles too. */
+const recorded = globSync('test/golden/**/*.txt', { cwd: root }).flatMap((file) =>
+  [...read(file).matchAll(/^# (.*)$/gm)].map(([, heading]) => `('${heading}'`),
 );
+const titles = [titlesIn(tests), ...recorded].join('\n');
+/** Without those of `npm run unit:all`. */
+const titlesOfNpmTest = [
+  titlesIn(
+    tests.filter(
+      (file) =>
+        !/^(?:drills\/(?!crash|linearizability)|test\/packaging\/|test\/web\/(?:accessibility|samples)\/)/.test(
+          file,
+        ),
+    ),
+  ),
+  ...recorded,
+].join('\n');
 
 /** Expects titles in quotes, with a comma between two. */
 function requireTests(named: string, row: string, among = titles): void {
