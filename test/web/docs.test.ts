@@ -39,7 +39,7 @@ test('every page at /docs can be read without scripts, and nothing dead is shown
   for (const { path, title } of DOCS) {
     await page.goto(stage.site + path);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
-    for (const control of ['#search', '#key-button', '.try']) {
+    for (const control of ['#search', '#key-button', '#key-copy', '.try']) {
       for (const each of await page.locator(control).all()) {
         assert.equal(await each.isVisible(), false, `${path}: ${control}`);
       }
@@ -147,11 +147,13 @@ test('the key panel refuses what is not a key, and forgets a key', async (t) => 
   assert.equal(await input.getAttribute('aria-invalid'), null);
   assert.equal(await page.locator('#key-fault').textContent(), '');
   await page.reload();
-  await page.getByText(`export PETSTORE_API_KEY='${stage.key}'`).waitFor();
+  await page.getByRole('button', { name: 'Copy the key' }).waitFor();
+  assert.ok(!(await page.locator('body').innerText()).includes(stage.key), 'no sample has the key');
+  await assertLooks(page, 'docs-key-used', { widths: PHONE, hasPictures: false });
   await used.click();
   await page.getByRole('button', { name: 'Forget it' }).click();
   await page.getByRole('button', { name: 'Use a key' }).waitFor();
-  await page.getByText(`export PETSTORE_API_KEY='<API_KEY>'`).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Copy the key' }).isVisible(), false);
   assert.equal(await input.isVisible(), false);
   assert.equal(await page.evaluate('sessionStorage.length'), 0);
 });
@@ -374,12 +376,18 @@ test('the quick start: paste the key, copy the samples, run them, see the animal
   const served = await (await fetch(`${stage.site}/docs`)).text();
   assert.ok(!served.includes(stage.key) && served.includes('&lt;API_KEY&gt;'));
   await useKey(page, stage.key);
-  await page.getByText(`export PETSTORE_API_KEY='${stage.key}'`).waitFor();
+  await page.getByRole('button', { name: 'Copy the key' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  const key = await page.evaluate<string>('navigator.clipboard.readText()');
+  assert.equal(key, stage.key);
 
-  const setKey = await copied(page, 'set-the-key');
+  const sample = await copied(page, 'set-the-key');
+  assert.equal(sample.trim(), `export PETSTORE_API_KEY='<API_KEY>'`);
+  const setKey = sample.replace('<API_KEY>', key);
   const add = await copied(page, 'add-an-animal');
   const list = await copied(page, 'list-the-animals');
-  assert.ok(!add.includes(stage.key), 'a sample does not contain the key');
+  assert.match(add, /Bearer \$PETSTORE_API_KEY/);
+  assert.ok(!`${add}${list}`.includes(stage.key), 'a sample does not contain the key');
   const added = await runInShell(t, `${setKey}\n${add}`);
   assert.equal(added, '{"id":1,"name":"Rex","categoryId":7,"status":"available"}');
   assert.equal(await runInShell(t, `${setKey}\n${list}`), `[${added}]`);
@@ -388,7 +396,7 @@ test('the quick start: paste the key, copy the samples, run them, see the animal
   const block = page.locator('#set-the-key ~ .code').first();
   await block.getByRole('button', { name: 'Copy' }).click();
   await block.getByRole('button', { name: 'Selected' }).waitFor();
-  assert.equal(await page.evaluate('getSelection().toString().trim()'), setKey.trim());
+  assert.equal(await page.evaluate('getSelection().toString().trim()'), sample.trim());
 
   await page.getByRole('link', { name: 'console', exact: true }).click();
   await page.getByRole('cell', { name: 'Rex' }).waitFor();

@@ -9,12 +9,9 @@ export interface CodeBlock {
   language: string;
 }
 
-/** A block of code. It can be scrolled with the keyboard. The tab's key is filled in by a script. */
+/** A block of code. It can be scrolled with the keyboard. */
 export function codeBlock({ label, code, isCopied, language }: CodeBlock): string {
-  const text = coloured(code.trimEnd(), language).replaceAll(
-    escapeHtml('<API_KEY>'),
-    '<span class="api-key">&lt;API_KEY&gt;</span>',
-  );
+  const text = coloured(code.trimEnd(), language);
   const copied = isCopied ? ' data-copy' : '';
   return `<div class="code"${copied} data-language="${language}"><pre tabindex="0" role="group" aria-label="${escapeHtml(label)}"><code>${text}</code></pre></div>\n`;
 }

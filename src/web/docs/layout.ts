@@ -63,6 +63,7 @@ function header(root: string): string {
 <ul id="results" hidden></ul>
 </form>
 <button id="key-button" type="button" popovertarget="key-panel" hidden>Use a key</button>
+<button id="key-copy" type="button" hidden>Copy the key</button>
 <button id="menu" type="button" popovertarget="contents">Contents</button>
 </header>`;
 }

@@ -1,4 +1,4 @@
-import { button } from '../../console/page/dom.ts';
+import { element } from '../../console/page/dom.ts';
 
 const COPIED_SHOWN_MS = 2_000;
 
@@ -7,23 +7,35 @@ export function offerCopies(): void {
   for (const block of document.querySelectorAll('.code[data-copy]')) {
     const code = block.querySelector('pre');
     if (code === null) continue;
-    const copy = button('Copy', () => void show(), 'quiet');
-    copy.setAttribute('aria-live', 'polite');
-    const show = async (): Promise<void> => {
-      copy.textContent = (await write(code)) ? 'Copied' : 'Selected';
-      setTimeout(() => (copy.textContent = 'Copy'), COPIED_SHOWN_MS);
+    const control = element('button', { type: 'button', class: 'quiet' }, 'Copy');
+    const select = () => {
+      getSelection()?.selectAllChildren(code);
+      return 'Selected';
     };
-    block.append(copy);
+    copyOnClick(control, () => code.textContent, select);
+    block.append(control);
   }
 }
 
-/** Browsers offer no clipboard over plain HTTP from another machine. Then the text is selected instead. */
-async function write(code: HTMLElement): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(code.textContent);
-    return true;
-  } catch {
-    getSelection()?.selectAllChildren(code);
-    return false;
-  }
+/**
+ * Copies a text on a click, and says so for a moment. Browsers offer no clipboard over plain HTTP from another
+ * machine: then `otherwise` does what can be done, and returns what is said.
+ */
+export function copyOnClick(
+  control: HTMLButtonElement,
+  text: () => string,
+  otherwise: () => string,
+): void {
+  const label = control.textContent;
+  control.setAttribute('aria-live', 'polite');
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text());
+      control.textContent = 'Copied';
+    } catch {
+      control.textContent = otherwise();
+    }
+    setTimeout(() => (control.textContent = label), COPIED_SHOWN_MS);
+  };
+  control.addEventListener('click', () => void copy());
 }

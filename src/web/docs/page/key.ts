@@ -1,14 +1,16 @@
 import { byId } from '../../console/page/dom.ts';
 import { storedKey, storeKey } from '../../console/page/stored-key.ts';
+import { copyOnClick } from './copy.ts';
 
 /** Enough to recognise a key, and short enough for a phone. */
 const SHOWN_CHARACTERS = 4;
 const KEY = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 
-/** The panel in which the reader pastes a key. The key is kept in this tab and fills the samples. */
+/** The panel in which the reader pastes a key. The key is kept in this tab, and no sample shows it. */
 export class KeyPanel {
   readonly #panel = byId('key-panel', HTMLElement);
   readonly #button = byId('key-button', HTMLButtonElement);
+  readonly #copy = byId('key-copy', HTMLButtonElement);
   readonly #form = byId('key-form', HTMLFormElement);
   readonly #input = byId('key', HTMLInputElement);
   readonly #fault = byId('key-fault', HTMLElement);
@@ -26,6 +28,11 @@ export class KeyPanel {
       storeKey(undefined);
       this.#close();
     });
+    copyOnClick(
+      this.#copy,
+      () => storedKey() ?? '',
+      () => 'Not copied',
+    );
     this.#fill();
   }
 
@@ -68,8 +75,7 @@ export class KeyPanel {
     this.#button.textContent =
       key === undefined ? 'Use a key' : `Key …${key.slice(-SHOWN_CHARACTERS)}`;
     this.#forget.hidden = key === undefined;
-    for (const place of document.querySelectorAll('.api-key')) {
-      place.textContent = key ?? '<API_KEY>';
-    }
+    // Over plain HTTP from another machine, browsers let no page copy.
+    this.#copy.hidden = key === undefined || !isSecureContext;
   }
 }
