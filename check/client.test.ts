@@ -166,3 +166,22 @@ test('a body that is not UTF-8 is not parsed as JSON', async () => {
     assert.equal((await new Client(base, KEY).send(LIST)).body, undefined);
   });
 });
+
+/** The brackets in the string do not count. */
+const nested = (depth: number) => `${'['.repeat(depth)}"[\\"["${']'.repeat(depth)}`;
+
+test('a body that is nested more than 100 deep is not parsed', async () => {
+  for (const [depth, isParsed] of [
+    [100, true],
+    [101, false],
+    [500_000, false],
+  ] as const) {
+    await withServer(
+      (_request, response) => response.end(nested(depth)),
+      async (base) => {
+        const { body } = await new Client(base, KEY).send(LIST);
+        assert.equal(body !== undefined, isParsed, String(depth));
+      },
+    );
+  }
+});

@@ -5,6 +5,8 @@ import { NoResponse, NotCheckable, type Evidence } from './verdict.ts';
 
 export const REQUESTS_MAX = 300;
 export const RESPONSE_BYTES_MAX = 1024 * 1024;
+/** Parsing a body of 500,000 lists in each other takes 512 MB. */
+const DEPTH_MAX = 100;
 const REQUEST_TIMEOUT_MS = 10_000;
 const RUN_TIMEOUT_MS = 300_000;
 
@@ -27,7 +29,7 @@ export interface Exchange extends Evidence {
   contentType: string | undefined;
   headers: Headers;
   text: string;
-  /** The body with exact integers; undefined if it is not JSON. */
+  /** The body with exact integers; undefined if it is not JSON, or nested more than 100 deep. */
   body: unknown;
 }
 
@@ -128,11 +130,22 @@ function describeRequest({ operation, path, credential, body }: PetRequest): str
 }
 
 function parseBody(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
   try {
     return parseJson(text);
   } catch {
     return undefined;
   }
+}
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (sign === '[' || sign === '{') depth += 1;
+    else if (sign === ']' || sign === '}') depth -= 1;
+    if (depth > DEPTH_MAX) return true;
+  }
+  return false;
 }
 
 async function readBytes(response: Response): Promise<Buffer> {

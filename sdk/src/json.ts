@@ -5,6 +5,9 @@ export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 // `1.0` and `1e2` are integers too.
 const INTEGER = /^(-?\d+)(?:\.((?:0*[1-9])*)0*)?(?:e\+?(\d+))?$/i;
 
+/** A longer number is no int64. As a bigint, one of a million digits would take seconds to print. */
+const INTEGER_LENGTH_MAX = 100;
+
 const TOKEN = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|-?\d[\d.eE+-]*/g;
 
 /**
@@ -24,6 +27,7 @@ export function parseJson(text: string): unknown {
 }
 
 function exactNumber(source: string): bigint | number {
+  if (source.length > INTEGER_LENGTH_MAX) return Number(source);
   const [, whole, fraction = '', exponent = 0] = INTEGER.exec(source) ?? [];
   const zeros = Number(exponent) - fraction.length;
   if (whole === undefined || zeros < 0 || zeros > 18) return Number(source);

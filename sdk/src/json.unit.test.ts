@@ -17,6 +17,12 @@ test('parsing reads 1.0 and 1e2 as integers', () => {
   assert.deepEqual(parseJson('[3.000,1.25e2,4E+18,1e19]'), [3n, 125n, 4n * 10n ** 18n, 1e19]);
 });
 
+test('parsing reads a number of more than 100 characters as any other program does', () => {
+  const longest = 10n ** 99n;
+  assert.deepEqual(parseJson(`[${longest},${longest}0]`), [longest, 1e100]);
+  assert.equal(parseJson('9'.repeat(1_000_000)), Number.POSITIVE_INFINITY);
+});
+
 test('parsing leaves strings, keys and other numbers unchanged', () => {
   const text = String.raw`{"1" : "1","a":[1.5,1e-3,-0.25],"b \" 2:3":"\\","#":"#4","'":"' \u0022: 5","":null}`;
   assert.deepEqual(parseJson(text), {
