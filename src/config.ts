@@ -1,5 +1,5 @@
 import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
-import { LOG_LEVELS } from './ops/log.ts';
+import type { LogLevel } from './ops/log.ts';
 import {
   integerFrom,
   oneOf,
@@ -119,7 +119,7 @@ export const SETTINGS = {
   },
   log: {
     variable: 'PETSTORE_LOG',
-    ...oneOf(LOG_LEVELS),
+    ...oneOf<LogLevel>(['silent', 'fatal', 'error', 'warn', 'info', 'debug']),
     value: 'LEVEL',
     default: 'info',
     description: 'the log level; debug logs one line per request',

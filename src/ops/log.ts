@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
 
-export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = 'silent' | 'fatal' | 'error' | 'warn' | 'info' | 'debug';
 
 export type Log = Logger;
 

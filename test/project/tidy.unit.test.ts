@@ -128,6 +128,16 @@ test('every file imports only what the rules of its folder allow', () => {
   assert.deepEqual(foreign, []);
 });
 
+test('src/config.ts loads no package, because every command loads it first', () => {
+  const loaded = new Set(['src/config.ts']);
+  for (const file of loaded) {
+    const imports = file.startsWith('src/') ? importsOf(file) : [];
+    for (const { from, isTypeOnly } of imports) if (!isTypeOnly) loaded.add(from);
+  }
+  const packages = [...loaded].filter((file) => !/^src\/|^node:/.test(file));
+  assert.deepEqual(packages, [], 'Import only the type, or move what loads it to another module.');
+});
+
 test('the client library imports only types of the domain', () => {
   for (const file of sources.filter((each) => each.startsWith('sdk/') && !isTest(each))) {
     for (const { from, isTypeOnly } of importsOf(file)) {
