@@ -49,7 +49,7 @@ export const SETTINGS = {
   'base-url': {
     variable: 'PETSTORE_BASE_URL',
     value: 'URL',
-    defaultText: 'from host and port',
+    defaultText: 'none: links are relative to the request',
     description: 'the URL under which clients reach the service; ends in /v1',
     parse: baseUrlOrUndefined,
     mustBe: 'an http or https address that ends in /v1',

@@ -265,14 +265,15 @@ function newApp(
 ): App {
   const { environment, corsOrigins } = config;
   const { clock } = runtime;
-  const baseUrl = baseUrlOf(config, port);
+  // Without a configured URL, links are paths: only the client knows the address that it has used.
+  const linkBase = config.baseUrl ?? '/v1';
   return new App({
     ...runtime,
     ...parts,
     authenticate: createAuthenticate({ environment, keys, clock }),
     cors: corsOrigins.length > 0 ? new Cors(corsOrigins) : undefined,
-    pages: publicPages({ ...config, baseUrl }, parts.isReady),
-    baseUrl,
+    pages: publicPages({ ...config, baseUrl: baseUrlOf(config, port), linkBase }, parts.isReady),
+    baseUrl: linkBase,
   });
 }
 
@@ -291,7 +292,7 @@ function newRateLimit(
 function publicPages(service: DocumentedService, isReady: () => Promise<boolean>): PublicPages {
   let document: HttpResponse | undefined;
   const openApi = () =>
-    (document ??= jsonResponse(200, JSON.stringify(openApiDocument(service.baseUrl))));
+    (document ??= jsonResponse(200, JSON.stringify(openApiDocument(service.linkBase))));
   return new Map([
     ...consolePages(service.environment),
     ...docsPages(service),

@@ -9,7 +9,11 @@ import { defineCommand } from './command.ts';
 const TIMEOUT_MS = 5_000;
 
 const { env } = SETTINGS;
-const baseUrl = { ...SETTINGS['base-url'], description: 'where the service is' };
+const baseUrl = {
+  ...SETTINGS['base-url'],
+  defaultText: 'from host and port',
+  description: 'where the service is',
+};
 const host = { ...SETTINGS.host, description: 'the address to ask' };
 const port = { ...SETTINGS.port, ...integerFrom(1, 65_535), description: 'the port to ask' };
 const adminHost = { ...SETTINGS['admin-host'], description: 'the address that --live asks' };

@@ -79,6 +79,6 @@ export interface OperationParts {
   cache: ResponseCache;
   clock: Clock;
   metrics: Metrics;
-  /** The URL of the service for clients. Ends in /v1. */
+  /** What links begin with: the configured URL for clients, or without one its path. Ends in /v1. */
   baseUrl: string;
 }

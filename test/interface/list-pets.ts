@@ -55,8 +55,7 @@ export function listPetsTests(storage: TestStorage): void {
       const page = await empty.send('/pets');
       assert.equal(page.status, 200);
       assert.equal(page.text, '[]');
-      const last = `${empty.baseUrl}/pets?cursor=last`;
-      assert.deepEqual(linksOf(page), { first: `${empty.baseUrl}/pets`, last });
+      assert.deepEqual(linksOf(page), { first: '/v1/pets', last: '/v1/pets?cursor=last' });
       assert.equal((await empty.send('/pets?cursor=last')).text, '[]');
     });
 
@@ -117,24 +116,18 @@ export function listPetsTests(storage: TestStorage): void {
       );
     });
 
-    test('rel="first" is the URL of the first page under the base URL', async () => {
+    test('rel="first" is the path of the first page, which the client resolves against the address that it used', async () => {
       const page = await service.send('/pets?limit=7&status=sold');
       const { first, next } = linksOf(page);
-      assert.equal(first, `${service.baseUrl}/pets?limit=7&status=sold`);
-      assert.match(
-        String(next),
-        /^http:\/\/127\.0\.0\.1:\d+\/v1\/pets\?limit=7&status=sold&cursor=[\w-]{1,64}$/,
-      );
+      assert.equal(first, '/v1/pets?limit=7&status=sold');
+      assert.match(String(next), /^\/v1\/pets\?limit=7&status=sold&cursor=[\w-]{1,64}$/);
     });
 
     test('rel="last" is a constant URL: the last animals of the filter, ascending, and no next', async () => {
       const page = await service.send('/pets?limit=7&status=sold');
       const { last } = linksOf(page);
-      assert.equal(last, `${service.baseUrl}/pets?limit=7&status=sold&cursor=last`);
-      assert.equal(
-        linksOf(await service.send('/pets')).last,
-        `${service.baseUrl}/pets?cursor=last`,
-      );
+      assert.equal(last, '/v1/pets?limit=7&status=sold&cursor=last');
+      assert.equal(linksOf(await service.send('/pets')).last, '/v1/pets?cursor=last');
       for (const filter of ['', '&status=sold']) {
         const end = await service.send(`/pets?limit=7${filter}&cursor=last`);
         const ids = await listIds(service, `/pets?limit=100${filter}`);
@@ -172,25 +165,24 @@ export function listPetsTests(storage: TestStorage): void {
 
     test('a page of the way back has the next link of the animals after it, and those pages have no prev', async () => {
       const last = await service.send('/pets?limit=7&status=sold&cursor=last');
-      const earlier = await service.send(pathOf(service, linksOf(last)['prev']));
-      const later = await service.send(pathOf(service, linksOf(earlier)['next']));
+      const earlier = await service.send(pathOf(linksOf(last)['prev']));
+      const later = await service.send(pathOf(linksOf(earlier)['next']));
       assert.equal(later.text, last.text);
       assert.deepEqual(Object.keys(linksOf(later)).toSorted(), ['first', 'last']);
       for (const path of ['/pets?limit=7&status=sold', '/pets']) {
         let page = await service.send(path);
         for (let count = 0; count < 3; count += 1) {
           assert.deepEqual(Object.keys(linksOf(page)).toSorted(), ['first', 'last', 'next']);
-          page = await service.send(pathOf(service, linksOf(page)['next']));
+          page = await service.send(pathOf(linksOf(page)['next']));
         }
       }
     });
 
     test('the cursor of a page on the way back is opaque, short, and bound to its filter', async () => {
       const { prev } = linksOf(await service.send('/pets?limit=7&status=sold&cursor=last'));
-      const url = new URL(String(prev));
-      assert.equal(url.href.slice(0, service.baseUrl.length), service.baseUrl);
-      const cursor = String(url.searchParams.get('cursor'));
-      assert.match(cursor, /^[\w-]{1,64}$/);
+      const [, cursor = ''] =
+        /^\/v1\/pets\?limit=7&status=sold&cursor=([\w-]{1,64})$/.exec(String(prev)) ?? [];
+      assert.notEqual(cursor, '', String(prev));
       assert.equal((await service.send(`/pets?status=sold&cursor=${cursor}`)).status, 200);
       for (const filter of ['', '&status=pending']) {
         const refusal = await service.send(`/pets?limit=7${filter}&cursor=${cursor}`);
@@ -200,7 +192,7 @@ export function listPetsTests(storage: TestStorage): void {
 
     test('a new animal does not change the ETag of a page on the way back, and If-None-Match, HEAD and strict handling work there', async () => {
       const { prev } = linksOf(await service.send('/pets?limit=7&cursor=last'));
-      const path = pathOf(service, prev);
+      const path = pathOf(prev);
       const page = await service.send(path);
       await create(2);
       for (const sent of [
@@ -232,7 +224,7 @@ export function listPetsTests(storage: TestStorage): void {
         await add();
         const last = await small.send('/pets?limit=2&cursor=last');
         const url = linksOf(last)['prev'];
-        const shown = url && JSON.stringify(idsOf(await small.send(pathOf(small, url))));
+        const shown = url && JSON.stringify(idsOf(await small.send(pathOf(url))));
         assert.equal(shown, prev);
       }
     });
@@ -243,7 +235,7 @@ export function listPetsTests(storage: TestStorage): void {
       for (let count = 0; count < 4; count += 1) {
         await small.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
       }
-      const path = pathOf(small, linksOf(await small.send('/pets?limit=2&cursor=last'))['prev']);
+      const path = pathOf(linksOf(await small.send('/pets?limit=2&cursor=last'))['prev']);
       assert.deepEqual(idsOf(await small.send(path)), [1, 2]);
       const store = await openConfiguredStore(loadConfig(flagsOf(small.flags), {}));
       await store.removePets([1n, 2n]);
@@ -252,7 +244,7 @@ export function listPetsTests(storage: TestStorage): void {
       assert.equal(empty.text, '[]');
       const { next, prev } = linksOf(empty);
       assert.equal(prev, undefined);
-      assert.deepEqual(idsOf(await small.send(pathOf(small, next))), [3, 4]);
+      assert.deepEqual(idsOf(await small.send(pathOf(next))), [3, 4]);
     });
 
     test('a reader that follows the prev links during creates sees every earlier animal exactly once', async () => {
@@ -365,7 +357,7 @@ export function listPetsTests(storage: TestStorage): void {
     });
 
     test('D46: a response to unknown query parameters links to the page about strict handling, also from the cache, and no other does', async () => {
-      const page = `${service.baseUrl.replace('/v1', '')}/docs/strict-handling`;
+      const page = '/docs/strict-handling';
       const help = `<${page}>; rel="help"; type="text/html"`;
       const known = await service.send('/pets?limit=2');
       for (let time = 0; time < 3; time += 1) {
@@ -385,7 +377,7 @@ export function listPetsTests(storage: TestStorage): void {
       const { id } = created.json() as { id: number };
       assert.ok(String((await service.send(`/pets/${id}?page=2`)).headers['link']).includes(help));
       assert.doesNotMatch(String((await service.send(`/pets/${id}`)).headers['link']), /help/);
-      assert.equal((await fetch(page)).status, 200);
+      assert.equal((await fetch(new URL(page, service.baseUrl))).status, 200);
     });
 
     for (const prefer of ['wait=1;x=2,handling=strict', 'Handling = "strict" ; x=1, wait=1']) {
@@ -467,9 +459,10 @@ function idsOf(page: Received): number[] {
   return (page.json() as PetJson[]).map(({ id }) => id);
 }
 
-function pathOf(service: TestService, url = ''): string {
-  assert.ok(url.startsWith(service.baseUrl), `this is no link: ${url}`);
-  return url.slice(service.baseUrl.length);
+/** The part of a link below the base URL. */
+function pathOf(link = ''): string {
+  assert.match(link, /^\/v1\//);
+  return link.slice('/v1'.length);
 }
 
 /** Follows the `prev` links to the oldest page. */
@@ -484,7 +477,8 @@ async function walkBack(service: TestService, path: string): Promise<Received[]>
       'no page twice',
     );
     pages.push(page);
-    prev = linksOf(page)['prev']?.slice(service.baseUrl.length);
+    const link = linksOf(page)['prev'];
+    prev = link && pathOf(link);
   }
   return pages;
 }

@@ -175,6 +175,23 @@ test('the preflight request of a configured origin needs no key', async (t) => {
   }
 });
 
+test('without a base URL, Link, Location and the server of the document are paths, whatever the Host', async (t) => {
+  const { baseUrl, key } = await startWith(t, '--host', '0.0.0.0');
+  const headers = { authorization: `Bearer ${key}`, host: 'stranger.example' };
+  for (const id of [1, 2]) {
+    const body = '{"name":"Rex","categoryId":1}';
+    const created = await send(`${baseUrl}/pets`, { method: 'POST', headers, body });
+    assert.equal(created.headers.location, `/v1/pets/${id}`);
+  }
+  const first = await send(`${baseUrl}/pets?limit=1`, { headers });
+  const next = linksOf(first)['next'] ?? '';
+  assert.match(next, /^\/v1\/pets\?limit=1&cursor=\w+$/);
+  const second = await send(new URL(next, baseUrl).href, { headers });
+  assert.match(second.text, /^\[\{"id":2,/);
+  const document = (await send(new URL('/openapi.json', baseUrl).href, { headers })).json();
+  assert.partialDeepStrictEqual(document, { servers: [{ url: '/v1' }] });
+});
+
 test('Link and Location begin with the configured base URL', async (t) => {
   const base = 'https://pets.example/store/v1';
   const port = await freePort();

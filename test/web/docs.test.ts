@@ -125,6 +125,19 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await assertLooks(page, 'docs-reference-tried', { widths: PHONE });
 });
 
+test('the samples show the address in the bar of the browser', async (t) => {
+  const stage = await Stage.shared();
+  const site = stage.site.replace('127.0.0.1', 'localhost');
+  const { page } = await visit(t, stage, { site, path: '/docs' });
+  for (const path of ['/docs', '/docs/pagination', '/docs/reference', '/docs/generated-clients']) {
+    await page.goto(site + path);
+    await page.getByRole('button', { name: 'Copy' }).first().waitFor();
+    const text = (await page.locator('main').textContent()) ?? '';
+    assert.ok(text.includes(site), path);
+    assert.ok(!text.includes('127.0.0.1'), path);
+  }
+});
+
 test('the key panel refuses what is not a key, and forgets a key', async (t) => {
   const stage = await Stage.shared();
   const { page } = await visit(t, stage, { path: '/docs' });

@@ -2,8 +2,10 @@
 
 /** What the pages say about the service that shows them. */
 export interface DocumentedService {
-  /** Ends in /v1. */
+  /** The URL that the samples show. Ends in /v1. */
   baseUrl: string;
+  /** What the links of responses begin with: the configured URL, or without one its path. Ends in /v1. */
+  linkBase: string;
   environment: 'production' | 'staging';
   rateLimit: { requests: number; windowSeconds: number } | undefined;
 }
@@ -46,6 +48,6 @@ function reference(name: string, title: string, file: string): DocsPage {
 }
 
 /** The scripts of the pages, below the repository root. */
-export const DOCS_MODULES = ['copy', 'key', 'languages', 'main', 'search', 'try'].map(
+export const DOCS_MODULES = ['copy', 'key', 'languages', 'main', 'search', 'site', 'try'].map(
   (name) => `src/web/docs/page/${name}.ts`,
 );

@@ -16,6 +16,7 @@ const SEARCH_INDEX_BYTES_MAX = 28_000;
 const PAGE_BYTES_MAX = 82_000;
 const SERVICE: DocumentedService = {
   baseUrl: 'https://pets.example/api/v1',
+  linkBase: 'https://pets.example/api/v1',
   environment: 'production',
   rateLimit: undefined,
 };
@@ -280,7 +281,9 @@ test('the pages name the addresses, the dates, the rate limit and the environmen
   );
   assert.match(await textOf('/docs/rate-limits', limited), /600 requests in 60 seconds/);
   const baseUrl = 'https://pets.example/v1/pets/v1';
-  const staging = publicPages(docsPages({ ...SERVICE, baseUrl, environment: 'staging' }));
+  const staging = publicPages(
+    docsPages({ ...SERVICE, baseUrl, linkBase: baseUrl, environment: 'staging' }),
+  );
   assert.match(
     await textOf('/docs/deprecations', staging),
     /https:\/\/pets\.example\/v1\/pets\/docs\/deprecations/,
@@ -289,6 +292,28 @@ test('the pages name the addresses, the dates, the rate limit and the environmen
     textIn(await textOf('/docs', staging)),
     /keys create --name quick-start --env staging/,
   );
+});
+
+test('without a configured URL, links are paths as they are sent, and each address is marked for the script', async () => {
+  const site = 'http://127.0.0.1:8080';
+  const service = { ...SERVICE, baseUrl: `${site}/v1`, linkBase: '/v1' };
+  const unknown = publicPages(docsPages(service));
+  for (const { path } of DOCS) {
+    const article = /<article>.*<\/article>/s.exec(await textOf(path, unknown))?.[0] ?? '';
+    const marked = article.replaceAll(`<span class="site">${site}</span>`, '');
+    assert.ok(!marked.includes(site), `${path}: an address is not marked`);
+    assert.doesNotMatch(article, /<[^>]*<span class="site"/, path);
+    assert.ok(!(await articleOf(path)).includes('class="site"'), path);
+  }
+  const shown = textIn(await textOf('/docs/pagination', unknown));
+  assert.match(shown, /^Link: <\/v1\/pets\?limit=2&cursor=\w+>; rel="next",$/m);
+  assert.match(shown, /site=http:\/\/127\.0\.0\.1:8080$/m);
+  const reference = textIn(await textOf('/docs/reference', unknown));
+  assert.match(reference, /^Location: \/v1\/pets\/1$/m);
+  assert.match(reference, /^Link: <\/v1\/pets>; rel="successor-version", <\/docs\/deprecations>/m);
+  const index = await textOf('/docs/search.json', unknown);
+  assert.ok(!index.includes(site));
+  assert.match(index, /The base address of this service is \/v1\./);
 });
 
 test('the search finds each page, heading, operation, header and error code', async () => {

@@ -15,7 +15,8 @@ interface Sources {
   /** The text before the operations and, below the first rule, the text after them. */
   source: string;
   operationTexts: Readonly<Record<string, string>>;
-  baseUrl: string;
+  /** What the links of the example responses begin with. */
+  linkBase: string;
 }
 
 /** Parameters of every operation are listed once, below the operations. */
@@ -105,7 +106,7 @@ function operationHtml(markdown: Markdown, operation: Operation, sources: Source
     ].join(''),
     [
       markdown.samples(markdown.samplesIn(text)),
-      exampleResponses(operation, sources.baseUrl),
+      exampleResponses(operation, sources.linkBase),
       tryForm(operation),
     ].join(''),
     deprecation === undefined ? '' : 'is-deprecated',
@@ -129,17 +130,17 @@ function errorTable(codes: readonly ErrorCode[]): string {
 }
 
 /** One tab per status: each success, and the first of the operation's own errors per status. */
-function exampleResponses(operation: Operation, baseUrl: string): string {
+function exampleResponses(operation: Operation, linkBase: string): string {
   const { id, responses, errors } = operation;
-  const shared = lines(deprecationHeaders(operation, baseUrl));
+  const shared = lines(deprecationHeaders(operation, linkBase));
   const successes = Object.entries(responses).map(([status, { schema, headers }]) => {
     const named = headers.filter((name) => !OCCASIONAL_HEADERS[status]?.includes(name));
-    const head = [...named.map((name) => headerLine(name, Number(status), baseUrl)), ...shared];
+    const head = [...named.map((name) => headerLine(name, Number(status), linkBase)), ...shared];
     return responseTab(Number(status), head, pretty(exampleOf(schema)));
   });
   const byNumber = Map.groupBy(errors.toSorted(byStatus), (code) => ERRORS[code].status);
   const failures = [...byNumber].map(([status, [code = 'internal_error']]) => {
-    const head = [headerLine('Cache-Control', status, baseUrl), ...shared];
+    const head = [headerLine('Cache-Control', status, linkBase), ...shared];
     return responseTab(status, head, pretty({ code, message: ERRORS[code].meaning, status }));
   });
   return tabs({
@@ -172,11 +173,11 @@ const OCCASIONAL_HEADERS: Readonly<Record<string, readonly string[]>> = {
 };
 const EXAMPLE_BASE_URL = 'http://127.0.0.1:8080/v1';
 
-function headerLine(name: string, status: number, baseUrl: string): string {
+function headerLine(name: string, status: number, linkBase: string): string {
   const isKept = status === 200 || status === 304;
   if (name === 'Cache-Control' && !isKept) return `${name}: no-store`;
   const example = responseHeaders()[name]?.example ?? '';
-  return `${name}: ${example.replaceAll(EXAMPLE_BASE_URL, baseUrl)}`;
+  return `${name}: ${example.replaceAll(EXAMPLE_BASE_URL, linkBase)}`;
 }
 
 /** Takes a flat list of names and values, as node:http does. */

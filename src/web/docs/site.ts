@@ -23,18 +23,26 @@ export async function renderSite(service: DocumentedService, repository: URL): P
   );
   const operationTexts: Readonly<Record<string, string>> = Object.fromEntries(samples);
   const values = valuesOf(service, operationTexts);
+  const { baseUrl, linkBase } = service;
+  const site = siteOf(baseUrl);
+  /** Marks the address where it is not configured: a script then shows that of the browser's bar. */
+  const markSite = (html: string) =>
+    linkBase === baseUrl ? html : html.replaceAll(site, `<span class="site">${site}</span>`);
   const pages = new Map<string, string>();
   const index: object[] = [];
   for (const page of DOCS) {
     // Links are relative, so that they also work behind a proxy that adds a path prefix.
     const root = page.path === '/docs' ? '' : '../';
     const markdown = new Markdown(root, values);
-    const source = ownPart(read(page.file), values['site'] ?? '');
+    const source = ownPart(read(page.file), site);
     const isReference = page.path === '/docs/reference';
     const { html, intro, sections } = isReference
-      ? renderReference(markdown, { source, operationTexts, baseUrl: service.baseUrl })
+      ? renderReference(markdown, { source, operationTexts, linkBase })
       : markdown.render(source);
-    pages.set(page.path, layout({ page, html, sections, root, isWide: isReference }));
+    pages.set(
+      page.path,
+      layout({ page, html: markSite(html), sections, root, isWide: isReference }),
+    );
     // The text of the changelog would be a third of the index, and lead away from the page that explains it.
     const isIndexed = page.path !== '/docs/changelog';
     index.push({
@@ -44,7 +52,16 @@ export async function renderSite(service: DocumentedService, repository: URL): P
       sections: sections.map(({ id, title, text }) => [id, title, isIndexed ? text : '']),
     });
   }
-  return { pages, searchIndex: JSON.stringify(index) };
+  const searchIndex = JSON.stringify(index);
+  return {
+    pages,
+    searchIndex: linkBase === baseUrl ? searchIndex : searchIndex.replaceAll(site, ''),
+  };
+}
+
+/** The address of the pages, without a slash at its end. */
+function siteOf(base: string): string {
+  return base.replace(/\/v1$/, '');
 }
 
 /** Removes the last section, which is for developers, and replaces the default address. */
@@ -55,12 +72,14 @@ function ownPart(document: string, site: string): string {
 
 /** The values that replace {{name}} in the texts. */
 function valuesOf(
-  { baseUrl, environment, rateLimit }: DocumentedService,
+  { baseUrl, linkBase, environment, rateLimit }: DocumentedService,
   operationTexts: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const values: Record<string, string> = {
     base_url: baseUrl,
-    site: baseUrl.replace(/\/v1$/, ''),
+    site: siteOf(baseUrl),
+    link_base: linkBase,
+    link_site: siteOf(linkBase),
     environment,
     key_prefix: KEY_PREFIX[environment],
     env_flag: environment === 'production' ? '' : ` --env ${environment}`,

@@ -3,11 +3,13 @@ import { offerCopies } from './copy.ts';
 import { KeyPanel } from './key.ts';
 import { followLanguage } from './languages.ts';
 import { offerSearch } from './search.ts';
+import { fillSite } from './site.ts';
 import { offerTries } from './try.ts';
 
 // Sentences about features that need scripts.
 for (const each of document.querySelectorAll<HTMLElement>('.with-script')) each.hidden = false;
 
+fillSite();
 const keyPanel = new KeyPanel();
 keyPanel.open();
 followLanguage();

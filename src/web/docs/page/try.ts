@@ -1,8 +1,7 @@
 import { element, isUsable, setUsable } from '../../console/page/dom.ts';
 import type { KeyPanel } from './key.ts';
+import { SITE } from './site.ts';
 
-/** Relative to the page, so that it also works behind a proxy that adds a path prefix. */
-const BASE_URL = new URL(`${document.body.dataset['root']}v1`, document.baseURI).href;
 const TIMEOUT_MS = 20_000;
 
 /** Shows the forms that send a request with the key of this tab. */
@@ -52,7 +51,7 @@ function requestOf(form: HTMLFormElement, key: string): { url: string; init: Req
   }
   const body = form.querySelector('textarea')?.value;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  const url = `${BASE_URL}${path}${query.size > 0 ? `?${query.toString()}` : ''}`;
+  const url = `${SITE}v1${path}${query.size > 0 ? `?${query.toString()}` : ''}`;
   // The browser's cache would hide what the service really sends.
   return { url, init: { method, headers, body: body ?? null, cache: 'no-store' } };
 }
