@@ -160,6 +160,23 @@ test('a console can page forward and back, with its own page size', async () => 
   assert.deepEqual(await list.page(), shown[0]);
 });
 
+test('links that are paths lead to the pages of the service that was asked', async () => {
+  server.linkBase = '/v1';
+  const { pets } = newClient();
+  for (let count = 0; count < 5; count += 1) await pets.create({ name: 'Rex', categoryId: 7 });
+  const ids = [1n, 2n, 3n, 4n, 5n];
+  for (const [list, expected] of [
+    [pets.list({ limit: 2 }), ids],
+    [pets.list({ limit: 2 }).toReversed(), ids.toReversed()],
+  ] as const) {
+    const found = await list.toArray();
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      expected,
+    );
+  }
+});
+
 test('the key never goes to another origin, even when a link to the next page points there', async (context) => {
   const stranger = await openTestServer();
   context.after(() => stranger.close());

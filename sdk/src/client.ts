@@ -31,15 +31,16 @@ export class PetStore {
     if (!VISIBLE_ASCII.test(apiKey)) {
       throw new TypeError('apiKey must be visible ASCII characters.');
     }
+    const base = parseBaseUrl(baseUrl);
     this.pets = newPets({
-      baseUrl: parseBaseUrl(baseUrl),
+      baseUrl: base,
       apiKey,
       fetch,
       timeoutMs: inRange(1, 'timeoutMs', given.timeoutMs ?? 10_000),
       totalTimeoutMs: inRange(1, 'totalTimeoutMs', given.totalTimeoutMs ?? 60_000),
       retries: inRange(0, 'retries', given.retries ?? 4),
       backoffMs: inRange(0, 'backoffMs', given.backoffMs ?? 200),
-      onResponse: newDeprecationNotice(warn),
+      onResponse: newDeprecationNotice(warn, base),
     });
   }
 }
@@ -140,13 +141,18 @@ function newIdempotencyKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
-function newDeprecationNotice(warn: (message: string) => void): Connection['onResponse'] {
+function newDeprecationNotice(
+  warn: (message: string) => void,
+  baseUrl: string,
+): Connection['onResponse'] {
   const warned = new Set<string>();
   return (operation, headers) => {
     if (!headers.has('deprecation') || warned.has(operation)) return;
     warned.add(operation);
     const end = headers.get('sunset') ?? 'an unknown date';
-    const page = findLink(headers, 'deprecation') ?? '';
+    const link = findLink(headers, 'deprecation') ?? '';
+    // A link may be a path, which whoever reads the warning cannot open.
+    const page = link !== '' && URL.canParse(link, baseUrl) ? new URL(link, baseUrl).href : link;
     warn(`petstore-client: ${operation} is deprecated and ends on ${end}. ${page}`.trim());
   };
 }

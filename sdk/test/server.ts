@@ -203,7 +203,7 @@ function getPet(server: TestServer, id: bigint): Reply {
   const headers = {
     Deprecation: '@1794614400',
     Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
-    Link: `<${server.baseUrl}/pets>; rel="successor-version", <${server.origin}/docs#getPet>; rel="deprecation"; type="text/html"`,
+    Link: `<${server.linkBase}/pets>; rel="successor-version", </docs#getPet>; rel="deprecation"; type="text/html"`,
   };
   return pet === undefined
     ? { ...error(404, 'pet_not_found', `No animal has the id ${id}.`), headers }
