@@ -38,7 +38,7 @@ For PostgreSQL use pg_dump.`,
       insteadOnPostgres: 'pg_dump --format=custom --file FILE "$DATABASE_URL"',
     });
     const { environment } = loadConfig(flags, io.env);
-    const now = new Date();
+    const now = io.clock.now();
     const isFolder = named.endsWith('/') || isExistingFolder(named);
     if (keep !== undefined && !isFolder) {
       throw new UsageError(

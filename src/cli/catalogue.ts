@@ -1,8 +1,8 @@
 import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { PET_STATUSES, type Pet } from '../domain/pet.ts';
 import type { CatalogueAdministration } from '../domain/store.ts';
+import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
 import { printable } from '../domain/printable.ts';
-import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { IDS_MAX, readIds } from './pet-ids.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { renderTable } from './terminal.ts';
@@ -94,7 +94,7 @@ interface ChangeCall {
   options: { 'from-file'?: string | undefined };
   switches: { 'dry-run': boolean; json: boolean };
   flags: Flags;
-  io: Io;
+  io: CommandIo;
 }
 
 /** What is done to the animals, and how it is described. */
@@ -115,7 +115,7 @@ async function change(call: ChangeCall, work: Change): Promise<number> {
   if (mustAsk && (fromFile === '-' || !isTerminal(io))) {
     throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
   }
-  const { store, name } = await openStoreByFlags(flags, io.env);
+  const { store, name } = await openStoreByFlags(flags, io);
   try {
     const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'} in ${name}`;
     const report = (missing: bigint[], isChanged: boolean) => {

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import type { RandomBytes } from '../domain/api-key.ts';
+import type { Clock } from '../domain/clock.ts';
 import {
   readSettings,
   type Flags,
@@ -21,7 +24,18 @@ export interface Io {
   stdout: Output;
   /** Messages for people. */
   stderr: Output;
+  /** The default is that of the process. */
+  clock?: Clock;
+  randomBytes?: RandomBytes;
 }
+
+/** The same, with the defaults that a command needs. */
+export type CommandIo = Io & Required<Pick<Io, 'clock' | 'randomBytes'>>;
+
+const OF_PROCESS: Required<Pick<Io, 'clock' | 'randomBytes'>> = {
+  clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+  randomBytes,
+};
 
 /** A word on the command line that is not an option. */
 export interface ArgumentDefinition {
@@ -44,7 +58,7 @@ export interface Call<Options extends Settings, Flag extends string> {
   switches: Readonly<Record<Flag, boolean>>;
   /** The options that were given on the command line, before they were parsed. */
   flags: Flags;
-  io: Io;
+  io: CommandIo;
 }
 
 interface Definition<Options extends Settings, Flag extends string> {
@@ -110,7 +124,7 @@ export function defineCommand<
           Object.keys(switches).map((name) => [name, parsed.switches.has(name)]),
         ) as Record<Flag, boolean>,
         flags: parsed.flags,
-        io,
+        io: { ...OF_PROCESS, ...io },
       }),
   };
 }

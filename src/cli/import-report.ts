@@ -1,3 +1,4 @@
+import type { Clock } from '../domain/clock.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import { layoutWords, type Layout, type UnknownColumns } from '../pet-file/layout.ts';
 import { unitOf, type LineFault } from '../pet-file/pet-reader.ts';
@@ -16,13 +17,16 @@ export class ImportReport {
   /** The name of the store, without a password. */
   readonly #store: string;
   readonly #isSkipping: boolean;
-  readonly #startedMs = performance.now();
+  readonly #clock: Clock;
+  readonly #startedMs: number;
   #progress: Progress;
   #unit = 'line';
   #faultCount = 0;
 
-  constructor(output: Output, options: { store: string; isSkipping: boolean }) {
+  constructor(output: Output, options: { store: string; isSkipping: boolean; clock: Clock }) {
     this.#output = output;
+    this.#clock = options.clock;
+    this.#startedMs = options.clock.elapsedMs();
     this.#store = options.store;
     this.#isSkipping = options.isSkipping;
     this.#progress = new Progress(output, 'animals checked');
@@ -108,7 +112,7 @@ export class ImportReport {
 
   finished(after: ImportProgress, before: ImportProgress): number {
     const added = after.imported - before.imported;
-    const seconds = (performance.now() - this.#startedMs) / 1000;
+    const seconds = (this.#clock.elapsedMs() - this.#startedMs) / 1000;
     const rate = countText(Math.round(added / seconds));
     this.#print(
       `Imported ${animalsText(added)} into ${this.#store}. That took ${seconds.toFixed(1)} s, ${rate} per second.`,

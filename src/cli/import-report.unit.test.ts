@@ -11,7 +11,11 @@ const ITEMS = { format: 'json' } as const;
 function newReport({ isTTY = false, isSkipping = false } = {}) {
   let text = '';
   const output = { isTTY, columns: 200, write: (part: string) => (text += part) };
-  const report = new ImportReport(output, { store: 'pets.sqlite', isSkipping });
+  const report = new ImportReport(output, {
+    store: 'pets.sqlite',
+    isSkipping,
+    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
+  });
   return {
     report,
     /** What was written since the last call. */

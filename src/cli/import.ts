@@ -78,14 +78,14 @@ the content is recognized, and no animal is added twice.`,
     await requireReadable(name);
     await using opened = new AsyncDisposableStack();
     const isDryRun = switches['dry-run'];
-    const opening = openStoreByFlags(flags, io.env, { create: switches.create && !isDryRun });
+    const opening = openStoreByFlags(flags, io, { create: switches.create && !isDryRun });
     // A dry run uses the store only to find an earlier import of the file, and works without one.
     const found = await (isDryRun ? opening.catch(() => undefined) : opening);
     const suspension = opened.use(new Suspension());
     // Closing the store empties its log, under the write lock.
     opened.defer(async () => found && suspension.guard(found.store.close()));
     const store = found?.name ?? '';
-    const report = new ImportReport(io.stderr, { store, isSkipping });
+    const report = new ImportReport(io.stderr, { store, isSkipping, clock: io.clock });
     const signal = opened.use(new StopSignal()).signal;
     try {
       const handle = await openInput(name, io.stdin ?? process.stdin, { encoding, signal });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type Config } from '../config.ts';
 import { UsageError, type Flags } from '../setting.ts';
 import {
@@ -11,8 +10,8 @@ import {
   type Scope,
 } from '../domain/api-key.ts';
 import type { KeyAdministration } from '../domain/store.ts';
+import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
 import { printable } from '../domain/printable.ts';
-import { defineCommand, type CommandGroup, type Io } from './command.ts';
 import { programName } from './program-name.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { listPrinter, relativeTime, timeText } from './terminal.ts';
@@ -68,15 +67,15 @@ const create = defineCommand({
   ],
   action: ({ options: { name, scopes, expires }, switches, flags, io }) =>
     withStore(flags, io, { create: switches.create }, async (store, { environment, place }) => {
-      const now = new Date();
-      const secret = newSecret(environment, randomBytes);
+      const now = io.clock.now();
+      const secret = newSecret(environment, io.randomBytes);
       const record = newApiKey({
         secret,
         name,
         scopes,
         expiresAt: expires === undefined ? undefined : new Date(now.getTime() + expires),
         now,
-        randomBytes,
+        randomBytes: io.randomBytes,
       });
       await store.createApiKey(record);
       io.stderr.write(
@@ -96,7 +95,7 @@ a pipe, each key is a line of all values separated by tabs, with exact times and
   examples: ['keys list', 'keys list --json'],
   action: ({ switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { place }) => {
-      const now = new Date();
+      const now = io.clock.now();
       const found = await store.listApiKeys();
       const result = `${found.length} key${found.length === 1 ? '' : 's'} in ${place}.\n`;
       if (switches.json) {
@@ -133,7 +132,7 @@ const revoke = defineCommand({
   action: ({ arguments: [id = ''], flags, io }) =>
     withStore(flags, io, {}, async (store, { place }) => {
       const key = await findKey(store, id, io);
-      await store.revokeApiKey(key.id, new Date());
+      await store.revokeApiKey(key.id, io.clock.now());
       io.stderr.write(
         `Revoked ${key.id} (${printable(key.name)}) in ${place}; every process refuses it within 5 seconds.\n`,
       );
@@ -153,9 +152,9 @@ const rotate = defineCommand({
     withStore(flags, io, {}, async (store, { environment, place }) => {
       const key = await findKey(store, id, io);
       // Later than the key it replaces, even if another machine created that key and its clock is ahead.
-      const now = new Date(Math.max(Date.now(), key.createdAt.getTime() + 1));
+      const now = new Date(Math.max(io.clock.now().getTime(), key.createdAt.getTime() + 1));
       const endsAt = new Date(now.getTime() + options.overlap);
-      const secret = newSecret(environment, randomBytes);
+      const secret = newSecret(environment, io.randomBytes);
       const record = newApiKey({
         secret,
         name: key.name,
@@ -163,7 +162,7 @@ const rotate = defineCommand({
         expiresAt: key.expiresAt,
         firstKeyId: key.firstKeyId,
         now,
-        randomBytes,
+        randomBytes: io.randomBytes,
       });
       if (!(await store.rotateApiKey(key.id, endsAt, record))) {
         const state = stateOfKey(await findKey(store, id, io), now);
@@ -189,14 +188,14 @@ export const keys: CommandGroup = {
 /** `work` may return a message, which is printed after its output. */
 async function withStore(
   flags: Flags,
-  io: Io,
+  io: CommandIo,
   options: { create?: boolean },
   work: (
     store: KeyAdministration,
     where: Pick<Config, 'environment'> & { place: string },
   ) => Promise<string | void>,
 ): Promise<number> {
-  const { config, name, store } = await openStoreByFlags(flags, io.env, options);
+  const { config, name, store } = await openStoreByFlags(flags, io, options);
   let result: string | void;
   try {
     result = await work(store, { environment: config.environment, place: name });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { loadConfig } from '../config.ts';
 import { stateOfKey } from '../domain/api-key.ts';
 import { parseInt64 } from '../domain/int64.ts';
@@ -39,11 +38,11 @@ For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
       insteadOnPostgres: 'the steps of docs/operations/backup.md#postgresql',
     });
     const { environment } = loadConfig(flags, io.env);
-    const now = new Date();
+    const now = io.clock.now();
     const progress = new Progress(io.stderr, 'pages');
     const restoring = restoreStore(store, file, {
       environment,
-      identity: newStoreIdentity(environment, { now, randomBytes }),
+      identity: newStoreIdentity(environment, { now, randomBytes: io.randomBytes }),
       idsAbove: options['ids-above'],
       now,
       onProgress: (count, total) => progress.showBar({ count, share: count / total }),

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
@@ -7,6 +6,7 @@ import type { CatalogueReader } from '../storage/copy.ts';
 import { openConfiguredStore, storeFile } from '../service.ts';
 import { parseAddress } from '../storage/postgres/address.ts';
 import { hasStore } from '../storage/sqlite/store-identity.ts';
+import type { CommandIo } from './command.ts';
 
 const { env, data, database } = SETTINGS;
 /** The options of a command that opens the store itself, whether or not the service runs. */
@@ -29,7 +29,7 @@ interface Opened<Of> {
  */
 export async function openStoreByFlags(
   flags: Flags,
-  variables: Variables,
+  { env: variables, clock, randomBytes }: Pick<CommandIo, 'env' | 'clock' | 'randomBytes'>,
   options: { create?: boolean } = {},
 ): Promise<Opened<Store>> {
   const config = loadConfig(flags, variables);
@@ -39,7 +39,9 @@ export async function openStoreByFlags(
   const store = await openConfiguredStore(config, {
     mayCreate,
     mayMigrate: false,
-    ...(mayCreate && { identity: newStoreIdentity(environment, { now: new Date(), randomBytes }) }),
+    ...(mayCreate && {
+      identity: newStoreIdentity(environment, { now: clock.now(), randomBytes }),
+    }),
   });
   return { config, name: nameOfStore(config), store };
 }
