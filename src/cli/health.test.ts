@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { problemOf } from './health.ts';
 
 /** A server whose `/readyz` has the given status. */
 async function listening(t: TestContext, status: number): Promise<string> {
@@ -36,9 +38,23 @@ describe('petstore health', () => {
   });
 
   test('exits with 1 and one line if /readyz is not 200', async (t) => {
-    const { code, stdout, stderr } = await runHere(['health', '--port', await listening(t, 503)]);
-    assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^petstore: the service is not ready: \S+\/readyz returned 503\.\n$/);
+    for (const status of [204, 302, 503]) {
+      const port = await listening(t, status);
+      const { code, stdout, stderr } = await runHere(['health', '--port', port]);
+      assert.deepEqual([code, stdout], [1, '']);
+      const line = `the service is not ready: http://127.0.0.1:${port}/readyz returned ${status}`;
+      assert.equal(stderr, `petstore: ${line}.\n`);
+    }
+  });
+
+  test('does not wait for a service that hangs', async (t) => {
+    const server = createServer(() => undefined);
+    t.after(() => server.close().closeAllConnections());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const asked = problemOf(`http://127.0.0.1:${port}/readyz`, 50);
+    const problem = await Promise.race([asked, sleep(10_000, 'hangs', { ref: false })]);
+    assert.equal(problem, 'gave no response (The operation was aborted due to timeout)');
   });
 
   test('--live asks whether the process runs, and not whether it can serve requests', async (t) => {

@@ -41,7 +41,7 @@ PETSTORE_HOST and PETSTORE_PORT: in a container it is the address of a proxy.`,
     const config = loadConfig(flags, io.env);
     const state = switches.live ? 'alive' : 'ready';
     const url = switches.live ? livezOf(config, flags) : readyzOf(config, flags, io.env);
-    const problem = await problemOf(url);
+    const problem = await problemOf(url, TIMEOUT_MS);
     if (problem === undefined) {
       io.stdout.write(`${state}\n`);
       return 0;
@@ -78,9 +78,10 @@ function isLocal(flags: Flags, variables: Variables): boolean {
   return isFlagged || [host, port].some(({ variable }) => Boolean(variables[variable]));
 }
 
-async function problemOf(url: string): Promise<string | undefined> {
+/** Why the response is not 200, or undefined if it is. */
+export async function problemOf(url: string, timeoutMs: number): Promise<string | undefined> {
   const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http');
-  const request = get(url, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const request = get(url, { agent: false, signal: AbortSignal.timeout(timeoutMs) });
   try {
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     response.resume();

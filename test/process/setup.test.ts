@@ -1,7 +1,7 @@
 // The setup that `npm start` and `npm test` run first, in a small project with a fake npm.
 
 import assert from 'node:assert/strict';
-import { fork, spawnSync } from 'node:child_process';
+import { fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -79,12 +79,21 @@ function newProject(t: TestContext, installed: Path[]) {
 
 /** Runs a script with a Node.js that reports the given versions. */
 function runAs(versions: object, script: string, args: string[], path = '') {
-  const pretend = `data:text/javascript,for (const [name, value] of Object.entries(${JSON.stringify(versions)})) Object.defineProperty(process.versions, name, { value })`;
-  const { status, stderr } = spawnSync(process.execPath, ['--import', pretend, script, ...args], {
-    env: { PATH: path },
-    encoding: 'utf8',
-  });
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [...pretending(versions, script), ...args],
+    {
+      env: { PATH: path },
+      encoding: 'utf8',
+    },
+  );
   return { status, stderr };
+}
+
+/** The arguments of a Node.js that reports the given versions. */
+function pretending(versions: object, script: string): string[] {
+  const pretend = `data:text/javascript,for (const [name, value] of Object.entries(${JSON.stringify(versions)})) Object.defineProperty(process.versions, name, { value })`;
+  return ['--import', pretend, script];
 }
 
 const options = { skip: needsProgram('sh') };
@@ -120,6 +129,14 @@ describe('Setup', options, () => {
     assert.deepEqual(runtime.npmCalls(), []);
     assert.equal(runtime.run('scripts/setup.js', ['development']).status, 0);
     assert.match(runtime.npmCalls().join('\n'), /^install --no-save --include=dev [^\n]*$/);
+  });
+
+  test('the setup installs a package of which another version is there', (t) => {
+    const project = newProject(t, RUNTIME);
+    const record = project.inRoot('node_modules/.package-lock.json');
+    writeFileSync(record, readFileSync(record, 'utf8').replace('1.0.0', '0.9.0'));
+    assert.equal(project.run('scripts/setup.js', ['runtime']).status, 0);
+    assert.match(project.npmCalls().join('\n'), /^install --no-save --omit=dev [^\n]*$/);
   });
 
   test('the setup of the development packages runs a file on the installed Node.js, with its exit code', (t) => {
@@ -168,6 +185,30 @@ describe('Setup', options, () => {
       assert.doesNotMatch(stderr, /^\s+at /m);
     });
   }
+
+  test('the petstore command ends with the exit code of the Node.js that it starts', (t) => {
+    const project = newProject(t, RUNTIME);
+    for (const status of [0, 1, 2]) {
+      project.putNode(`#!/bin/sh\nexit ${status}\n`);
+      assert.equal(project.run('bin/petstore.js', ['serve']).status, status);
+    }
+  });
+
+  test('the petstore command passes signals on to the Node.js that it starts', async (t) => {
+    const project = newProject(t, RUNTIME);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      project.putNode(
+        `#!/bin/sh\ntrap 'exit 7' ${signal.slice(3)}\necho up\nwhile :; do sleep 0.1; done\n`,
+      );
+      const child = spawn(
+        process.execPath,
+        pretending({ node: '20.0.0' }, project.inRoot('bin/petstore.js')),
+      );
+      await once(child.stdout, 'data');
+      child.kill(signal);
+      assert.deepEqual(await once(child, 'exit'), [7, null], signal);
+    }
+  });
 
   test('Node.js below 26 is refused in one line that names both versions, if no other is installed', (t) => {
     const project = newProject(t, []);

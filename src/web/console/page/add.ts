@@ -122,8 +122,6 @@ export class AddForm {
       byId(`${field}-fault`, HTMLElement).append(serviceWords({ ...fault, message }));
     }
     if (refused.length > 0) return;
-    // A key that was used for a different animal cannot be used again, so the next attempt gets a new one.
-    if (fault.action === 'none') this.#idempotencyKey = newIdempotencyKey();
     const retry = (isAutomatic: boolean): void => this.#retry(isAutomatic);
     this.#outcome.replaceChildren(faultNotice(fault, { retry, canCountDown: !wasAutomatic }));
   }
