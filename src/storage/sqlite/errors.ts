@@ -18,7 +18,7 @@ export class FileReplaced extends Error {
   override readonly name: string = 'FileReplaced';
 }
 
-/** The files are in their place, but somebody has truncated one of them. SQLite must not write to them any more. */
+/** The database is in its place and smaller than it was. SQLite must not write its log to it any more. */
 export class FileTruncated extends FileReplaced {
   override readonly name = 'FileTruncated';
 }

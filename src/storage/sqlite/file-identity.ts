@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { FileReplaced, FileTruncated } from './errors.ts';
+import { pragma } from './query.ts';
 
 /** How long a process waits for another process that is renaming files. */
 const LOCK_TIMEOUT_MS = 1_000;
@@ -33,19 +34,36 @@ export function findIdentity(file: string): FileIdentity | undefined {
 }
 
 /**
- * Throws FileReplaced unless the path still leads to the files that are open: the next start must find them. The
- * database never becomes smaller while it is open, so its size is remembered.
+ * Throws FileReplaced unless the path still leads to the files that are open: the next start must find them. A file that
+ * became smaller was truncated, or another one was copied over it, unless SQLite counts fewer pages too: after VACUUM.
  */
-export function requireInPlace({ file, realFile, ...opened }: FileIdentity): void {
+export function requireInPlace(
+  { file, realFile, ...opened }: FileIdentity,
+  connection: DatabaseSync,
+): void {
   const now = requireSame(file, opened.database);
-  if (now !== undefined && now.size < opened.database.size) {
+  if (now !== undefined && now.size < opened.database.size && !hasShrunk(connection, opened)) {
     throw new FileTruncated(
-      `${file} was truncated, or VACUUM was run while the service used it: verify it, or restore a backup.`,
+      `${file} was truncated, or another file was copied over it: verify it, or restore a backup.`,
     );
   }
   opened.database.size = now?.size ?? 0n;
   requireSame(`${realFile}-wal`, opened.log);
   requireSame(`${realFile}-shm`, opened.sharedMemory);
+}
+
+/** Whether the header of the database, which an open connection keeps in memory, says that it is smaller than it was. */
+function hasShrunk(
+  connection: DatabaseSync,
+  { database }: Pick<FileIdentity, 'database'>,
+): boolean {
+  try {
+    const [pages, pageBytes] = [pragma(connection, 'page_count'), pragma(connection, 'page_size')];
+    const bytes = BigInt(String(pages)) * BigInt(String(pageBytes));
+    return bytes > 0n && bytes < database.size;
+  } catch {
+    return false;
+  }
 }
 
 function requireSame(name: string, id: FileId | undefined): FileId | undefined {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { intercept } from '../../../harness/file-functions.ts';
 import { findIdentity, freeName, isSame, requireInPlace, setLogAside } from './file-identity.ts';
@@ -14,13 +15,15 @@ function newFiles(t: TestContext, suffixes = SUFFIXES) {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'store');
   for (const suffix of suffixes) writeFileSync(`${file}${suffix}`, 'opened');
+  const connection = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true });
+  t.after(() => connection.close());
   const opened = findIdentity(file) ?? assert.fail('the file is there');
   /** A file that takes the place of another one has a number of its own. */
   const replace = (suffix: string) => {
     writeFileSync(join(folder, 'other'), 'other');
     renameSync(join(folder, 'other'), `${file}${suffix}`);
   };
-  return { file, opened, replace, names: () => readdirSync(folder).toSorted() };
+  return { file, opened, connection, replace, names: () => readdirSync(folder).toSorted() };
 }
 
 test('a file is the same if its number and its disk are', () => {
@@ -35,34 +38,43 @@ test('a file is the same if its number and its disk are', () => {
 
 for (const suffix of SUFFIXES) {
   test(`a database is in its place until store${suffix} is deleted or replaced`, (t) => {
-    const { file, opened, replace } = newFiles(t);
-    requireInPlace(opened);
+    const { file, opened, connection, replace } = newFiles(t);
+    requireInPlace(opened, connection);
     replace(suffix);
     const lost = {
       name: 'FileReplaced',
       message: `${file}${suffix} was deleted or replaced: put the right file in place, and start the service again.`,
     };
-    assert.throws(() => requireInPlace(opened), lost);
+    assert.throws(() => requireInPlace(opened, connection), lost);
     rmSync(`${file}${suffix}`);
-    assert.throws(() => requireInPlace(opened), lost);
+    assert.throws(() => requireInPlace(opened, connection), lost);
   });
 }
 
 test('a database without a log is in its place until a log appears', (t) => {
-  const { opened, replace } = newFiles(t, ['']);
-  requireInPlace(opened);
+  const { opened, connection, replace } = newFiles(t, ['']);
+  requireInPlace(opened, connection);
   replace('-wal');
-  assert.throws(() => requireInPlace(opened), { name: 'FileReplaced' });
+  assert.throws(() => requireInPlace(opened, connection), { name: 'FileReplaced' });
 });
 
-test('a database that has grown and is then smaller was truncated, and a log may become smaller', (t) => {
-  const { file, opened } = newFiles(t);
-  truncateSync(file, 10_000);
-  requireInPlace(opened);
+test('a database that has grown and is then smaller was truncated, unless SQLite counts fewer pages; a log may become smaller', (t) => {
+  const { file, opened, connection } = newFiles(t);
+  connection.exec('CREATE TABLE rows (x); INSERT INTO rows VALUES (randomblob(20000))');
+  truncateSync(file, 20_000);
+  requireInPlace(opened, connection);
   truncateSync(`${file}-wal`, 0);
-  requireInPlace(opened);
-  truncateSync(file, 9_999);
-  assert.throws(() => requireInPlace(opened), { name: 'FileTruncated' });
+  requireInPlace(opened, connection);
+  truncateSync(file, 19_999);
+  assert.throws(() => requireInPlace(opened, connection), { name: 'FileTruncated' });
+  connection.exec('DELETE FROM rows');
+  assert.throws(() => requireInPlace(opened, connection), { name: 'FileTruncated' });
+  connection.exec('VACUUM');
+  requireInPlace(opened, connection);
+  connection.close();
+  truncateSync(file, 0);
+  assert.throws(() => requireInPlace(opened, connection), { name: 'FileTruncated' });
+  connection.open();
 });
 
 test('a log is set aside only where its database is no more', (t) => {

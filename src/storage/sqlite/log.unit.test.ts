@@ -1,14 +1,14 @@
-// The log of SQLite as a file: what a start finds in it is written again, and what is committed can be read from it.
+// What a start finds in the log of SQLite is written again.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { openAsIs } from './connection.ts';
-import { LogCheck, writeLogAgain } from './log.ts';
+import { writeLogAgain } from './log.ts';
 import { pragma, rowsOf } from './query.ts';
 
 /** A log of a little more than two portions. */
@@ -104,77 +104,4 @@ test('a log that cannot be synced again is an error, and the next attempt writes
     events.reduce<number>((sum, event) => sum + (typeof event === 'number' ? event : 0), 0),
     statSync(log).size,
   );
-});
-
-const TRUNCATED = { name: 'FileTruncated' };
-
-function newCheck(t: TestContext) {
-  const parts = newLog(t);
-  const check = new LogCheck(parts.database, parts.log);
-  t.after(() => check.close());
-  const frames = check.requireComplete();
-  assert.equal(frames, (statSync(parts.log).size - 32) / (4096 + 24));
-  return { ...parts, check, frames };
-}
-
-for (const size of [0, 10, 32, 4_096, 1_000_000]) {
-  test(`a log that was truncated to ${size} bytes before a commit has lost it, whatever size it has again`, (t) => {
-    const { log, check, add } = newCheck(t);
-    const before = statSync(log).size;
-    truncateSync(log, size);
-    add(1);
-    assert.ok(statSync(log).size > before);
-    assert.throws(() => check.requireComplete(), TRUNCATED);
-  });
-}
-
-test('a log whose newest frame was cut has lost it, also where the cut is in the last commit', (t) => {
-  const { log, check, add } = newCheck(t);
-  const end = statSync(log).size;
-  truncateSync(log, end - 1);
-  assert.throws(() => check.requireComplete(), TRUNCATED);
-  add(3);
-  assert.throws(() => check.requireComplete(), TRUNCATED);
-});
-
-test('a truncated log that another process has written to the database is found before it is begun again', (t) => {
-  const { file, log, check, add } = newCheck(t);
-  check.requireUnharmed();
-  truncateSync(log, 4_096);
-  add(1);
-  using other = new DatabaseSync(file);
-  other.exec('PRAGMA wal_checkpoint(PASSIVE)');
-  assert.throws(() => check.requireUnharmed(), TRUNCATED);
-});
-
-test('a log that SQLite itself empties, begins again or appends to is complete', (t) => {
-  const { file, check, add, frames } = newCheck(t);
-  using other = new DatabaseSync(file);
-  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  check.requireUnharmed();
-  assert.equal(check.requireComplete(), 0);
-  add(1);
-  check.requireUnharmed();
-  assert.ok(check.requireComplete() > 0);
-  // Begun again from the start of the same file, with old frames behind the new ones.
-  other.exec('PRAGMA wal_checkpoint(PASSIVE); INSERT INTO rows VALUES (1)');
-  check.requireUnharmed();
-  assert.ok(check.requireComplete() < frames);
-  other.exec('INSERT INTO rows VALUES (1); INSERT INTO rows VALUES (1)');
-  check.requireUnharmed();
-  assert.ok(check.requireComplete() > 0);
-});
-
-test('a log whose writer was killed after its new header, and before its first frame, is complete', (t) => {
-  const { file, log, check, add } = newCheck(t);
-  using other = new DatabaseSync(file);
-  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  add(1);
-  const header = readFileSync(log).subarray(0, 32);
-  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  writeFileSync(log, header);
-  check.requireUnharmed();
-  assert.equal(check.requireComplete(), 0);
-  add(1);
-  assert.ok(check.requireComplete() > 0);
 });

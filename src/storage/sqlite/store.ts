@@ -65,7 +65,7 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
 
 /**
  * Connections to a truncated file, which stay open until the process ends. The last connection that is closed would
- * write the log to the database, and with it the zeros that the truncation has left.
+ * write the log to the database: to the file that somebody may have copied over it.
  */
 const abandoned = new Set<DatabaseSync>();
 
@@ -233,7 +233,7 @@ class SqliteStore implements Store, Measured {
 
   #requireInPlace(): void {
     try {
-      requireInPlace(this.#opened);
+      requireInPlace(this.#opened, this.#database);
       this.#nextCheckMs = performance.now() + CHECK_VALID_MS;
     } catch (error) {
       if (error instanceof FileReplaced) {

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { FileTruncated, isCorrupt, isLocked, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace } from './file-identity.ts';
-import { LogCheck, writeLogAgain } from './log.ts';
+import { writeLogAgain } from './log.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
 import { whileBusy, type ThreadData } from './thread.ts';
 
@@ -33,18 +33,18 @@ interface Failure {
 /** After this time without a write, the log is emptied into the database. */
 const IDLE_MS = 1_000;
 /** A log with this many frames is written to the database: 4 MB, the default of SQLite. */
-const CHECKPOINT_FRAMES = 1_000;
+const CHECKPOINT_FRAMES = 1_000n;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
 const { opened, isBusy } = workerData as ThreadData;
-const { database, writes, log } = whileBusy(isBusy, open);
+const { database, writes } = whileBusy(isBusy, open);
+// Despite its name it writes nothing. It returns how many frames the log has.
+const countFrames = database.prepare('PRAGMA wal_checkpoint(NOOP)');
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 const truncate = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
 const idleTimer = setTimeout(() => whileBusy(isBusy, emptyLog), IDLE_MS);
 let isLogKept = false;
-/** The number of frames in the log after a batch that was committed and checked, otherwise 0. */
-let frames = 0;
 
 try {
   whileBusy(isBusy, keepLog);
@@ -56,22 +56,21 @@ port.postMessage('open');
 port.on('message', (message: Batch | 'close') => {
   if (message === 'close') close();
   else {
-    port.postMessage(whileBusy(isBusy, () => applyBatch(message)));
-    whileBusy(isBusy, shortenLog);
+    const reply = whileBusy(isBusy, () => applyBatch(message));
+    port.postMessage(reply);
+    if ('results' in reply) whileBusy(isBusy, shortenLog);
     idleTimer.refresh();
   }
 });
 
 function open() {
-  requireInPlace(opened);
   const connection = openConnection(opened.file);
-  // SQLite would do it inside of COMMIT, before the log can be checked, and copy zeros of a truncated log.
+  // SQLite would do it inside of COMMIT, before the commit is acknowledged.
   connection.exec('PRAGMA wal_autocheckpoint = 0');
+  // This reads the schema: from now on the connection has its log open too.
   const prepared = prepareWrites(connection);
-  // Preparing has read the schema: from now on the connection has its log open too.
-  const check = opened.log && new LogCheck(connection, `${opened.realFile}-wal`);
-  requireInPlace(opened);
-  return { database: connection, writes: prepared, log: check };
+  requireInPlace(opened, connection);
+  return { database: connection, writes: prepared };
 }
 
 /** What the start has found in the log must be on the disk before anything is acknowledged. */
@@ -85,7 +84,6 @@ function close(): void {
   whileBusy(isBusy, () => {
     // SQLite itself does this only for a database that is still in its place.
     emptyLog();
-    log?.close();
     database.close();
   });
   clearTimeout(idleTimer);
@@ -96,58 +94,51 @@ function close(): void {
 function emptyLog(): void {
   try {
     // A process that finds this database with another log may be using it. One that was moved away is ours.
-    if (isBesideLog(opened)) requireInPlace(opened);
-    log?.requireComplete();
+    if (isBesideLog(opened)) requireInPlace(opened, database);
     // If other processes are reading or writing now, the next batch must not wait for them.
     database.exec('PRAGMA busy_timeout = 0');
     const row = truncate.get() as unknown as [isBusy: bigint];
     if (row[0] !== 0n) idleTimer.refresh();
-  } catch (error) {
-    // The next batch meets the same error and reports it. A truncated file is reported now.
-    if (error instanceof FileTruncated) port.postMessage(failureOf(error));
+    // The database has grown: from now on it must not be smaller.
+    if (isBesideLog(opened)) requireInPlace(opened, database);
+  } catch {
+    // The next batch meets the same error and reports it.
   } finally {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 
-/** Writes a long log to the database, from which SQLite then begins it again. The files must be checked before. */
+/** Writes a long log to the database, from which SQLite then begins it again. The place of the files was checked. */
 function shortenLog(): void {
-  if (frames < CHECKPOINT_FRAMES) return;
-  frames = 0;
   try {
+    const [, frames] = countFrames.get() as unknown as [bigint, bigint];
+    if (frames < CHECKPOINT_FRAMES) return;
     checkpoint.get();
+    requireInPlace(opened, database);
   } catch {
     // As with an error inside of COMMIT, the log grows, and the next batch tries again.
   }
 }
 
-/** Only what the next start will find may be acknowledged. */
-function requireFound(): void {
-  requireInPlace(opened);
-  frames = log?.requireComplete() ?? 0;
-}
-
 function applyBatch({ pets, others }: Batch): Reply {
-  frames = 0;
   try {
     keepLog();
     using transaction = beginTransaction(database);
-    log?.requireUnharmed();
     const lastPetId = writes.createPets(pets);
     const results = others.map(apply);
-    requireInPlace(opened);
     transaction.commit();
-    requireFound();
+    // Only what the next start will find may be acknowledged.
+    requireInPlace(opened, database);
     return { lastPetId, results };
   } catch (error) {
     return failureOf(truncationOr(error));
   }
 }
 
-/** Where a file was truncated, SQLite may fail before the check does, with an error that says less. */
+/** Where the file was truncated, SQLite may fail before the comparison does, with an error that says less. */
 function truncationOr(error: unknown): unknown {
   try {
-    requireFound();
+    requireInPlace(opened, database);
     return error;
   } catch (found) {
     return found instanceof FileTruncated ? found : error;
