@@ -10,7 +10,7 @@ import { BUILD } from './build.ts';
 const ROOT = dirname(import.meta.dirname);
 /** As in `npm start`. */
 const NODE_FLAGS = ['--max-semi-space-size=4'];
-const THREADS = ['writer', 'damage-check'];
+const WRITER = 'src/storage/sqlite/writer';
 
 /** The modules of a bundle share one URL. With this one each, relative URLs still name the assets. */
 const ownUrls: Plugin = {
@@ -47,15 +47,10 @@ function assets(): Record<string, string> {
 export async function makeSingleFile(output: string): Promise<void> {
   // The file contains the path of its script, so it must not depend on where the repository is.
   const main = 'build/single-file/main.mjs';
-  const threads: Record<string, string> = {};
+  const writer = 'build/single-file/writer.cjs';
   const config = 'build/single-file/config.json';
   await bundle('src/main.ts', main, 'esm');
-  for (const name of THREADS) {
-    const script = `src/storage/sqlite/${name}`;
-    const bundled = `build/single-file/${name}.cjs`;
-    await bundle(`${script}.ts`, bundled, 'cjs');
-    threads[`/${script}.js`] = bundled;
-  }
+  await bundle(`${WRITER}.ts`, writer, 'cjs');
   const settings = {
     main,
     mainFormat: 'module',
@@ -65,7 +60,7 @@ export async function makeSingleFile(output: string): Promise<void> {
     useCodeCache: false,
     execArgv: NODE_FLAGS,
     execArgvExtension: 'none',
-    assets: { ...assets(), ...threads },
+    assets: { ...assets(), [`/${WRITER}.js`]: writer },
   };
   writeFileSync(join(ROOT, config), JSON.stringify(settings));
   execFileSync(process.execPath, ['--build-sea', config], {

@@ -12,8 +12,7 @@ export const verify = defineCommand({
   options: STORE_OPTIONS,
   switches: { json: 'write the result as one JSON document' },
   notes: `Each problem is one line on standard output, and the exit code is then 1. Nothing is changed, and a
-store of any version and environment is accepted. Without a problem, serve accepts a file again that
-it has found damaged before.`,
+store of any version and environment is accepted.`,
   examples: ['verify', 'verify --json'],
   async action({ arguments: [file], switches, flags, io }) {
     const { name, animals, lastId, problems } = await verifyNamed(file, flags, io);

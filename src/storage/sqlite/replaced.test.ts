@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -24,11 +25,8 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listPets } from '../../../harness/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
-import { StoreUnusable, type Store } from '../../domain/store.ts';
-import { findIdentity } from './file-identity.ts';
+import type { Store } from '../../domain/store.ts';
 import { openSqliteStore } from './store.ts';
-import { verifySqlite } from './verify.ts';
-import { WriterClient } from './writer-client.ts';
 
 const DEADLINE_MS = 30_000;
 
@@ -214,59 +212,15 @@ test('of several stores on one file all fail, and a log that is started meanwhil
   assert.deepEqual(contentOf(file), { soundness: 'ok', names: ['spare', 'three', 'four'] });
 });
 
-function newClient(t: TestContext, file: string) {
-  const [warnings, fatal]: [string[], string[]] = [[], []];
-  const client = new WriterClient(findIdentity(file) ?? assert.fail('the file is there'), {
-    onError: () => undefined,
-    onTruncated: () => undefined,
-    onFatal: (reason) => fatal.push(reason),
-    onWarning: (message) => warnings.push(message),
-  });
-  t.after(() => client.close());
-  return { client, warnings, fatal };
-}
-
-test('one check is no proof: a file that looks damaged once, and is intact at the next check, is used', async (t) => {
-  const { file, store } = await open(t);
-  for (let index = 0; index < 50; index += 1) await create(store, `animal ${index}`);
-  await until('the log is empty', () => statSync(`${file}-wal`).size === 0);
-  const { client, warnings, fatal } = newClient(t, file);
-  const intact = readFileSync(file);
-  overwrite(file, 4_096);
-  client.check('malformed');
-  await until('checked once', () => warnings.length === 1 || fatal.length > 0);
-  overwrite(file, 0, intact);
-  await until('checked again', () => client.fault === undefined || fatal.length > 0);
-  assert.deepEqual(fatal, []);
-  assert.match(warnings[0] ?? '', /the file may be damaged \(.+\): it is checked again/);
-  assert.ok(!existsSync(`${file}.damaged`));
-});
-
-test('while a suspected file is checked, creates are acknowledged and reads continue', async (t) => {
-  const { file, store } = await open(t);
-  const animal = { name: 'old', categoryId: 1n, status: 'available' } as const;
-  await store.importPets(Array.from({ length: 100_000 }, () => animal));
-  const { client, warnings } = newClient(t, file);
-  await client.createPet(animal);
-  client.check('malformed');
-  assert.equal((await client.createPet(animal)).kind, 'created');
-  assert.equal((await store.findPet(1n))?.name, 'old');
-  assert.equal(client.fault, 'malformed', 'it is still being checked');
-  await until('checked', () => client.fault === undefined);
-  assert.match(warnings.join(), /a read or write failed \(malformed\): the file is intact/);
-});
-
 for (const [what, damage] of [
   ['pages', (file: string) => overwrite(file, 4_096)],
   ['the whole content', (file: string) => overwrite(file, 0)],
 ] as const) {
-  test(`a damaged file (${what}) is reported, and refused until it is verified or another file is there`, async (t) => {
-    const { folder, file, store, failures } = await open(t);
-    const spare = await newSpare(folder, ['spare']);
+  test(`a damaged file (${what}) is marked; the next start refuses it, and serves it without the mark once it is intact`, async (t) => {
+    const { file, store, failures } = await open(t);
     for (let index = 0; index < 200; index += 1) await create(store, `animal ${index}`);
     await store.close();
-    const intact = `${file}.intact`;
-    copyFileSync(file, intact);
+    const intact = readFileSync(file);
     const damaged = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
     t.after(() => damaged.close());
     await create(damaged, 'before');
@@ -275,26 +229,43 @@ for (const [what, damage] of [
       await namesOf(damaged).catch(() => undefined);
       return failures.length > 0;
     });
+    assert.equal(failures.length, 1);
     assert.match(
       failures[0] ?? '',
-      /petstore\.sqlite: the file is damaged \(.+\): restore a backup/,
+      /petstore\.sqlite may be damaged \(.+\): start the service again/,
     );
     await allRefused(damaged);
     await damaged.close();
-    assert.throws(() => openSqliteStore(file), StoreUnusable);
+    for (let start = 0; start < 2; start += 1) {
+      assert.throws(() => openSqliteStore(file), {
+        name: 'StoreFault',
+        message: /is damaged \(.+\): restore a backup, or repair it until petstore verify finds /,
+      });
+      assert.ok(existsSync(`${file}.damaged`));
+    }
 
     for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
-    copyFileSync(intact, file);
-    assert.throws(() => openSqliteStore(file), /is damaged \(.+\): restore a backup, or repair it/);
-    renameSync(file, `${file}.away`);
-    copyFileSync(spare, file);
-    await openSqliteStore(file).close();
-    renameSync(`${file}.away`, file);
-    assert.throws(() => openSqliteStore(file), StoreUnusable);
-    assert.deepEqual(verifySqlite(file).problems, []);
-    await openSqliteStore(file).close();
+    writeFileSync(file, intact);
+    const again = openSqliteStore(file);
+    t.after(() => again.close());
+    assert.equal((await namesOf(again)).length, 200);
+    assert.ok(!existsSync(`${file}.damaged`));
   });
 }
+
+test('a file that was replaced is not called damaged, also if SQLite finds it malformed first', async (t) => {
+  const { file, store, failures } = await open(t);
+  for (let index = 0; index < 200; index += 1) await create(store, `animal ${index}`);
+  await until('the log is empty', () => statSync(`${file}-wal`).size === 0);
+  writeFileSync(`${file}.other`, randomBytes(statSync(file).size));
+  renameSync(`${file}.other`, file);
+  await until('reported', async () => {
+    await namesOf(store).catch(() => undefined);
+    return failures.length > 0;
+  });
+  assert.match(failures[0] ?? '', /was deleted or replaced/);
+  assert.ok(!existsSync(`${file}.damaged`));
+});
 
 /** Overwrites everything from an offset on. The size stays: a file that is smaller was truncated. */
 function overwrite(file: string, at: number, bytes = randomBytes(statSync(file).size - at)): void {

@@ -25,7 +25,7 @@ import {
 import { petCountFigure } from '../pet-count.ts';
 import { unavailable } from '../unavailable.ts';
 import { openStoreFile } from './connection.ts';
-import { refuseDamaged } from './damage.ts';
+import { markDamaged, requireSound } from './damage.ts';
 import { fileFigures } from './file-figures.ts';
 import { FileReplaced, FileTruncated, isCorrupt } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
@@ -50,7 +50,7 @@ export interface SqliteOptions extends Access {
 /** Opens the store in one file. */
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store & Measured {
   requireAccess(file);
-  refuseDamaged(file);
+  requireSound(file);
   const { database, identity } = openStoreFile(file, options);
   try {
     const { mayCreate = true, onWarning } = options;
@@ -98,9 +98,12 @@ class SqliteStore implements Store, Measured {
     this.#options = options;
     this.#reads = prepareReads(database);
     this.#writer = new WriterClient(opened, {
-      onError: () => this.#checkPath(),
       onWarning: (message) => options.onWarning?.(message),
-      onTruncated: (reason) => this.#fail(reason, { isTruncated: true }),
+      onFailure: (failure) => {
+        if (failure.isTruncated) this.#fail(failure.error, { isTruncated: true });
+        else if (failure.isCorrupt) this.#failDamaged(failure.error);
+        else this.#checkPath();
+      },
       onFatal: (reason) => {
         // A thread that ends because the file is gone must not hide that reason.
         this.#checkPath();
@@ -220,7 +223,7 @@ class SqliteStore implements Store, Measured {
     try {
       return this.#reads[name].all(...values) as unknown as Row[];
     } catch (cause) {
-      if (isCorrupt(cause)) this.#writer.check(String(cause));
+      if (isCorrupt(cause)) this.#failDamaged(String(cause));
       throw unavailable(cause);
     }
   }
@@ -241,6 +244,20 @@ class SqliteStore implements Store, Measured {
       }
       throw unavailable(error);
     }
+  }
+
+  /** SQLite has called the file malformed. The next start finds out whether it is. */
+  #failDamaged(reason: string): void {
+    try {
+      // A file that was replaced must not be called damaged.
+      this.#requireInPlace();
+    } catch {
+      return;
+    }
+    markDamaged(this.#opened.realFile, reason);
+    this.#fail(
+      `${this.#opened.file} may be damaged (${reason}): start the service again, which checks the file.`,
+    );
   }
 
   #fail(reason: string, { isTruncated = false } = {}): void {

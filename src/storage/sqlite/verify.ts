@@ -1,11 +1,10 @@
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { openAsIs } from './connection.ts';
-import { unmarkDamaged } from './damage.ts';
 import { fileError } from './errors.ts';
 import { hasCatalogue, refuseForeign } from './file-kind.ts';
 import { refuseUnfinishedCopy } from './migrate.ts';
@@ -15,13 +14,11 @@ import { findStoreIdentity, requireAccess } from './store-identity.ts';
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
 
-/** Checks the file itself and the rules of the catalogue. An intact file may be used by the service again. */
+/** Checks the file itself and the rules of the catalogue. */
 export function verifySqlite(file: string): Verification {
   using source = openToRead(file);
   try {
-    const verification = verify(source.database);
-    if (verification.problems.length === 0) unmarkDamaged(realpathSync(file));
-    return verification;
+    return verify(source.database);
   } catch (error) {
     throw fileError(file, error);
   }

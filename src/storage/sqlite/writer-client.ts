@@ -6,11 +6,10 @@ import type { Figure } from '../../ops/metrics.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
 import { rowsAsJson } from '../rows.ts';
-import { DamageCheckClient, type CheckEvents } from './damage-check-client.ts';
 import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
 import { startSqliteThread } from './thread.ts';
-import type { Batch, Reply, Write } from './writer.ts';
+import type { Batch, Failure, Reply, Write } from './writer.ts';
 
 /** A batch is one commit: large enough to share an fsync among many, small enough to respond soon. */
 const BATCH_WRITES_MAX = 1_000;
@@ -20,10 +19,12 @@ const START_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** What the store must know beyond the refusals of single writes. */
-export interface WriterEvents extends CheckEvents {
+export interface WriterEvents {
+  onWarning: (message: string) => void;
   /** A batch has failed. */
-  onError: () => void;
-  onTruncated: (reason: string) => void;
+  onFailure: (failure: Failure) => void;
+  /** The thread has ended. */
+  onFatal: (reason: string) => void;
 }
 
 /** A create without a claim, or another write. */
@@ -46,22 +47,15 @@ export class WriterClient {
   #isThreadOpen = false;
   /** The thread has missed the deadline of its batch: writes are refused until it replies. */
   #isStuck = false;
-  readonly #damageCheck: DamageCheckClient;
 
   constructor(opened: FileIdentity, events: WriterEvents) {
     this.#events = events;
-    this.#damageCheck = new DamageCheckClient(opened, events);
     this.#thread = this.#start(opened);
   }
 
   /** Why the store is not ready, or undefined. */
   get fault(): string | undefined {
-    return this.#isStuck ? 'the disk hangs' : this.#damageCheck.suspicion;
-  }
-
-  /** Has the file checked, because SQLite has called it malformed. */
-  check(reason: string): void {
-    this.#damageCheck.begin(reason);
+    return this.#isStuck ? 'the disk hangs' : undefined;
   }
 
   createPet(pet: NewPet): Promise<Creation> {
@@ -88,7 +82,6 @@ export class WriterClient {
 
   /** Commits what was accepted, then ends the thread; does not wait for a disk that hangs. */
   async close(): Promise<void> {
-    this.#damageCheck.close();
     await this.#batcher.close();
     this.#thread.postMessage('close');
     await Promise.race([this.#ended.promise, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
@@ -136,9 +129,7 @@ export class WriterClient {
       this.#reply?.reject(error);
       // The writes that wait would most likely meet the same error, after waiting as long again.
       this.#batcher.rejectWaiting(error);
-      if (reply.isTruncated) this.#events.onTruncated(reply.error);
-      if (reply.isCorrupt) this.check(reply.error);
-      this.#events.onError();
+      this.#events.onFailure(reply);
     }
   }
 

@@ -24,7 +24,7 @@ export interface Batch {
 /** The id of the last of the animals, and the results of the other writes in their order; or why the batch failed. */
 export type Reply = { lastPetId: bigint; results: unknown[] } | Failure;
 
-interface Failure {
+export interface Failure {
   error: string;
   isCorrupt: boolean;
   isTruncated: boolean;
