@@ -9,7 +9,7 @@ import { healthPages } from './http/health.ts';
 import { requestIdOf, type HttpRequest, type HttpResponse } from './http/message.ts';
 import { respondWithPage, type Page } from './http/pages.ts';
 import { parseTarget } from './http/target.ts';
-import { baseUrlOf, listen, localUrl } from './listen.ts';
+import { baseUrlOf, isLoopback, listen, localUrl } from './listen.ts';
 import { openMonitor } from './web/monitor/monitor.ts';
 import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
@@ -104,9 +104,4 @@ function requireKnownHost(host: string | undefined, adminHost: string): void {
     ? '127.0.0.1, [::1] or localhost'
     : `an IP address, localhost or ${adminHost}`;
   throw new Refusal('malformed_request', `The Host must be ${known}.`);
-}
-
-function isLoopback(host: string): boolean {
-  const isAddress = isIP(host) === 4 && host.startsWith('127.');
-  return isAddress || host === '::1' || host.toLowerCase() === 'localhost';
 }

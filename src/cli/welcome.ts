@@ -1,12 +1,16 @@
 import { dirname, resolve } from 'node:path';
 import { SETTINGS, type Config } from '../config.ts';
 import { VERSION } from '../installation.ts';
+import { isLoopback, networkUrls } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import type { Variables } from '../setting.ts';
 import type { Service } from '../service.ts';
 import type { Io } from './command.ts';
 import { nameOfStore } from './store-flags.ts';
 import { programName, shellQuoted } from './program-name.ts';
+
+const PLAIN_HTTP =
+  'API keys of other machines cross the network unencrypted: put a proxy with TLS before the service';
 
 type Started = Pick<Service, 'baseUrl' | 'adminUrl' | 'firstKey'>;
 
@@ -34,20 +38,32 @@ export function announce(
   }
   const createKey = key === undefined ? commandForKey(config, io.env) : undefined;
   const places = placesOf(config, service).map(([name, place]) => [name.toLowerCase(), place]);
+  const network = networkOf(config, service);
   shown.info(
-    { ...start, baseUrl: service.baseUrl, ...Object.fromEntries(places), createKey },
+    {
+      ...start,
+      baseUrl: service.baseUrl,
+      network: network.length === 0 ? undefined : network,
+      ...Object.fromEntries(places),
+      createKey,
+    },
     'started',
   );
+  const { host } = config;
+  if (!isLoopback(host)) log.warn({ host }, PLAIN_HTTP);
 }
 
 /** The text after a start: each address once, and the first key. */
 export function welcome(config: Config, service: Started, variables: Variables): string {
   const key = keyToShow(config, service);
+  const network = networkOf(config, service).map((url) => ['Network', url] as const);
+  const places = placesOf(config, service).toSpliced(1, 0, ...network);
   const lines = [
     `Pet Store (${config.environment}) is ready at ${service.baseUrl}`,
     '',
-    ...placesOf(config, service).map(([name, place]) => `  ${name.padEnd(8)} ${place}`),
+    ...places.map(([name, place]) => `  ${name.padEnd(8)} ${place}`),
     '',
+    ...(isLoopback(config.host) ? [] : [`  ${PLAIN_HTTP}.`, '']),
     ...(key === undefined
       ? [`  Use a key you have, or make one: ${commandForKey(config, variables)}`]
       : ['  Open the console and paste this key. It is shown only this once:', '', `    ${key}`]),
@@ -59,6 +75,13 @@ export function welcome(config: Config, service: Started, variables: Variables):
 /** The key that this start has created, unless the operator knows it already. */
 function keyToShow({ bootstrapKey }: Config, { firstKey }: Started): string | undefined {
   return bootstrapKey === undefined ? firstKey : undefined;
+}
+
+/** The console for other machines, if they can reach the service and no setting says under which URL. */
+function networkOf({ baseUrl, host }: Config, started: Started): string[] {
+  if (baseUrl !== undefined) return [];
+  const port = Number(new URL(started.baseUrl).port || 80);
+  return networkUrls(host, port).map((url) => `${url}/`);
 }
 
 function placesOf(config: Config, { baseUrl, adminUrl }: Started): (readonly [string, string])[] {

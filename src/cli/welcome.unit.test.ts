@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { flagsOf } from '../../harness/test-service.ts';
 import { loadConfig } from '../config.ts';
 import { newSecret } from '../domain/api-key.ts';
+import { networkUrls } from '../listen.ts';
 import type { Variables } from '../setting.ts';
 import { openLog } from '../ops/log.ts';
 import { announce, welcome } from './welcome.ts';
@@ -109,4 +110,31 @@ test('a start without an admin port says that the metrics are off', () => {
     /Metrics +(.*)$/m.exec(welcome(loadConfig({ 'admin-port': adminPort }, {}), service, {}))?.[1];
   assert.equal(metricsOf('off'), 'off');
   assert.match(metricsOf('9464') ?? '', /^off: port 9464 is already in use/);
+});
+
+test('a start on every address shows those of this machine, and beyond loopback what keys over plain HTTP need', () => {
+  const here = networkUrls('0.0.0.0', 80).map((url) => `${url}/`);
+  const baseUrl = { PETSTORE_BASE_URL: 'https://pets.example/v1' };
+  for (const [variables, urls, isWarned] of [
+    [{}, [], false],
+    [{ PETSTORE_HOST: '127.0.0.2' }, [], false],
+    [{ PETSTORE_HOST: 'localhost' }, [], false],
+    [{ PETSTORE_HOST: '0.0.0.0' }, here, true],
+    [{ PETSTORE_HOST: '192.0.2.7' }, [], true],
+    [{ PETSTORE_HOST: '0.0.0.0', ...baseUrl }, [], true],
+  ] as [Variables, string[], boolean][]) {
+    const text = shown(true, 'pet_live_x', variables).stderr;
+    assert.deepEqual(
+      [...text.matchAll(/^ {2}Network {2}(.*)$/gm)].map(([, url]) => url),
+      urls,
+    );
+    assert.equal(/^ {2}API keys .* unencrypted: .* TLS .*\.$/m.test(text), isWarned);
+    const logged = shown(false, 'pet_live_x', variables).stderr.trimEnd().split('\n');
+    const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const { network } = lines.find(({ msg }) => msg === 'started') ?? {};
+    assert.deepEqual(network, urls.length === 0 ? undefined : urls);
+    const warnings = lines.filter(({ level }) => level === 'warn');
+    assert.equal(warnings.length, isWarned ? 1 : 0);
+    assert.equal(JSON.stringify(warnings).includes('unencrypted'), isWarned);
+  }
 });
