@@ -45,7 +45,6 @@ export interface ArgumentDefinition {
   isOptional?: boolean;
   /** Only the last argument may be repeated. */
   isRepeated?: boolean;
-  choices?: readonly string[];
 }
 
 /** Options without a value, and what each does. */

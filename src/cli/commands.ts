@@ -1,9 +1,6 @@
 import type { Registry } from './command.ts';
 
-/**
- * Every command. To add one, write its definition in its own file and add a line here. The help, the
- * completion and the tests of both follow.
- */
+/** Every command. To add one, write its definition in its own file and add a line here. The help and its tests follow. */
 export const COMMANDS: Registry = {
   serve: async () => (await import('./serve.ts')).serve,
   health: async () => (await import('./health.ts')).health,
@@ -16,5 +13,4 @@ export const COMMANDS: Registry = {
   restore: async () => (await import('./restore.ts')).restore,
   verify: async () => (await import('./verify.ts')).verify,
   copy: async () => (await import('./copy.ts')).copy,
-  completion: async () => (await import('./completion.ts')).newCompletion(COMMANDS),
 };

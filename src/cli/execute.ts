@@ -59,7 +59,7 @@ function parsePlainly(command: Command, args: readonly string[]): Parsed | undef
   return { arguments: [], flags, switches: new Set() };
 }
 
-/** All commands, for the help and for completion. */
+/** All commands, for the help. */
 export async function loadAll(registry: Registry): Promise<CommandGroup> {
   const loaded = Object.entries(registry).map(
     async ([name, load]) => [name, await load()] as const,
