@@ -10,7 +10,7 @@ const INTRODUCTION = `# Commands
 The help of every command, as \`petstore COMMAND --help\` shows it. \`npm run commands\` writes this page.
 
 The command is \`petstore\`. In a clone, write \`npx petstore\` in its folder: elsewhere npx would fetch a package of another author.
-\`pets\` and \`health\` call a running service. The others open the store itself, and name it on standard error; only \`restore\`
+\`health\` calls a running service. The others open the store itself, and name it on standard error; only \`restore\`
 needs the service to be stopped.
 
 In scripts: results go to standard output and messages to standard error. On a terminal a list is a table. In a pipe it is one line per
@@ -18,8 +18,7 @@ item, with exact values, tabs between them and no heading; \`--json\` writes JSO
 say whether a restart can help.
 
 \`\`\`sh
-petstore pets list --all | cut -f4              # the names of all animals
-petstore pets list --newest                     # the animals that were added last
+petstore export | jq -r .name                   # the names of all animals
 petstore keys list --json | jq -r .id           # the ids of all keys
 KEY=$(petstore keys create --name shop)         # only the new key is on standard output
 \`\`\`

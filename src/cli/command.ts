@@ -97,8 +97,6 @@ export interface Command extends Omit<Definition<Settings, string>, 'action'> {
 export interface CommandGroup {
   purpose: string;
   worksOn?: 'service' | 'store';
-  /** Words that people try here, and the command that does what they want. */
-  instead?: Readonly<Record<string, string>>;
   commands: Readonly<Record<string, Command | CommandGroup>>;
 }
 

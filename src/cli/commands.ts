@@ -5,7 +5,6 @@ export const COMMANDS: Registry = {
   serve: async () => (await import('./serve.ts')).serve,
   health: async () => (await import('./health.ts')).health,
   keys: async () => (await import('./keys.ts')).keys,
-  pets: async () => (await import('./pets.ts')).pets,
   import: async () => (await import('./import.ts')).importPets,
   export: async () => (await import('./export.ts')).exportPets,
   catalogue: async () => (await import('./catalogue.ts')).catalogue,

@@ -63,18 +63,13 @@ export function helpOf(path: readonly string[], command: Command | CommandGroup,
 /** The error for a word that is not a command of the group. It suggests the most similar one. */
 export function unknownCommand(
   path: readonly string[],
-  { commands, instead = {} }: Pick<CommandGroup, 'instead'> & { commands: object },
+  { commands }: { commands: object },
   word: string,
   io: Io,
 ): UsageError {
   const names = Object.keys(commands);
   const program = programName(io.env);
   const known = `the commands are ${names.join(', ')}; see ${[program, ...path].join(' ')} --help.`;
-  if (Object.hasOwn(instead, word)) {
-    return new UsageError(
-      `${path.join(' ')} cannot ${word}: use ${program} ${instead[word]}, on the store itself.`,
-    );
-  }
   if (path.length === 0 && word === 'deprecations') {
     return new UsageError(
       `deprecations is gone since version 2.0.0: ${program} keys list shows when each key last called the deprecated operation.`,

@@ -38,9 +38,3 @@ function namedByPath(typed: string, path: string, { PATH = '' }: Variables): str
 export function shellQuoted(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
-
-/** Why a command cannot begin without its key, and how a person gets one. */
-export function missingKeyText(variable: string, variables: Variables): string {
-  const create = `${programName(variables)} keys create --name NAME`;
-  return `${variable} is not set. Create a key with ${create}, then run export ${variable}=KEY.`;
-}

@@ -61,26 +61,22 @@ test('every help has a purpose, two examples or more, and the exit codes', async
 
 interface Services {
   production: TestService;
-  staging: TestService;
   postgres: PostgresServer;
   databaseUrl: string;
 }
 
 let services: Services;
 before(async () => {
-  const [production, staging, postgres] = await Promise.all([
+  const [production, postgres] = await Promise.all([
     startTestService(sqliteStorage),
-    startTestService(sqliteStorage, { flags: ['--env', 'staging'] }),
     PostgresServer.start({ isDurable: false }),
   ]);
   await production.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
   const databaseUrl = postgres.url(await postgres.createDatabase());
-  services = { production, staging, postgres, databaseUrl };
+  services = { production, postgres, databaseUrl };
 });
 after(async () => {
-  await Promise.all(
-    [services.production, services.staging, services.postgres].map((each) => each.close()),
-  );
+  await Promise.all([services.production.close(), services.postgres.close()]);
 });
 
 const SHOP_KEY: Omit<ApiKey, 'hash'> = {
@@ -128,13 +124,9 @@ after(() => rmSync(everything, { recursive: true, force: true }));
 
 async function runExample(cwd: string, example: string): Promise<Finished> {
   cpSync(everything, cwd, { recursive: true, verbatimSymlinks: true });
-  const { production, staging, databaseUrl } = services;
-  const line = example
-    .replace('http://127.0.0.1:8080/v1', production.baseUrl)
-    .replace('http://127.0.0.1:8090/v1', staging.baseUrl);
+  const { production, databaseUrl } = services;
+  const line = example.replace('http://127.0.0.1:8080/v1', production.baseUrl);
   const env: Record<string, string> = {
-    PETSTORE_API_KEY: production.key,
-    PETSTORE_API_KEY_2: staging.key,
     ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
   };
   if (example.startsWith('serve')) {
