@@ -28,6 +28,10 @@ npm run drill -- NAME… --quick                  few rounds, one drill per core
 npm run drill -- NAME… --seconds N              ends after that time, and lists what was not reached
 npm run drill -- NAME… --write                  also writes the figures to docs/reliability.md
 npm run drill -- bugs --commits N               only the bugs in files that the last N commits have changed
+npm run drill -- bugs --list                    one line per bug, with the test file that noticed it last
+npm run drill -- bugs --only TEXT               only the bugs whose name or file has this text
+npm run drill -- bugs --matrix FOLDER           which near tests notice each bug of these files
+npm run drill -- bugs --alone FILE              the bugs that no test file notices but this one
 
 Each drill also runs on a variant that is broken on purpose, its control, which must report the violations that
 the drill names. The log of a drill that failed is kept in artifacts/drills.

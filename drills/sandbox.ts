@@ -33,11 +33,13 @@ const RUNNER = [
 /** A line of TAP for each test, and for one that has failed a block that says why. */
 const RESULT = /^( *)(not )?ok \d+ - (.*?)(?: # SKIP ?(.*))?\n(?: *---\n([\s\S]*?)^ *\.\.\.\n)?/gm;
 const FAILURE_TYPE = /^ *failureType: '(\w+)'$/m;
+const SUITE = /^ *type: 'suite'$/m;
 const ERROR = /^ *error: (?:\|-\n)?(.*)$/m;
 
-/** One test of a file, or a suite of tests. */
+/** One test of a file, or a suite of tests. A file that cannot be loaded is a test with its name. */
 export interface TestResult {
   title: string;
+  isSuite: boolean;
   outcome: 'passed' | 'failed' | 'skipped';
   /** Why it was skipped, or the first line of its error. */
   reason: string;
@@ -111,7 +113,8 @@ export class Sandbox implements Disposable {
     const [program = '', ...args] = [...this.#namespace, process.execPath, ...flags];
     const child = spawn(program, args, {
       cwd: this.#folder,
-      env: { ...process.env, TMPDIR: temporary },
+      // Without the mark of a test that runs a test.
+      env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined },
       // Its own process group, so that the processes of a test end with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -159,13 +162,14 @@ function killGroup(leader: number | undefined): void {
 }
 
 function failed(title: string): TestResult {
-  return { title, outcome: 'failed', reason: '', failureType: '' };
+  return { title, isSuite: false, outcome: 'failed', reason: '', failureType: '' };
 }
 
 /** The results in the output of the reporter `tap`, which may still grow. */
 export function parseTap(output: string): TestResult[] {
   return [...output.matchAll(RESULT)].map(([, , not, title = '', skipped, block = '']) => ({
     title: title.replaceAll(/\\([\\#])/g, '$1'),
+    isSuite: SUITE.test(block),
     outcome: not !== undefined ? 'failed' : skipped !== undefined ? 'skipped' : 'passed',
     reason: skipped ?? ERROR.exec(block)?.[1]?.trim() ?? '',
     failureType: FAILURE_TYPE.exec(block)?.[1] ?? '',

@@ -11,7 +11,7 @@ import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { LastScreen } from './last-screen.ts';
-import { filesOf } from './suites.ts';
+import { filesOf } from '../harness/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_MS_MAX = 240_000;

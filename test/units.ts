@@ -2,7 +2,7 @@
 // start no server and have no hooks outside a suite, which would run for the tests of every file.
 
 import { createRequire } from 'node:module';
-import { unitTestFiles } from './suites.ts';
+import { unitTestFiles } from '../harness/suites.ts';
 
 // With `import()`, the runner could end the process when the tests of the first files have ended.
 const require = createRequire(import.meta.url);

@@ -2,13 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { brokenByBug } from '../broken/broken.ts';
 import { parseTap } from '../sandbox.ts';
+import { DRILLS } from '../drills.ts';
+import { testsFor, tierFiles } from '../areas.ts';
 import { allBugs, parseBugs, withBug } from './list.ts';
+import { matrixOf } from './questions.ts';
+import { NoticeRecord } from './record.ts';
+import { searchOrder } from './search.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ALL = allBugs();
@@ -49,16 +55,23 @@ test('each folder of the program has bugs, and there are at least 100', () => {
   );
 });
 
-test('a bug can be marked as one that no test notices yet', () => {
-  const text = '# a.ts\none\n? not noticed yet\n- x\n-\n- y\n+\ntwo\n- ?\n+ z\n';
+test('a bug can be marked as not noticed yet, or name the drill that must find it', () => {
+  const text = '# a.ts\none\n? not noticed yet\n- x\n-\n- y\n+\ntwo\n? drill crash\n- ?\n+ z\n';
   assert.deepEqual(parseBugs(text), [
-    { name: 'one', file: 'a.ts', text: 'x\n\ny', changed: '', isUnnoticed: true },
-    { name: 'two', file: 'a.ts', text: '?', changed: 'z', isUnnoticed: false },
+    { name: 'one', file: 'a.ts', text: 'x\n\ny', changed: '', isUnnoticed: true, drill: undefined },
+    { name: 'two', file: 'a.ts', text: '?', changed: 'z', isUnnoticed: false, drill: 'crash' },
   ]);
 });
 
 test('a text that is missing, or is there twice, is refused with its file', () => {
-  const bug = { name: '', file: 'a.ts', text: 'x', changed: '$&', isUnnoticed: false };
+  const bug = {
+    name: '',
+    file: 'a.ts',
+    text: 'x',
+    changed: '$&',
+    isUnnoticed: false,
+    drill: undefined,
+  };
   assert.equal(withBug(bug, 'axb'), 'a$&b');
   assert.throws(() => withBug(bug, 'ab'), /^Error: a\.ts has the text of the bug 0 times/);
   assert.throws(() => withBug(bug, 'xx'), /^Error: a\.ts has the text of the bug 2 times/);
@@ -74,6 +87,77 @@ test('a control can put a bug of the list into a process', () => {
   assert.match(sourceWith(), /status: 201,/);
   assert.match(sourceWith(...brokenByBug(name)), /status: 202,/);
 });
+
+test('a drill that must find a bug is a drill', () => {
+  const drills = ALL.flatMap(({ drill }) => drill ?? []);
+  assert.ok(drills.length > 0);
+  for (const name of drills) assert.ok(Object.hasOwn(DRILLS, name), name);
+});
+
+test('the file that noticed a bug last runs first, then those of its file, its folder and its area', () => {
+  const tier = ['test/golden/a.test.ts', 'src/domain/b.test.ts', 'src/domain/a.test.ts'];
+  const bugs = parseBugs('# src/domain/a.ts\none\n- x\n+ y\ntwo\n- y\n+ x\n');
+  const [bug] = bugs;
+  assert.ok(bug);
+  using file = recordWith({ two: 'check/a.test.ts', one: 'gone.test.ts' });
+  const record = new NoticeRecord(file.path);
+  const known = { bugs, record, tier: ['check/a.test.ts', 'sdk/a.test.ts', ...tier] };
+  assert.deepEqual(searchOrder(bug, known), [
+    'check/a.test.ts',
+    'src/domain/a.test.ts',
+    'src/domain/b.test.ts',
+    'test/golden/a.test.ts',
+  ]);
+});
+
+test('every bug has test files that may notice it, and none is a test of the list', () => {
+  const tier = tierFiles();
+  for (const { file } of ALL) {
+    const files = testsFor(file, tier);
+    assert.ok(files.length > 0, file);
+    assert.ok(!files.some((each) => each.startsWith('drills/bugs/')), file);
+  }
+});
+
+test('the record has one line per bug, sorted by name, and forgets bugs that are gone', () => {
+  using file = recordWith({ gone: 'a.test.ts', two: 'b.test.ts' });
+  const record = new NoticeRecord(file.path);
+  record.set('one', 'c.test.ts');
+  record.keep(new Set(['one', 'two']));
+  const lines = ['{', '  "one": "c.test.ts",', '  "two": "b.test.ts"', '}', ''];
+  assert.equal(readFileSync(file.path, 'utf8'), lines.join('\n'));
+});
+
+test('the matrix counts the files that notice each bug', () => {
+  const rows = new Map([
+    [{ name: 'one', file: 'a.ts' }, ['x.test.ts', 'y.test.ts']],
+    [{ name: 'two', file: 'a.ts' }, ['x.test.ts']],
+    [{ name: 'three', file: 'a.ts' }, []],
+  ]);
+  assert.equal(
+    matrixOf(rows),
+    [
+      'files\tbug\tnoticed by',
+      '0\ta.ts: three\t',
+      '1\ta.ts: two\tx.test.ts',
+      '2\ta.ts: one\tx.test.ts, y.test.ts',
+      '',
+      'file\tbugs\tonly this file',
+      'x.test.ts\t2\t1',
+      'y.test.ts\t1\t0',
+      '',
+      '3 bugs: 1 noticed by one file only, 1 by none',
+      '',
+    ].join('\n'),
+  );
+});
+
+function recordWith(files: Readonly<Record<string, string>>) {
+  const folder = mkdtempSync(join(tmpdir(), 'record-'));
+  const path = join(folder, 'noticed.json');
+  writeFileSync(path, JSON.stringify(files));
+  return { path, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
+}
 
 test('results are read from TAP with their titles, outcomes and reasons', () => {
   const output = [
@@ -91,17 +175,22 @@ test('results are read from TAP with their titles, outcomes and reasons', () => 
     '      ...',
     '    ok 3 - left out # SKIP needs cc',
     'not ok 1 - suite',
+    '  ---',
+    "  type: 'suite'",
+    "  failureType: 'subtestsFailed'",
+    '  ...',
     '',
   ].join('\n');
   assert.deepEqual(parseTap(output), [
-    { title: 'right # one', outcome: 'passed', reason: '', failureType: '' },
+    { title: 'right # one', isSuite: false, outcome: 'passed', reason: '', failureType: '' },
     {
       title: 'wrong',
+      isSuite: false,
       outcome: 'failed',
       reason: 'Expected values to be equal:',
       failureType: 'testCodeFailure',
     },
-    { title: 'left out', outcome: 'skipped', reason: 'needs cc', failureType: '' },
-    { title: 'suite', outcome: 'failed', reason: '', failureType: '' },
+    { title: 'left out', isSuite: false, outcome: 'skipped', reason: 'needs cc', failureType: '' },
+    { title: 'suite', isSuite: true, outcome: 'failed', reason: '', failureType: 'subtestsFailed' },
   ]);
 });

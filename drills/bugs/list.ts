@@ -11,9 +11,12 @@ export interface Bug {
   changed: string;
   /** No test notices it yet. The mark goes with the test that does. */
   isUnnoticed: boolean;
+  /** Only this drill must find it: tests cannot, or did not when the bug was made. */
+  drill: string | undefined;
 }
 
 const UNNOTICED = '? not noticed yet';
+const DRILL = '? drill ';
 
 /** Whoever fixes a defect adds it to this list. */
 const LIST = new URL('bugs.txt', import.meta.url);
@@ -39,6 +42,7 @@ export function parseBugs(text: string): Bug[] {
         text: linesWith('-').join('\n'),
         changed: linesWith('+').join('\n'),
         isUnnoticed: block.includes(UNNOTICED),
+        drill: block.find((line) => line.startsWith(DRILL))?.slice(DRILL.length),
       });
     }
   }

@@ -276,7 +276,7 @@ test('a create that version 1.0.0 has stored is repeated as it was created, what
   const store = openSqliteStore(file);
   const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
   assert.deepEqual(await store.createPet(REX, claim), replayed);
-  await store.changePets([1n], { status: 'sold' });
+  await store.setPetStatus([1n], 'sold');
   assert.deepEqual(await store.createPet(REX, claim), replayed);
   await store.removePets([1n]);
   assert.deepEqual(await store.createPet(REX, claim), replayed);
