@@ -9,7 +9,6 @@ import { after, before, test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import manifest from '../../../package.json' with { type: 'json' };
 import { intercept, systemError } from '../../../harness/file-functions.ts';
-import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
@@ -65,15 +64,6 @@ test('a log without its database is refused, and both stay as they are', async (
   await writeFile(`${file}-wal`, 'commits of a store');
   refused(file, /-wal is the log of a store that is not there: move .+ back beside it/);
   assert.deepEqual(await readdir(own), ['petstore.sqlite-wal']);
-});
-
-test('a store waits for its thread at the end of the process only while it is open', async () => {
-  const listeners = process.listenerCount('exit');
-  const store = openSqliteStore(join(folder, 'exit.sqlite'));
-  assert.equal(process.listenerCount('exit'), listeners + 1);
-  await store.close();
-  // The thread of a busy machine may end after that.
-  await until('it waits no longer', () => process.listenerCount('exit') === listeners);
 });
 
 test('a folder that cannot be created is named in the error', async () => {

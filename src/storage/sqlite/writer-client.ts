@@ -1,21 +1,25 @@
+import { getCompileCacheDir } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
+import { startThread } from '../../installation.ts';
 import type { Figure } from '../../ops/metrics.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
 import { rowsAsJson } from '../rows.ts';
 import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
-import { startSqliteThread } from './thread.ts';
 import type { Batch, Failure, Reply, Write } from './writer.ts';
 
 /** A batch is one commit: large enough to share an fsync among many, small enough to respond soon. */
 const BATCH_WRITES_MAX = 1_000;
 /** The first batch of a thread also waits for the thread to start, which a busy machine delays. */
 const START_TIMEOUT_MS = 15_000;
-/** How long the thread may take to close the file once everything is settled. */
+/**
+ * How long the thread may take to close the file once everything is settled. Node.js ends a process only after its
+ * threads: one that hangs in a sync keeps it until the disk replies, or until somebody kills it.
+ */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** What the store must know beyond the refusals of single writes. */
@@ -110,7 +114,11 @@ export class WriterClient {
   }
 
   #start(opened: FileIdentity): Worker {
-    const thread = startSqliteThread('./writer.ts', opened);
+    const thread = startThread(new URL('./writer.ts', import.meta.url), {
+      workerData: opened,
+      // The compile cache works in a thread too, but only if the thread is told its folder.
+      env: { NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
+    });
     thread.on('message', (message: Reply | 'open') => {
       if (message === 'open') this.#isThreadOpen = true;
       else this.#receive(message);

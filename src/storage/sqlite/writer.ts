@@ -4,10 +4,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { FileTruncated, isCorrupt, isLocked, namedCause } from './errors.ts';
-import { isBesideLog, requireInPlace } from './file-identity.ts';
+import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
 import { writeLogAgain } from './log.ts';
 import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
-import { whileBusy, type ThreadData } from './thread.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
@@ -37,17 +36,18 @@ const CHECKPOINT_FRAMES = 1_000n;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
-const { opened, isBusy } = workerData as ThreadData;
-const { database, writes } = whileBusy(isBusy, open);
+/** The files that the store has open; this thread opens no others. */
+const opened = workerData as FileIdentity;
+const { database, writes } = open();
 // Despite its name it writes nothing. It returns how many frames the log has.
 const countFrames = database.prepare('PRAGMA wal_checkpoint(NOOP)');
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 const truncate = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
-const idleTimer = setTimeout(() => whileBusy(isBusy, emptyLog), IDLE_MS);
+const idleTimer = setTimeout(emptyLog, IDLE_MS);
 let isLogKept = false;
 
 try {
-  whileBusy(isBusy, keepLog);
+  keepLog();
 } catch (error) {
   // Another program has locked the file: the first batch tries again. Any other error ends the process.
   if (!isLocked(error)) throw error;
@@ -56,9 +56,9 @@ port.postMessage('open');
 port.on('message', (message: Batch | 'close') => {
   if (message === 'close') close();
   else {
-    const reply = whileBusy(isBusy, () => applyBatch(message));
+    const reply = applyBatch(message);
     port.postMessage(reply);
-    if ('results' in reply) whileBusy(isBusy, shortenLog);
+    if ('results' in reply) shortenLog();
     idleTimer.refresh();
   }
 });
@@ -81,11 +81,9 @@ function keepLog(): void {
 }
 
 function close(): void {
-  whileBusy(isBusy, () => {
-    // SQLite itself does this only for a database that is still in its place.
-    emptyLog();
-    database.close();
-  });
+  // SQLite itself does this only for a database that is still in its place.
+  emptyLog();
+  database.close();
   clearTimeout(idleTimer);
   port.close();
 }
