@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { Session, type Profiler } from 'node:inspector';
 import { relative } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, type ClientResponse } from '../../harness/client.ts';
 import { sqliteStorage, startTestService } from '../../harness/test-service.ts';
@@ -13,8 +12,6 @@ import { sqliteStorage, startTestService } from '../../harness/test-service.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const WARM_UPS = 20;
 const MEASURED = 9;
-/** Longer than the store relies on its last check of the file. */
-const PAUSE_MS = 30;
 
 /** The files in `src/` with a function that has run in this thread since the last call. */
 function takeFiles(session: Session): Promise<string[]> {
@@ -69,7 +66,6 @@ for (const [heading, send] of WALKS) {
 
     const runs: Set<string>[] = [];
     for (let number = 0; number < WARM_UPS + MEASURED; number += 1) {
-      await sleep(PAUSE_MS);
       await takeFiles(session);
       const { status } = await send(client, service.baseUrl, number);
       assert.ok(status === 200 || status === 201);

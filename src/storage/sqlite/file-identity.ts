@@ -1,15 +1,11 @@
 import { existsSync, realpathSync, renameSync, statSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { FileReplaced, FileTruncated } from './errors.ts';
 import { pragma } from './query.ts';
-
-/** How long a process waits for another process that is renaming files. */
-const LOCK_TIMEOUT_MS = 1_000;
 
 interface FileId {
   dev: bigint;
   ino: bigint;
-  birthtimeNs: bigint;
   size: bigint;
 }
 
@@ -78,29 +74,23 @@ function requireSame(name: string, id: FileId | undefined): FileId | undefined {
 
 /** Whether the log and the shared memory that were opened still lie beside their own database. */
 export function isBesideLog({ realFile, database }: FileIdentity): boolean {
-  return isBornSame(idOf(realFile), database);
+  return isSame(idOf(realFile), database);
 }
 
 /**
- * Renames the log and the shared memory that are left where their database is no more: SQLite would apply that
- * log to the next file at this path.
- *
- * Only the files that this process had open are renamed, so never those of another database. Of several
- * processes, one renames: without the lock, the second could rename the log that a new start has just created.
+ * Renames the log and the shared memory that are left where their database is no more: SQLite would apply that log to the
+ * next file at this path. To be called while a connection has them open, so that no other file can have their numbers:
+ * only the files of this process are renamed.
  */
 export function setLogAside(opened: FileIdentity): void {
-  const { realFile, log, sharedMemory } = opened;
-  const files = [
-    [`${realFile}-wal`, log],
-    [`${realFile}-shm`, sharedMemory],
-  ] as const;
-  const findLeft = () => files.filter(([name, id]) => isBornSame(idOf(name), id));
-  if (isBesideLog(opened) || findLeft().length === 0) return;
-  // SQLite's lock is released when its process ends, even by a crash.
-  using lock = new DatabaseSync(`${realFile}-lock`, { timeout: LOCK_TIMEOUT_MS });
-  lock.exec('BEGIN EXCLUSIVE');
   if (isBesideLog(opened)) return;
-  for (const [name] of findLeft()) renameSync(name, freeName(`${name}.replaced`));
+  for (const [suffix, id] of [
+    ['-wal', opened.log],
+    ['-shm', opened.sharedMemory],
+  ] as const) {
+    const name = `${opened.realFile}${suffix}`;
+    if (isSame(idOf(name), id)) renameSync(name, freeName(`${name}.replaced`));
+  }
 }
 
 /** The name with the first number that makes it a new one. */
@@ -115,12 +105,7 @@ function idOf(name: string): FileId | undefined {
   return statSync(name, { bigint: true, throwIfNoEntry: false });
 }
 
-/** For open files: the inode number of an open file is not reused. */
+/** Whether two files have one number on one disk. That of an open file is not given to another one. */
 export function isSame(one: FileId | undefined, other: FileId | undefined): boolean {
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
-}
-
-/** For closed files: their inode numbers may have been reused for new files. */
-function isBornSame(one: FileId | undefined, other: FileId | undefined): boolean {
-  return isSame(one, other) && one?.birthtimeNs === other?.birthtimeNs;
 }

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { intercept } from '../../../harness/file-functions.ts';
 import { findIdentity, freeName, isSame, requireInPlace, setLogAside } from './file-identity.ts';
 
 const SUFFIXES = ['', '-wal', '-shm'];
@@ -27,7 +26,7 @@ function newFiles(t: TestContext, suffixes = SUFFIXES) {
 }
 
 test('a file is the same if its number and its disk are', () => {
-  const one = { dev: 1n, ino: 2n, birthtimeNs: 3n, size: 4n };
+  const one = { dev: 1n, ino: 2n, size: 4n };
   assert.equal(isSame(one, { ...one }), true);
   assert.equal(isSame(one, { ...one, ino: 4n }), false);
   assert.equal(isSame(one, { ...one, dev: 4n }), false);
@@ -84,10 +83,8 @@ test('a log is set aside only where its database is no more', (t) => {
   replace('');
   writeFileSync(`${file}-wal.replaced-1`, 'of an earlier time');
   setLogAside(opened);
-  assert.deepEqual(
-    names().filter((name) => name !== 'store-lock'),
-    ['store', 'store-shm.replaced-1', 'store-wal.replaced-1', 'store-wal.replaced-2'],
-  );
+  const setAside = ['store-shm.replaced-1', 'store-wal.replaced-1', 'store-wal.replaced-2'];
+  assert.deepEqual(names(), ['store', ...setAside]);
 });
 
 test('a log that another process has begun stays in its place', (t) => {
@@ -95,39 +92,6 @@ test('a log that another process has begun stays in its place', (t) => {
   for (const suffix of SUFFIXES) replace(suffix);
   setLogAside(opened);
   assert.deepEqual(names(), ['store', 'store-shm', 'store-wal']);
-});
-
-test('a log is told from one that was created with the same number later', (t) => {
-  const { opened, replace, names } = newFiles(t);
-  const bornBefore = (id: typeof opened.log) => id && { ...id, birthtimeNs: 1n };
-  const { log, sharedMemory } = opened;
-  replace('');
-  setLogAside({ ...opened, log: bornBefore(log), sharedMemory: bornBefore(sharedMemory) });
-  assert.deepEqual(names(), ['store', 'store-shm', 'store-wal']);
-});
-
-test('a log is set aside where a new database has the number of its own', (t) => {
-  const { opened, names } = newFiles(t);
-  setLogAside({ ...opened, database: { ...opened.database, birthtimeNs: 1n } });
-  assert.ok(names().includes('store-wal.replaced-1'), names().join());
-});
-
-test('a log stays whose database comes back before the lock is taken', (t) => {
-  const { file, opened, names } = newFiles(t);
-  renameSync(file, `${file}.away`);
-  intercept(t, 'statSync', (original, name, ...rest) => {
-    const found = original(name, ...rest);
-    // The last look before the lock.
-    if (String(name).endsWith('-shm') && !names().includes('store')) {
-      renameSync(`${file}.away`, file);
-    }
-    return found;
-  });
-  setLogAside(opened);
-  assert.deepEqual(
-    names().filter((name) => name !== 'store-lock'),
-    ['store', 'store-shm', 'store-wal'],
-  );
 });
 
 test('a free name has the first number that no file has', (t) => {

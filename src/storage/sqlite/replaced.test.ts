@@ -6,7 +6,6 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -23,6 +22,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { listPets } from '../../../harness/list-pets.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import type { Store } from '../../domain/store.ts';
@@ -147,8 +147,9 @@ test('a log that cannot be set aside is one warning, and the store is closed', a
   const second = openSqliteStore(file, { onWarning: (message) => warnings.push(message) });
   await create(store, 'one');
   rmSync(file);
-  mkdirSync(`${file}-lock`);
-  await store.close();
+  intercept(t, 'renameSync', () => {
+    throw systemError('EACCES');
+  });
   await second.close();
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? '', /^the log beside \S+petstore\.sqlite may be of another file: /);

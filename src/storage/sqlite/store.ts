@@ -33,13 +33,8 @@ import { prepareReads, type Reads } from './statements.ts';
 import { findStoreIdentity, keepStoreId, requireAccess } from './store-identity.ts';
 import { WriterClient } from './writer-client.ts';
 
-/** How often the path is checked while nobody reads. */
+/** How often the path is checked for reads: for this long they may still come from a file that was replaced. */
 const CHECK_INTERVAL_MS = 1_000;
-/**
- * How long reads rely on one check of the path: for this long a read may still come from a file that was
- * replaced. Three calls of stat for each read would cost more than the read.
- */
-const CHECK_VALID_MS = 10;
 
 export interface SqliteOptions extends Access {
   onWarning?: (message: string) => void;
@@ -88,7 +83,8 @@ class SqliteStore implements Store, Measured {
   readonly #writer: WriterClient;
   readonly #options: SqliteOptions;
   readonly #timer: NodeJS.Timeout;
-  #nextCheckMs = 0;
+  /** Why reads are refused until the next check of the path. */
+  #checkFault: unknown;
   /** Why every call is refused. */
   #fault: string | undefined;
 
@@ -208,18 +204,18 @@ class SqliteStore implements Store, Measured {
     clearInterval(this.#timer);
     this.#fault ??= 'the store is closed';
     await this.#writer.close();
-    if (this.#database.isOpen && !abandoned.has(this.#database)) this.#database.close();
     try {
       setLogAside(this.#opened);
     } catch (error) {
       const beside = `the log beside ${this.#opened.file} may be of another file`;
       this.#options.onWarning?.(`${beside}: ${String(error)}`);
     }
+    if (this.#database.isOpen && !abandoned.has(this.#database)) this.#database.close();
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
     if (this.#fault !== undefined) throw unavailable(new Error(this.#fault));
-    if (performance.now() >= this.#nextCheckMs) this.#requireInPlace();
+    if (this.#checkFault !== undefined) throw unavailable(this.#checkFault);
     try {
       return this.#reads[name].all(...values) as unknown as Row[];
     } catch (cause) {
@@ -228,32 +224,23 @@ class SqliteStore implements Store, Measured {
     }
   }
 
-  /** Finds out whether the file is lost, also while nobody reads. */
   #checkPath(): void {
-    this.#nextCheckMs = 0;
-    this.ping().catch(() => undefined);
-  }
-
-  #requireInPlace(): void {
     try {
       requireInPlace(this.#opened, this.#database);
-      this.#nextCheckMs = performance.now() + CHECK_VALID_MS;
+      this.#checkFault = undefined;
     } catch (error) {
+      this.#checkFault = error;
       if (error instanceof FileReplaced) {
         this.#fail(error.message, { isTruncated: error instanceof FileTruncated });
       }
-      throw unavailable(error);
     }
   }
 
   /** SQLite has called the file malformed. The next start finds out whether it is. */
   #failDamaged(reason: string): void {
-    try {
-      // A file that was replaced must not be called damaged.
-      this.#requireInPlace();
-    } catch {
-      return;
-    }
+    this.#checkPath();
+    // A file that was replaced must not be called damaged.
+    if (this.#checkFault !== undefined) return;
     markDamaged(this.#opened.realFile, reason);
     this.#fail(
       `${this.#opened.file} may be damaged (${reason}): start the service again, which checks the file.`,
