@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../domain/errors.ts';
 import { parseJson } from '../domain/json.ts';
-import { findJsonFault } from './json-fault.ts';
+import { jsonFault } from './json-fault.ts';
 import { JSON_MEDIA_TYPE, type HttpRequest } from './message.ts';
 
 /** How much of a Content-Type an error message repeats. */
@@ -24,20 +24,11 @@ export async function readJsonBody(request: HttpRequest): Promise<unknown> {
   try {
     return parseJson(text);
   } catch (error) {
-    throw locatedFault(text, error);
+    const { cause } = error as Refusal;
+    throw cause instanceof SyntaxError
+      ? new Refusal('invalid_json', jsonFault(cause), { cause })
+      : error;
   }
-}
-
-/** Adds where the JSON breaks, and what would be right there. */
-function locatedFault(text: string, error: unknown): unknown {
-  const fault = findJsonFault(text);
-  if (fault === undefined) return error;
-  const { line, column, remedy } = fault;
-  return new Refusal(
-    'invalid_json',
-    `The body is not valid JSON at line ${line}, column ${column}: ${remedy}.`,
-    { cause: error },
-  );
 }
 
 function refuseMediaType({ headers }: HttpRequest): void {
