@@ -22,7 +22,6 @@ import { respondWithPage, type PublicPages } from './pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
 import { ALL_METHODS, findRoute, isInInterface, type Route } from './router.ts';
-import { suggestPath } from './similar-path.ts';
 import { parseTarget } from './target.ts';
 
 export interface AppParts extends OperationParts {
@@ -108,7 +107,7 @@ export class App implements Handler {
     const usage = await countRequest?.(caller.id);
     if (usage !== undefined) headers.push(rateLimitHeaders(usage));
 
-    if (route === undefined) return notFound(suggestPath(path, pages.keys()));
+    if (route === undefined) return notFound();
     if (operation === undefined) return methodNotAllowed(this.#methodsOf(route));
     if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
     if (usage !== undefined && usage.left < 0) return rateLimited(usage);

@@ -39,7 +39,9 @@ export function insufficientScope(scope: string): HttpResponse {
   ]);
 }
 
-export function notFound(remedy: string): HttpResponse {
+const PATHS = 'The interface has /v1/pets and /v1/pets/{petId}; /docs describes it.';
+
+export function notFound(remedy = PATHS): HttpResponse {
   return errorResponse('route_not_found', `The path does not exist. ${remedy}`);
 }
 

@@ -1,6 +1,5 @@
 import { methodNotAllowed, notFound } from './error-response.ts';
 import { allow, JSON_MEDIA_TYPE, type HttpRequest, type HttpResponse } from './message.ts';
-import { suggestPath } from './similar-path.ts';
 
 /** A page outside the interface. Anybody may request it, without a key. */
 export type Page = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
@@ -21,7 +20,7 @@ export async function respondWithPage(
   const page = pages.get(path);
   if (page === undefined) {
     const html = prefersHtml(request) ? pages.get(NOT_FOUND)?.(request) : undefined;
-    return html ?? notFound(suggestPath(path, pages.keys()));
+    return html ?? notFound();
   }
   if (request.method === 'OPTIONS') return allow(PAGE_METHODS);
   return PAGE_METHODS.includes(request.method) ? page(request) : methodNotAllowed(PAGE_METHODS);
