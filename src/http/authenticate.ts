@@ -13,14 +13,11 @@ import type { HttpRequest } from './message.ts';
 /** One scheme and one token. A repeated header arrives joined by a comma, which does not match. */
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i;
 const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
-/** Where other services read a key from. */
-const KEY_HEADERS = ['X-API-Key', 'Api-Key', 'X-Auth-Token'];
-const KEY_IN_QUERY = /[?&](?:api[-_]?key|access_token|auth|token|key)=/i;
 
 const KNOWN_HEADERS_MAX = 1_000;
 
 /** What a request says about its key. */
-export type Credentials = Pick<HttpRequest, 'headers' | 'target'>;
+export type Credentials = Pick<HttpRequest, 'headers'>;
 export type Authenticate = (request: Credentials) => Promise<ApiKey>;
 
 /** Creates the check that every operation begins with: finds the key of the caller, or refuses the request. */
@@ -59,18 +56,14 @@ function requireUsableKey(key: ApiKey | undefined, clock: Clock): ApiKey {
 }
 
 /** Returns the key in the header. A malformed key is refused here, without a query. */
-function secretIn(request: Credentials, environment: Environment): string {
-  const { authorization = '' } = request.headers;
+function secretIn({ headers }: Credentials, environment: Environment): string {
+  const { authorization = '' } = headers;
   if (!/^bearer\b/i.test(authorization)) {
-    throw new Refusal('missing_api_key', `${missingKeyFault(request)} ${HOW}`);
+    throw new Refusal('missing_api_key', `An API key is required. ${HOW}`);
   }
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) {
-    const isEmpty = /^bearer *$/i.test(authorization);
-    const fault = isEmpty
-      ? 'No key follows the word Bearer; is the variable set?'
-      : 'The Authorization header must have one token.';
-    throw new Refusal('invalid_api_key', `${fault} ${HOW}`);
+    throw new Refusal('invalid_api_key', `One key must follow the word Bearer. ${HOW}`);
   }
   const madeFor = environmentOfSecret(secret);
   if (madeFor === undefined) {
@@ -80,18 +73,4 @@ function secretIn(request: Credentials, environment: Environment): string {
     throw new Refusal('invalid_api_key', `This key is for ${madeFor}: use one for ${environment}.`);
   }
   return secret;
-}
-
-/** Says where the caller put the key instead, without repeating it. */
-function missingKeyFault({ headers, target }: Credentials): string {
-  const { authorization = '' } = headers;
-  if (environmentOfSecret(authorization) !== undefined) {
-    return 'The word Bearer is missing before the key.';
-  }
-  if (/^basic\b/i.test(authorization)) return 'The scheme must be Bearer, not Basic.';
-  if (authorization !== '') return 'The Authorization header must begin with Bearer.';
-  const other = KEY_HEADERS.find((name) => headers[name.toLowerCase()] !== undefined);
-  if (other !== undefined) return `The API key is not read from ${other}.`;
-  if (KEY_IN_QUERY.test(target)) return 'The API key is not read from the URL, which is logged.';
-  return 'An API key is required.';
 }

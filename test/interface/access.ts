@@ -66,7 +66,7 @@ export function accessTests(storage: TestStorage): void {
     test('the Basic scheme, a key without a scheme and a key in the query are 401', async () => {
       assertError(await service.send('/pets', as('Basic cGV0OnN0b3Jl')), 'missing_api_key');
       const bare = await service.send('/pets', as(service.key));
-      assertError(bare, 'missing_api_key', /^The word Bearer is missing/);
+      assertError(bare, 'missing_api_key', /Send it as "Authorization: Bearer <API_KEY>"/);
       const query = `/pets?api_key=${service.key}&access_token=${service.key}`;
       assertError(await service.send(query, as('')), 'missing_api_key');
     });
@@ -266,13 +266,12 @@ export function accessTests(storage: TestStorage): void {
     });
 
     test('D46: a key in the wrong place is missing, and the message names the right header', async () => {
-      for (const [path, headers, fault] of [
-        ['/pets', { 'x-api-key': service.key }, /not read from X-API-Key/],
-        [`/pets?api_key=${service.key}`, {}, /not read from the URL/],
-        ['/pets', { authorization: `Basic ${btoa(`${service.key}:`)}` }, /Bearer, not Basic/],
+      for (const [path, headers] of [
+        ['/pets', { 'x-api-key': service.key }],
+        [`/pets?api_key=${service.key}`, {}],
+        ['/pets', { authorization: `Basic ${btoa(`${service.key}:`)}` }],
       ] as const) {
         const refused = await send(service.baseUrl + path, { headers });
-        assertError(refused, 'missing_api_key', fault);
         assertError(refused, 'missing_api_key', /Send it as "Authorization: Bearer <API_KEY>"\.$/);
         assert.ok(!refused.text.includes(service.key));
       }
