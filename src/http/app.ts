@@ -20,7 +20,7 @@ import type { Deprecation, Operation, OperationParts, RequestContext } from './o
 import { operations } from './operations.ts';
 import { respondWithPage, type PublicPages } from './pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
-import { RequestLog, SLOW_REQUEST_MS } from './request-log.ts';
+import { RequestLog } from './request-log.ts';
 import { ALL_METHODS, findRoute, isInInterface, type Route } from './router.ts';
 import { parseTarget } from './target.ts';
 
@@ -140,20 +140,14 @@ export class App implements Handler {
   }
 
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
-    const { clock, metrics, cors, log, accessLog } = this.#parts;
+    const { clock, metrics, cors } = this.#parts;
     const { request, startedMs, operation } = context;
     const { status, headers, body, code } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
     // A 503 without an error is /readyz before a planned stop.
     if (code !== undefined && (status < 500 || error !== undefined)) metrics.error(code);
-    // A malformed request is not a failure of the service, even if its status is 501 or 505.
-    const hasFailed = status >= 500 && request.fault === undefined;
-    // Logging every request would cost a third of the throughput.
-    const logsAll = accessLog !== undefined || log.isLevelEnabled('debug');
-    if (logsAll || hasFailed || durationMs >= SLOW_REQUEST_MS) {
-      this.#requestLog.add(context, { response, durationMs, error });
-    }
+    this.#requestLog.add(context, { response, durationMs, error });
     if (cors !== undefined) context.headers.push(cors.headers(request));
     return { status, headers, moreHeaders: context.headers, body };
   }

@@ -10,7 +10,7 @@ export interface Outcome {
   error: unknown;
 }
 
-export const SLOW_REQUEST_MS = 1_000;
+const SLOW_REQUEST_MS = 1_000;
 /** A client may send a header of any length. */
 const FORWARDED_FOR_LENGTH_MAX = 256;
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
@@ -37,6 +37,14 @@ export class RequestLog {
 
   add(context: RequestContext, { response, durationMs, error }: Outcome): void {
     const { status, code } = response;
+    // A malformed request is no failure of the service, even if its status is 501 or 505; nor is /readyz before a
+    // planned stop, a 503 without an error.
+    const hasFailed = status >= 500 && error !== undefined && error !== context.request.fault;
+    const isSlow = durationMs >= SLOW_REQUEST_MS;
+    const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
+    const isLogged = this.#log.isLevelEnabled(level);
+    // A line for every request would cost a third of the throughput.
+    if (!isLogged && this.#accessLog === undefined) return;
     const operation = context.operation?.id;
     const fields = {
       requestId: context.requestId,
@@ -48,12 +56,8 @@ export class RequestLog {
       durationMs: Math.round(durationMs * 1000) / 1000,
     };
     this.#accessLog?.info({ ...fields, code, ...accessFields(context, response) }, 'access');
-    // A 503 without an error is /readyz before a planned stop, which is no failure.
-    const hasFailed = status >= 500 && error !== undefined;
-    const isSlow = durationMs >= SLOW_REQUEST_MS;
-    const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
+    if (!isLogged) return;
     const message = hasFailed ? 'request failed' : isSlow ? 'request was slow' : 'request';
-    if (!this.#log.isLevelEnabled(level)) return;
     // An error of another type is a defect of the service, and each one has its cause in the log.
     const isForeseen = error === undefined || error instanceof Refusal;
     if (isForeseen && !this.#log.isLevelEnabled('debug')) {

@@ -144,6 +144,17 @@ test('a 503 that no error has caused, as /readyz sends before a planned stop, is
   assert.deepEqual(lines, []);
 });
 
+test('a request that HTTP forbids is no failure of the service, whatever its status', (t) => {
+  const { lines, add } = openRequestLog(t, 'debug');
+  const fault = new Refusal('not_implemented', 'The transfer coding is unknown.');
+  const request = { method: 'POST', target: '/v1/pets', headers: {}, readBody: NO_BODY, fault };
+  add({ response: errorResponse('not_implemented', fault.message), error: fault }, { request });
+  assert.deepEqual(
+    lines.map(({ level, msg, err }) => [level, msg, err]),
+    [['debug', 'request', undefined]],
+  );
+});
+
 test('the access log has a line for every request, with who sent it, what it was about and what came of it', (t) => {
   const { lines, accessLines, add } = openRequestLog(t);
   const body = '{"id":9223372036854775807}';
