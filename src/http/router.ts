@@ -3,19 +3,17 @@ import { operations } from './operations.ts';
 
 /** The paths of the operations begin with the version of the interface. */
 const PREFIX = '/v1';
-const PREFIX_AND_SLASH = `${PREFIX}/`;
 
 /** Whether a path belongs to the interface, so that a key is required. */
 export function isInInterface(path: string): boolean {
-  return path === PREFIX || path.startsWith(PREFIX_AND_SLASH);
+  return path === PREFIX || path.startsWith(`${PREFIX}/`);
 }
 
 export interface Route {
   /** With the name of its parameter. */
   path: string;
-  /** The path up to its parameter. */
-  stem: string;
-  hasParameter: boolean;
+  /** Matches the paths of the route. Its group is the parameter. */
+  pattern: RegExp;
   /** By method. HEAD is handled as GET. */
   byMethod: ReadonlyMap<string, Operation>;
 }
@@ -30,8 +28,8 @@ function newRoute([path, sharing]: [string, Operation[]]): Route {
     byMethod.set(operation.method, operation);
     if (operation.method === 'GET') byMethod.set('HEAD', operation);
   }
-  const [stem = '', parameter] = `${PREFIX}${path}`.split('{');
-  return { path: PREFIX + path, stem, hasParameter: parameter !== undefined, byMethod };
+  const pattern = new RegExp(`^${PREFIX}${path.replace(/\{\w+\}/, '([^/]+)')}$`);
+  return { path: PREFIX + path, pattern, byMethod };
 }
 
 /** Every method that some operation has, for `OPTIONS *`. */
@@ -40,13 +38,10 @@ export const ALL_METHODS: readonly string[] = [
   'OPTIONS',
 ];
 
-/** Compares the path with each route. There are two, so this is faster than hashing the path. */
 export function findRoute(path: string): [route: Route, parameter: string] | undefined {
   for (const route of routes) {
-    const { stem, hasParameter } = route;
-    if (path === stem && !hasParameter) return [route, ''];
-    const parameter = hasParameter && path.startsWith(stem) ? path.slice(stem.length) : '';
-    if (parameter !== '' && !parameter.includes('/')) return [route, parameter];
+    const match = route.pattern.exec(path);
+    if (match !== null) return [route, match[1] ?? ''];
   }
   return undefined;
 }

@@ -57,10 +57,9 @@ export class Batcher<Item, Result> implements Measured {
     ];
   }
 
-  /** Not async: one more promise per create is measurable. */
-  add(item: Item): Promise<Result> {
-    if (this.#closedBy !== undefined) return Promise.reject(unavailable(this.#closedBy));
-    if (!this.#admission.admit()) return Promise.reject(this.#admission.overloaded);
+  async add(item: Item): Promise<Result> {
+    if (this.#closedBy !== undefined) throw unavailable(this.#closedBy);
+    if (!this.#admission.admit()) throw this.#admission.overloaded;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, deadline: deadlineIn(CALL_TIMEOUT_MS), resolve, reject });
       this.#running ??= this.#run();
