@@ -28,6 +28,9 @@ const FILES = {
     writeFileSync('ran', '');
     assert.ok(!isFirst);
   });`,
+  'asserts.unit.test.ts': `test('one', () => assert.equal(one, 1));`,
+  'broken.unit.test.ts': `test('always fails', () => assert.equal(one, 0));`,
+  'blind.unit.test.ts': `test('sees nothing', () => undefined);`,
   'blind.test.ts': `test('sees nothing', () => undefined);`,
   'skipped.test.ts': `test('browser', { skip: 'needs a browser' }, () => undefined);`,
 };
@@ -88,6 +91,12 @@ for (const [file, why] of [
 test('the files run in their order up to the first that notices the bug', async () => {
   const files = ['blind.test.ts', 'broken.test.ts', 'asserts.test.ts', 'inner.test.ts'];
   assert.equal(await noticing(...files), 'asserts.test.ts: one');
+});
+
+test('of unit tests in one process, those that notice the bug are known', async () => {
+  const units = ['broken.unit.test.ts', 'asserts.unit.test.ts', 'blind.unit.test.ts'];
+  const files = await new Judge(root).noticingUnits(sandbox, BUG, units);
+  assert.deepEqual(files, ['asserts.unit.test.ts']);
 });
 
 test('a file is skipped if nothing in it runs here', async () => {

@@ -56,6 +56,22 @@ export class Judge {
     return undefined;
   }
 
+  /** All of these unit tests, which share a process, that notice the bug. */
+  async noticingUnits(sandbox: Sandbox, bug: Bug, files: readonly string[]): Promise<string[]> {
+    const before = new Set(await this.#failingOf(sandbox, files));
+    const noticing = [];
+    for (const file of await this.#withBug(sandbox, bug, () => this.#failingOf(sandbox, files))) {
+      if (!before.has(file)) noticing.push(file);
+    }
+    return noticing;
+  }
+
+  async #failingOf(sandbox: Sandbox, files: readonly string[]): Promise<string[]> {
+    const results = await sandbox.test(files);
+    const failing = results.filter((result) => isThrown(result, ''));
+    return files.filter((file) => failing.some(({ path }) => path.endsWith(`/${file}`)));
+  }
+
   /** Whether nothing of the file, or of the drill, runs here, because of what this machine lacks. */
   async isSkipped(sandbox: Sandbox, bug: Bug, file: string): Promise<boolean> {
     const [tests] = testsOf(bug, [file]);
@@ -65,12 +81,18 @@ export class Judge {
   }
 
   async #try(sandbox: Sandbox, bug: Bug, { file, titles }: Tests): Promise<Notice | undefined> {
-    const content = withBug(bug, readFileSync(join(this.#root, bug.file), 'utf8'));
-    using _ = sandbox.change({ file: bug.file, content });
     const isNotice = (result: TestResult) => isThrown(result, file);
-    const results = await sandbox.test(file, { titles, isEnough: isNotice });
+    const results = await this.#withBug(sandbox, bug, () =>
+      sandbox.test(file, { titles, isEnough: isNotice }),
+    );
     const notice = results.find(isNotice);
     return notice && { file, title: notice.title, reason: notice.reason };
+  }
+
+  async #withBug<Result>(sandbox: Sandbox, bug: Bug, work: () => Promise<Result>): Promise<Result> {
+    const content = withBug(bug, readFileSync(join(this.#root, bug.file), 'utf8'));
+    using _ = sandbox.change({ file: bug.file, content });
+    return await work();
   }
 
   async #passes(sandbox: Sandbox, tests: Tests, title: string): Promise<boolean> {

@@ -32,6 +32,7 @@ const RUNNER = [
 ];
 /** A line of TAP for each test, and for one that has failed a block that says why. */
 const RESULT = /^( *)(not )?ok \d+ - (.*?)(?: # SKIP ?(.*))?\n(?: *---\n([\s\S]*?)^ *\.\.\.\n)?/gm;
+const LOCATION = /^ *location: '(.*?)(:\d+)*'$/m;
 const FAILURE_TYPE = /^ *failureType: '(\w+)'$/m;
 const SUITE = /^ *type: 'suite'$/m;
 const ERROR = /^ *error: (?:\|-\n)?(.*)$/m;
@@ -43,6 +44,8 @@ export interface TestResult {
   outcome: 'passed' | 'failed' | 'skipped';
   /** Why it was skipped, or the first line of its error. */
   reason: string;
+  /** Where it is, if it has failed. */
+  path: string;
   /** How it has failed, in a word of Node.js, such as `testCodeFailure`. */
   failureType: string;
 }
@@ -89,16 +92,20 @@ export class Sandbox implements Disposable {
     return (await run()) && (await run());
   }
 
-  /** Runs a test file, or only the tests with these titles, until a result is enough. */
+  /** Runs a test file, or several in one process, or only the tests with these titles, until a result is enough. */
   async test(
-    file: string,
+    files: string | readonly string[],
     { titles = [], isEnough = () => false }: TestOptions = {},
   ): Promise<TestResult[]> {
     const temporary = mkdtempSync(join(this.#folder, 't-'));
     chmodSync(temporary, OPEN_MODE);
     const patterns = titles.map((title) => `--test-name-pattern=${RegExp.escape(title)}`);
     try {
-      return await this.#run([...RUNNER, ...patterns, file], temporary, isEnough);
+      const all = [files].flat();
+      // They start no server, and have no hooks outside a suite.
+      const isolation = all.every((file) => file.endsWith('.unit.test.ts')) ? 'none' : 'process';
+      const flags = [...RUNNER, `--test-isolation=${isolation}`, ...patterns];
+      return await this.#run([...flags, ...all], temporary, isEnough);
     } finally {
       // A database that was ended with its test may still write for a moment.
       rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -162,7 +169,7 @@ function killGroup(leader: number | undefined): void {
 }
 
 function failed(title: string): TestResult {
-  return { title, isSuite: false, outcome: 'failed', reason: '', failureType: '' };
+  return { title, isSuite: false, outcome: 'failed', reason: '', path: '', failureType: '' };
 }
 
 /** The results in the output of the reporter `tap`, which may still grow. */
@@ -172,6 +179,7 @@ export function parseTap(output: string): TestResult[] {
     isSuite: SUITE.test(block),
     outcome: not !== undefined ? 'failed' : skipped !== undefined ? 'skipped' : 'passed',
     reason: skipped ?? ERROR.exec(block)?.[1]?.trim() ?? '',
+    path: LOCATION.exec(block)?.[1] ?? '',
     failureType: FAILURE_TYPE.exec(block)?.[1] ?? '',
   }));
 }

@@ -169,6 +169,7 @@ test('results are read from TAP with their titles, outcomes and reasons', () => 
     '      ...',
     '    not ok 2 - wrong',
     '      ---',
+    "      location: '/a/b.test.ts:3:70'",
     "      failureType: 'testCodeFailure'",
     '      error: |-',
     '        Expected values to be equal:',
@@ -182,15 +183,37 @@ test('results are read from TAP with their titles, outcomes and reasons', () => 
     '',
   ].join('\n');
   assert.deepEqual(parseTap(output), [
-    { title: 'right # one', isSuite: false, outcome: 'passed', reason: '', failureType: '' },
+    {
+      title: 'right # one',
+      isSuite: false,
+      outcome: 'passed',
+      reason: '',
+      path: '',
+      failureType: '',
+    },
     {
       title: 'wrong',
       isSuite: false,
       outcome: 'failed',
       reason: 'Expected values to be equal:',
+      path: '/a/b.test.ts',
       failureType: 'testCodeFailure',
     },
-    { title: 'left out', isSuite: false, outcome: 'skipped', reason: 'needs cc', failureType: '' },
-    { title: 'suite', isSuite: true, outcome: 'failed', reason: '', failureType: 'subtestsFailed' },
+    {
+      title: 'left out',
+      isSuite: false,
+      outcome: 'skipped',
+      reason: 'needs cc',
+      path: '',
+      failureType: '',
+    },
+    {
+      title: 'suite',
+      isSuite: true,
+      outcome: 'failed',
+      reason: '',
+      path: '',
+      failureType: 'subtestsFailed',
+    },
   ]);
 });

@@ -67,8 +67,10 @@ async function writeMatrix(area: string, { stdout, stderr }: Streams): Promise<n
   const tier = tierFiles();
   const rows = new Map<Bug, string[]>();
   await tryAll(bugs, async (judge, sandbox, bug) => {
-    const noticing: string[] = [];
-    for (const test of testsFor(bug.file, tier, { isNearOnly: true })) {
+    const near = testsFor(bug.file, tier, { isNearOnly: true });
+    const units = near.filter((test) => test.endsWith('.unit.test.ts'));
+    const noticing = await judge.noticingUnits(sandbox, bug, units);
+    for (const test of near.filter((each) => !units.includes(each))) {
       if (await judge.notice(sandbox, { ...bug, drill: undefined }, [test])) noticing.push(test);
     }
     rows.set(bug, noticing);
