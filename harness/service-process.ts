@@ -126,6 +126,17 @@ export class ServiceProcess {
     return (children.match(/\d+/g) ?? []).map(Number);
   }
 
+  /** The admin addresses of its workers, in their order. They log them at the level info, with `--admin-port 0`. */
+  workerAdminUrls(): string[] {
+    const byPlace = new Map<string, string>();
+    for (const line of this.#written.stderrLines) {
+      const [, place, url] = /"worker":"([^"]+)","adminUrl":"([^"]+)"/.exec(line) ?? [];
+      if (place !== undefined && url !== undefined) byPlace.set(place, url);
+    }
+    const places = [...byPlace.keys()].toSorted((a, b) => Number.parseInt(a) - Number.parseInt(b));
+    return places.map((place) => byPlace.get(place) ?? '');
+  }
+
   /** The memory of the process that the system holds for it. Its workers do not count. */
   memoryMib(): number {
     return this.#statusMib('VmRSS');

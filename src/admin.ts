@@ -21,8 +21,16 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-export interface AdminParts {
-  figures: () => Figure[] | Promise<Figure[]>;
+interface AdminRuntime {
+  clock: Clock;
+  newRequestId: () => string;
+  log: Log;
+  /** Whether the figures are those of one of several workers. */
+  isWorker: boolean;
+}
+
+interface AdminParts {
+  figures: () => Figure[];
   expose: () => Promise<Exposition>;
   isReady: () => Promise<boolean>;
 }
@@ -33,34 +41,22 @@ export interface AdminParts {
  */
 export async function openAdmin(
   config: Config,
-  { clock, newRequestId, log }: { clock: Clock; newRequestId: () => string; log: Log },
+  runtime: AdminRuntime,
   { figures, expose, isReady }: AdminParts,
 ): Promise<Admin | undefined> {
   const { adminPort, adminHost, isAdminGiven } = config;
+  const { newRequestId, log } = runtime;
   if (adminPort === undefined) return undefined;
   const metricsPage: Page = async () => {
     const found = await expose();
     return { status: 200, headers: ['Content-Type', found.contentType], body: await found.text() };
   };
-  const monitor = openMonitor({ ...config, figures, isReady, clock });
+  const monitor = openMonitor({ ...config, ...runtime, figures, isReady });
   const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady), ...monitor.pages]);
-  const respond = async (request: HttpRequest): Promise<HttpResponse> => {
-    if (request.fault !== undefined) throw request.fault;
-    requireKnownHost(request.headers['host'], adminHost);
-    const { path } = parseTarget(request.target);
-    return pages.has(path) ? respondWithPage(pages, request, path) : notOnAdminPort(config);
-  };
-  const handle = async (request: HttpRequest): Promise<HttpResponse> => {
-    const { headers, ...response } = await respond(request).catch((fault: unknown) => {
-      if (fault instanceof Refusal) return errorResponse(fault.code, fault.message);
-      log.error({ err: fault }, 'the admin page failed');
-      return errorResponse('internal_error', 'The service failed; its log has the cause.');
-    });
-    const requestId = requestIdOf(request.headers, newRequestId);
-    return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
-  };
+  const handle = newHandle(config, runtime, pages);
   const createHandler = () => ({ handle });
-  const parts = { createHandler, host: adminHost, port: adminPort, newRequestId };
+  const place = { host: adminHost, port: adminPort, isExclusive: true };
+  const parts = { ...place, createHandler, newRequestId };
   try {
     const server = await listen('admin-', parts);
     monitor.start();
@@ -79,6 +75,29 @@ export async function openAdmin(
     if (isAdminGiven || !(error instanceof UsageError)) throw error;
     return undefined;
   }
+}
+
+/** Responds with one of the pages, and with a request id. */
+function newHandle(
+  config: Config,
+  { newRequestId, log }: AdminRuntime,
+  pages: ReadonlyMap<string, Page>,
+): (request: HttpRequest) => Promise<HttpResponse> {
+  const respond = async (request: HttpRequest): Promise<HttpResponse> => {
+    if (request.fault !== undefined) throw request.fault;
+    requireKnownHost(request.headers['host'], config.adminHost);
+    const { path } = parseTarget(request.target);
+    return pages.has(path) ? respondWithPage(pages, request, path) : notOnAdminPort(config);
+  };
+  return async (request) => {
+    const { headers, ...response } = await respond(request).catch((fault: unknown) => {
+      if (fault instanceof Refusal) return errorResponse(fault.code, fault.message);
+      log.error({ err: fault }, 'the admin page failed');
+      return errorResponse('internal_error', 'The service failed; its log has the cause.');
+    });
+    const requestId = requestIdOf(request.headers, newRequestId);
+    return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
+  };
 }
 
 function notOnAdminPort(config: Config): HttpResponse {

@@ -7,7 +7,6 @@ import { docsPages } from './web/docs/pages.ts';
 import { notFoundPage } from './web/not-found.ts';
 import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
-import type { TakePortion } from './domain/rate-limit.ts';
 import { ERRORS, Refusal } from './domain/errors.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
@@ -21,7 +20,7 @@ import { openApiDocument } from './http/openapi.ts';
 import { jsonResponse, type HttpResponse } from './http/message.ts';
 import { METRIC_SERIES } from './http/operations.ts';
 import { NOT_FOUND, type PublicPages } from './http/pages.ts';
-import { portionsInMemory, RateLimiter, type CountRequest } from './http/rate-limit.ts';
+import { RateLimiter, wholeLimit, type CountRequest } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { ServerParts } from './http/wire/server.ts';
 import type { Exposition } from './ops/exposition.ts';
@@ -45,10 +44,6 @@ export interface Runtime {
   clientTimeouts?: ServerParts['timeouts'];
   /** Whether this process is a worker. It creates no store: the primary has done that. */
   isWorker: boolean;
-  /** Takes a portion of a rate limit from the primary. Undefined if this process is not a worker. */
-  takePortion?: TakePortion;
-  /** Awaited before the service listens. If it throws, the service does not start. */
-  beforeListening?: () => Promise<void>;
   /** Ends a start that waits for its database. The reason is the error. */
   stop?: AbortSignal;
 }
@@ -138,7 +133,6 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   const parts = await openRequestParts(config, runtime, { ...base, opened });
   measured.push(parts.keys, parts.cache);
 
-  await runtime.beforeListening?.();
   runtime.stop?.throwIfAborted();
   const { isReady } = readiness;
   const server = await listen('', {
@@ -166,6 +160,12 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
       await everything.disposeAsync();
     },
   };
+}
+
+/** Creates or migrates the store, and returns its first key if it is new: workers begin no store. */
+export async function prepareStore(config: Config, runtime: Runtime): Promise<string | undefined> {
+  await using opened = new AsyncDisposableStack();
+  return (await openBase(config, runtime, opened)).firstKey;
 }
 
 /** Opens the admin port, and then the store, with its first key: `/livez` responds while the database is away. */
@@ -277,14 +277,14 @@ function newApp(
   });
 }
 
-/** The counters are in the database, in the primary of the workers, or in this process. */
+/** The counters are in the database, or in this process. */
 function newRateLimit(
   { rateLimit }: Config,
-  { clock, takePortion }: Runtime,
+  { clock }: Runtime,
   store: Store,
 ): CountRequest | undefined {
   if (rateLimit === undefined) return undefined;
-  const portions = store.portions?.(rateLimit) ?? takePortion ?? portionsInMemory(rateLimit, clock);
+  const portions = store.portions?.(rateLimit) ?? wholeLimit(rateLimit);
   const limiter = new RateLimiter(rateLimit, portions, clock);
   return (keyId) => limiter.count(keyId);
 }
@@ -326,14 +326,4 @@ async function addFirstKey(
     randomBytes,
   });
   return (await store.createFirstApiKey(record)) ? secret : undefined;
-}
-
-/** Creates the first key of an empty store before any worker starts. */
-export async function makeFirstKey(config: Config, runtime: Runtime): Promise<string | undefined> {
-  const store = await whenReachable(config, runtime, () => openServedStore(config, runtime));
-  try {
-    return await whenReachable(config, runtime, () => addFirstKey(store, config, runtime));
-  } finally {
-    await store.close();
-  }
 }

@@ -2,4 +2,4 @@
 
 import cluster from 'node:cluster';
 
-if (cluster.isWorker) process.on('message', (message) => message === 'stop' && process.exit(0));
+if (cluster.isWorker) process.on('SIGUSR2', () => process.exit(0));

@@ -1,4 +1,4 @@
-import cluster, { type Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,29 +6,37 @@ import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
-import type { Clock } from '../domain/clock.ts';
-import { PORTIONS, type RateLimit } from '../domain/rate-limit.ts';
-import { METRIC_SERIES } from '../http/operations.ts';
-import { portionsInMemory } from '../http/rate-limit.ts';
 import { workerSettings } from '../installation.ts';
-import { openAdmin } from '../admin.ts';
-import { localUrl } from '../listen.ts';
-import type { WorkersExposition } from '../ops/exposition.ts';
+import { baseUrlOf, localUrl } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
-import { Metrics } from '../ops/metrics.ts';
-import { FAILED_GRACE_MS, makeFirstKey, startService, type Runtime } from '../service.ts';
+import {
+  FAILED_GRACE_MS,
+  prepareStore,
+  startService,
+  type Runtime,
+  type Service,
+} from '../service.ts';
 import { UsageError } from '../setting.ts';
 import { defineCommand, type Call, type Io } from './command.ts';
-import { serveAsWorker } from './serve-worker.ts';
 import { announce } from './welcome.ts';
-import { onWorkerMessage, sendTo } from './worker-channel.ts';
-import { WorkerPool, WorkerRefused } from './worker-pool.ts';
+import {
+  configOfWorker,
+  PLACE_VARIABLE,
+  REPLACE_SIGNAL,
+  requireShares,
+  Workers,
+} from './workers.ts';
 
 /**
  * Signals within this time count as one. Ctrl-C reaches every process of the terminal, and npm and the
  * launcher of an older Node.js pass theirs on, so this process receives the same one twice.
  */
 export const SAME_SIGNAL_MS = 1_000;
+/**
+ * After this time every worker has closed the port. A client that a worker disconnects connects again at once, and
+ * must then be refused, not accepted by a port that is about to be closed.
+ */
+const ALL_CLOSED_MS = 1_000;
 
 /** Of version 1.1.0. */
 const TRACE_FLAGS = [
@@ -56,7 +64,16 @@ for: meanwhile /livez of the admin port is 200, and the port of the interface is
 });
 
 /** Runs the service in this process, or in the configured number of workers. */
-async function runService({
+async function runService(call: Pick<Call<never, never>, 'flags' | 'io'>): Promise<number> {
+  try {
+    return await runProcess(call);
+  } finally {
+    // The channel between a worker and its primary would keep the process alive.
+    process.channel?.unref();
+  }
+}
+
+async function runProcess({
   flags,
   io,
 }: Pick<Call<never, never>, 'flags' | 'io'>): Promise<number> {
@@ -66,7 +83,9 @@ async function runService({
   // Otherwise V8 collects garbage only when it is three times as large as what is in use.
   setFlagsFromString('--heap-growing-percent=50');
   const config = loadConfig(flags, io.env);
-  requireTwoPorts(config);
+  const count = config.workers === 'auto' ? availableParallelism() : config.workers;
+  requirePorts(config, count);
+  requireShares(config, count);
   const log = openLog(config.logLevel, io.stderr);
   logWarnings(log);
   if (io.stderr.isTTY !== true) logUncaught(io);
@@ -78,17 +97,26 @@ async function runService({
     accessLog: config.hasAccessLog ? openLog('info', io.stdout) : undefined,
     isWorker: cluster.isWorker,
   };
-  if (cluster.isWorker) return serveAsWorker(config, runtime);
-  const workers = config.workers === 'auto' ? availableParallelism() : config.workers;
-  return workers === 1
-    ? serveAlone(config, runtime, io)
-    : serveAsPrimary({ ...config, workers }, runtime, io);
+  if (cluster.isWorker) return serveAsWorker(config, runtime, io.env[PLACE_VARIABLE] ?? '');
+  return count === 1 ? serveAlone(config, runtime, io) : serveAsPrimary(config, count, runtime, io);
 }
 
-/** Both ports may be 0: the system then chooses two different ones. */
-function requireTwoPorts({ host, port, adminHost, adminPort = 0 }: Config): void {
-  if (port === 0 || localUrl(host, port) !== localUrl(adminHost, adminPort)) return;
-  throw new UsageError(`--port and --admin-port are both ${port}: they must differ.`);
+/** Each worker has an admin port of its own. The system chooses different ones if they are 0. */
+function requirePorts(config: Config, count: number): void {
+  const { host, port, adminHost, adminPort = 0 } = config;
+  const last = adminPort + count - 1;
+  if (last > 65_535) {
+    throw new UsageError(
+      `--admin-port is ${adminPort}, and ${count} workers have as many ports from there: it must be at most ${65_536 - count}.`,
+    );
+  }
+  if (port === 0 || adminPort === 0 || localUrl(host, port) !== localUrl(adminHost, port)) return;
+  if (port < adminPort || port > last) return;
+  throw new UsageError(
+    count === 1
+      ? `--port and --admin-port are both ${port}: they must differ.`
+      : `--port is ${port}, and the admin ports of ${count} workers are ${adminPort} to ${last}: it must be another one.`,
+  );
 }
 
 /** Logs the warnings of Node.js, which otherwise prints them as plain text among the JSON lines of the log. */
@@ -120,122 +148,106 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
   const { log } = runtime;
   // Closing the terminal sends SIGHUP to its processes. Afterwards, standard input is no terminal any more.
   const hasTerminal = isatty(0);
-  const stop = stopSignal(() => process.exit(1), hasTerminal ? ['SIGHUP'] : []);
+  const stop = stopSignal(log, () => process.exit(1), hasTerminal ? ['SIGHUP'] : []);
   if (!hasTerminal) process.on('SIGHUP', () => log.info('SIGHUP is ignored without workers'));
-  try {
+  return untilStopped(stop, log, async () => {
     const service = await startService(config, { ...runtime, stop });
     announce(config, service, { log, io });
-    const failure = await Promise.race([service.failed, aborted(stop)]);
-    if (failure !== undefined) {
-      await service.close(FAILED_GRACE_MS);
-      throw new Refusal('unavailable', failure);
-    }
-    log.info({ signal: stop.reason as unknown }, 'stopping');
+    await stoppedOrFailed(stop, service);
     service.setNotReady();
     await sleep(config.drainDelaySeconds * 1000);
     await service.close();
-  } catch (error) {
-    if (error !== stop.reason) throw error;
-  }
-  log.info('stopped');
-  return 0;
+    return 0;
+  });
 }
 
-/** Owns the listener and the workers. It serves only the admin port itself. */
+/** Opens the store once, and then keeps workers running that serve it. */
 async function serveAsPrimary(
-  config: Config & { workers: number },
+  config: Config,
+  count: number,
   runtime: Runtime,
   io: Io,
 ): Promise<number> {
   const { log } = runtime;
+  // Before anything else: a signal without a listener would end the process.
+  const stop = stopSignal(log, () => {
+    workers.kill();
+    process.exit(1);
+  });
+  const workers = new Workers(count, log, stop);
+  process.on('SIGHUP', () => void workers.replaceAll());
   // The workers accept connections themselves. A connection that the primary hands to a worker which has just
   // died would stay open without a response.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary(workerSettings(process.argv));
-  const pool = new WorkerPool(config.workers, log);
-  // Before anything else starts: a signal without a listener would end the process.
-  const stop = stopSignal(() => {
-    pool.kill();
-    process.exit(1);
+  return untilStopped(stop, log, async () => {
+    const first = configOfWorker(config);
+    const firstKey = await prepareStore(first, { ...runtime, stop });
+    const address = await workers.start();
+    if (address !== undefined) {
+      const baseUrl = baseUrlOf(config, address.port);
+      const adminUrl = first.adminPort ? localUrl(first.adminHost, first.adminPort) : undefined;
+      announce(config, { baseUrl, adminUrl, firstKey }, { log, io, workers: count });
+    }
+    return workers.ended();
   });
-  process.on('SIGHUP', () => {
-    log.info('replacing the workers one by one');
-    pool.replaceAll();
-  });
-  try {
-    await runWorkers(config, { ...runtime, stop }, pool, io);
-  } catch (error) {
-    // A signal to the process group may also end a worker that does not ignore it yet.
-    if (!stop.aborted && error instanceof WorkerRefused) return error.exitCode;
-    if (!stop.aborted) throw error;
+}
+
+/** Serves on the port of the primary, which passes SIGTERM on. A process group gets each signal at once. */
+async function serveAsWorker(config: Config, runtime: Runtime, place: string): Promise<number> {
+  const { log } = runtime;
+  process.on('SIGHUP', () => undefined);
+  const controller = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT', REPLACE_SIGNAL] as const) {
+    process.on(signal, () => controller.abort(signal));
   }
-  log.info('stopped');
-  return 0;
+  const stop = controller.signal;
+  return untilStopped(stop, undefined, async () => {
+    const service = await startService(configOfWorker(config, place), { ...runtime, stop });
+    log.info({ worker: place, adminUrl: service.adminUrl }, 'a worker serves');
+    await stoppedOrFailed(stop, service);
+    if (stop.reason !== REPLACE_SIGNAL) {
+      service.setNotReady();
+      await sleep(config.drainDelaySeconds * 1000);
+      await service.stopListening();
+      await sleep(ALL_CLOSED_MS);
+    }
+    await service.close();
+    return 0;
+  });
 }
 
-/** Returns after all workers have stopped. */
-async function runWorkers(
-  config: Config & { workers: number },
-  runtime: Runtime & { stop: AbortSignal },
-  pool: WorkerPool,
-  io: Io,
-): Promise<void> {
-  const { log, stop } = runtime;
-  await using opened = new AsyncDisposableStack();
-  const exposition = await openWorkersExposition();
-  if (config.rateLimit !== undefined) givePortions(config.rateLimit, runtime.clock);
-  const admin = await openAdmin(config, runtime, {
-    figures: () => exposition.figures(),
-    expose: async () => exposition,
-    isReady: async () => pool.isReady,
+/** Returns the exit code. A start that is stopped throws the reason of the signal. */
+async function untilStopped(
+  stop: AbortSignal,
+  log: Log | undefined,
+  run: () => Promise<number>,
+): Promise<number> {
+  const exitCode = await run().catch((error: unknown) => {
+    if (!stop.aborted || error !== stop.reason) throw error;
+    return 0;
   });
-  opened.defer(async () => admin?.close());
-  opened.defer(() => pool.stop());
-  const firstKey = await makeFirstKey(config, runtime);
-  const baseUrl = stop.aborted ? undefined : await Promise.race([pool.start(), aborted(stop)]);
-  if (baseUrl !== undefined) {
-    const { workers } = config;
-    announce(config, { baseUrl, adminUrl: admin?.url, firstKey }, { log, io, workers });
-    const failure = await Promise.race([pool.failed, aborted(stop)]);
-    if (failure !== undefined) throw failure;
-  }
-  log.info({ signal: stop.reason as unknown }, 'stopping');
-  if (baseUrl === undefined) return;
-  pool.setNotReady();
-  await sleep(config.drainDelaySeconds * 1000);
+  if (exitCode === 0) log?.info('stopped');
+  return exitCode;
 }
 
-/** The metrics of all workers. */
-async function openWorkersExposition(): Promise<WorkersExposition<Worker>> {
-  const exposition = new (await import('../ops/exposition.ts')).WorkersExposition<Worker>(
-    new Metrics(METRIC_SERIES).figures(),
-    (worker) => sendTo(worker, 'report'),
-  );
-  onWorkerMessage((worker, message) => {
-    if ('report' in message) exposition.take(worker, message.report);
-  });
-  // The last report may arrive after the exit event of the worker, but not after its channel was closed.
-  cluster.on('disconnect', (worker) => exposition.remove(worker));
-  return exposition;
-}
-
-/** The primary reports the sum of the counters of all workers. */
-function givePortions(limit: RateLimit, clock: Clock): void {
-  const takePortion = portionsInMemory(limit, clock, PORTIONS);
-  onWorkerMessage((worker, message) => {
-    if (!('portionOf' in message)) return;
-    const { portionOf } = message;
-    sendTo(worker, { portionOf, portion: takePortion(portionOf) });
-  });
+/** Resolves when the service is to be stopped. If its store fails first, closes the service and throws. */
+async function stoppedOrFailed(stop: AbortSignal, service: Service): Promise<void> {
+  const failure = await Promise.race([service.failed, aborted(stop)]);
+  if (failure === undefined) return;
+  await service.close(FAILED_GRACE_MS);
+  throw new Refusal('unavailable', failure);
 }
 
 /** Aborted by the first SIGTERM, SIGINT or other signal of these; a later one ends the process at once. */
-function stopSignal(endAtOnce: () => void, others: NodeJS.Signals[] = []): AbortSignal {
+function stopSignal(log: Log, endAtOnce: () => void, others: NodeJS.Signals[] = []): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;
   const stop = (signal: NodeJS.Signals) => {
-    if (!controller.signal.aborted) firstMs = performance.now();
-    else if (performance.now() - firstMs >= SAME_SIGNAL_MS) endAtOnce();
+    if (!controller.signal.aborted) {
+      firstMs = performance.now();
+      log.info({ signal }, 'stopping');
+    } else if (performance.now() - firstMs >= SAME_SIGNAL_MS) endAtOnce();
     controller.abort(signal);
   };
   for (const signal of ['SIGTERM', 'SIGINT', ...others]) process.on(signal, stop);

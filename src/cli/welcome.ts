@@ -101,6 +101,7 @@ function placesOf(config: Config, { baseUrl, adminUrl }: Started): (readonly [st
 
 function noMetrics({ adminPort }: Config): string {
   if (adminPort === undefined) return 'off';
+  if (adminPort === 0) return 'on the ports that the workers log';
   const { variable } = SETTINGS['admin-port'];
   return `off: port ${adminPort} is already in use; --admin-port (${variable}) names another`;
 }

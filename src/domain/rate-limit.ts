@@ -13,9 +13,3 @@ export interface Portion {
 
 /** Takes a portion from the counter of a key. A window begins with its first portion. */
 export type TakePortion = (keyId: string) => Portion | Promise<Portion>;
-
-/**
- * Where several processes share a counter, a portion is this part of what is left, rounded down, and at least
- * one request. So a process takes at most 5 % of the limit at once.
- */
-export const PORTIONS = 20;

@@ -75,28 +75,9 @@ export class RateLimiter {
   }
 }
 
-/**
- * Counters in the memory of this process. Fixed windows that begin with the first request of a key; the
- * monotonic clock measures them, because the other clock can be changed. There is at most one window per key
- * of the store. The only process takes all requests of a window as one portion, so `portions` is 1 for it.
- */
-export function portionsInMemory(
-  { requests, windowSeconds }: RateLimit,
-  clock: Clock,
-  portions = 1,
-): (keyId: string) => Portion {
-  const windows = new Map<string, { left: number; endsAtMs: number }>();
-  return (keyId) => {
-    const nowMs = clock.elapsedMs();
-    let window = windows.get(keyId);
-    if (window === undefined || window.endsAtMs <= nowMs) {
-      window = { left: requests, endsAtMs: nowMs + windowSeconds * 1000 };
-      windows.set(keyId, window);
-    }
-    const portion = Math.min(window.left, Math.max(1, Math.floor(window.left / portions)));
-    window.left -= portion;
-    return { requests: portion, left: window.left, endsInMs: window.endsAtMs - nowMs };
-  };
+/** For a process that counts alone: all requests of a window are one portion, so that it counts exactly. */
+export function wholeLimit({ requests, windowSeconds }: RateLimit): TakePortion {
+  return () => ({ requests, left: 0, endsInMs: windowSeconds * 1000 });
 }
 
 /** For every response to a key (IETF draft 11). */

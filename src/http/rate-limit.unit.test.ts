@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { newRandom } from '../../harness/random.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Portion, TakePortion } from '../domain/rate-limit.ts';
-import { portionsInMemory, RateLimiter } from './rate-limit.ts';
+import { RateLimiter, wholeLimit } from './rate-limit.ts';
 
 const LIMIT = { requests: 100, windowSeconds: 60 };
 
@@ -104,7 +104,7 @@ test('rate limit: a window does not end later because the reply of its counter w
 
 test('rate limit: one process counts exactly, and waits for nothing after the first request of a window', async () => {
   const { time, clock } = newClock();
-  const rateLimiter = new RateLimiter(LIMIT, portionsInMemory(LIMIT, clock), clock);
+  const rateLimiter = new RateLimiter(LIMIT, wholeLimit(LIMIT), clock);
   for (const startMs of [0, 60_000]) {
     time.nowMs = startMs;
     assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: 99, secondsLeft: 60 });
@@ -120,7 +120,13 @@ for (const requests of [1, 2, 20, 21, 39, 40, 41, 200, 999, 10_000]) {
   test(`three processes never accept more than a rate limit of ${requests}, and two of them leave at most 5 % each`, async () => {
     const { clock } = newClock();
     const limit = { requests, windowSeconds: 60 };
-    const takePortion = portionsInMemory(limit, clock, 20);
+    const counter = { left: requests };
+    // As PostgreSQL counts: src/storage/postgres/portions.test.ts.
+    const takePortion = () => {
+      const taken = Math.min(counter.left, Math.max(1, Math.floor(counter.left / 20)));
+      counter.left -= taken;
+      return portionOf(taken, counter.left);
+    };
     const processes = [0, 1, 2].map(() => new RateLimiter(limit, takePortion, clock));
     const random = newRandom(requests);
     let accepted = 0;

@@ -23,6 +23,8 @@ import { failureOf } from '../../src/cli/failure.ts';
 import { DiskFault, FAILING_READS } from './faulty-disk.ts';
 import { refusalIn, run, runHere } from '../../harness/command.ts';
 import { type ServiceProcess, serve } from '../../harness/service-process.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { until } from '../../harness/until.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 
@@ -95,6 +97,19 @@ async function endedWith({ service }: Subject, line: RegExp): Promise<void> {
   assert.match(refusalIn(ours[0] ?? ''), line);
 }
 
+/** Expects that workers ended with this line, and the service with 1 and the line of one that was started again. */
+async function workersEndedWith({ service }: Subject, ended: RegExp, refused: RegExp) {
+  const stillRuns = sleep(ENDED_MS_MAX, 'it still runs', { ref: false });
+  assert.equal(await Promise.race([service.ended, stillRuns]), 1);
+  assert.ok([1, 2].includes(fatalLines(service, ended)), service.stderr());
+  assert.ok([1, 2].includes(fatalLines(service, refused)), service.stderr());
+}
+
+function fatalLines(service: ServiceProcess, line: RegExp): number {
+  const lines = service.stderr().split('\n');
+  return lines.filter((each) => each.includes('"level":"fatal"') && line.test(each)).length;
+}
+
 function setAsideIn(file: string): string[] {
   return readdirSync(join(file, '..'))
     .filter((name) => name.includes('.replaced-'))
@@ -104,7 +119,7 @@ function setAsideIn(file: string): string[] {
 // They run at the same time, because each of them mostly waits for a check that runs once a second.
 describe('a file that is deleted, replaced, truncated or damaged', { concurrency: true }, () => {
   for (const workers of ['1', '2']) {
-    test(`--workers ${workers}: once the file is deleted nothing is acknowledged, the log is set aside, and the service ends with 1 and one line`, async (t) => {
+    test(`--workers ${workers}: once the file is deleted nothing is acknowledged, the log is set aside, and the service ends with 1 and one line per process`, async (t) => {
       const subject = await start(t, '--workers', workers);
       const { file, service } = subject;
       assert.equal(await create(service, 'before'), 201);
@@ -116,7 +131,9 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
         statuses.every((status) => status === 503 || status === 0),
         `the statuses are ${statuses.join()}`,
       );
-      await endedWith(subject, /petstore\.sqlite was deleted or replaced: put the right file/);
+      const line = /petstore\.sqlite was deleted or replaced: put the right file/;
+      if (workers === '1') await endedWith(subject, line);
+      else await workersEndedWith(subject, line, /was here and its file is missing/);
       assert.deepEqual(setAsideIn(file), [
         'petstore.sqlite-shm.replaced-1',
         'petstore.sqlite-wal.replaced-1',
@@ -124,28 +141,40 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
       assert.ok(!existsSync(file), 'no worker has created an empty store');
       assert.ok(!existsSync(`${file}-wal`));
     });
-
-    test(`--workers ${workers}: an idle service notices within seconds that its file was replaced; the next start serves exactly the new file`, async (t) => {
-      const subject = await start(t, '--workers', workers);
-      const { data, file, service } = subject;
-      assert.equal(await create(service, 'one'), 201);
-      copyStore(file, `${file}.new`);
-      for (const name of ['two', 'three']) assert.equal(await create(service, name), 201);
-      renameSync(`${file}.new`, file);
-      await endedWith(subject, /petstore\.sqlite was deleted or replaced/);
-      assert.deepEqual(namesIn(file), ['one']);
-      const next = await startAgain(t, data);
-      assert.equal(await create({ ...next, key: service.key }, 'four'), 201);
-      assert.deepEqual(namesIn(file), ['one', 'four']);
-    });
   }
 
-  for (const [size, workers] of [
-    [0, '2'],
-    [4_096, '1'],
-  ] as const) {
-    test(`--workers ${workers}: after petstore.sqlite is truncated to ${size} bytes under load nothing is acknowledged, and the service ends with 1 and one line`, async (t) => {
-      const subject = await start(t, '--workers', workers);
+  test('an idle service notices within seconds that its file was replaced; the next start serves exactly the new file', async (t) => {
+    const subject = await start(t);
+    const { data, file, service } = subject;
+    assert.equal(await create(service, 'one'), 201);
+    copyStore(file, `${file}.new`);
+    for (const name of ['two', 'three']) assert.equal(await create(service, name), 201);
+    renameSync(`${file}.new`, file);
+    await endedWith(subject, /petstore\.sqlite was deleted or replaced/);
+    assert.deepEqual(namesIn(file), ['one']);
+    const next = await startAgain(t, data);
+    assert.equal(await create({ ...next, key: service.key }, 'four'), 201);
+    assert.deepEqual(namesIn(file), ['one', 'four']);
+  });
+
+  test('--workers 2: idle workers notice that their file was replaced, and their successors serve exactly the new file', async (t) => {
+    // With port 0 the system would choose another one if both end at once.
+    const port = String(await freePort());
+    const { file, service } = await start(t, '--workers', '2', '--port', port);
+    assert.equal(await create(service, 'one'), 201);
+    copyStore(file, `${file}.new`);
+    for (const name of ['two', 'three']) assert.equal(await create(service, name), 201);
+    renameSync(`${file}.new`, file);
+    const ended = /petstore\.sqlite was deleted or replaced/;
+    await until('both workers must end', () => fatalLines(service, ended) === 2);
+    await until('both must be started again', () => service.workerPids().length === 2);
+    await until('they must serve', async () => (await create(service, 'four')) === 201);
+    assert.deepEqual(namesIn(file), ['one', 'four']);
+  });
+
+  for (const size of [0, 4_096]) {
+    test(`after petstore.sqlite is truncated to ${size} bytes under load nothing is acknowledged, and the service ends with 1 and one line`, async (t) => {
+      const subject = await start(t);
       const { file, service } = subject;
       const state = { sent: 0, isTruncated: false, isOver: false };
       const acknowledged: string[] = [];

@@ -50,7 +50,7 @@ stop | disable)
   ;;
 start | enable)
   set -a
-  for setting in $(lines Environment | grep -v WORKERS); do eval "$setting"; done
+  for setting in $(lines Environment); do eval "$setting"; done
   [ -e "$ROOT/etc/petstore/$instance.env" ] && . "$ROOT/etc/petstore/$instance.env"
   if grep -q '^Type=oneshot' "$file"; then
     lines ExecStart | sh -e >"$ROOT/run/$unit.log" 2>&1
@@ -99,7 +99,7 @@ async function newMachine(t: TestContext): Promise<Machine> {
     PATH: [join(root, 'stand-ins'), join(root, 'usr/local/bin'), process.env['PATH']].join(':'),
     ROOT: root,
     PETSTORE_PORT: String(port),
-    PETSTORE_ADMIN_PORT: 'off',
+    PETSTORE_ADMIN_PORT: String(await freePort()),
     PETSTORE_BOOTSTRAP_KEY: KEY,
   };
   const sh = (script: string) => {

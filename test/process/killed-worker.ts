@@ -3,8 +3,8 @@ import { ServiceProcess } from '../../harness/service-process.ts';
 
 const POLL_MS = 20;
 const STEP_MS_MAX = 60_000;
-/** An extra worker would have started by then: a dead worker is replaced after about 0.2 seconds. */
-const SETTLED_MS = 1_500;
+/** An extra worker would have started by then: a dead worker is started again after a second. */
+const SETTLED_MS = 2_000;
 
 interface KilledWorkerReport {
   /** The number of workers after each restart. */
@@ -23,8 +23,8 @@ export async function killWorkers(options: {
   for (let restart = 1; restart <= options.restarts; restart += 1) {
     const before = service.workerPids();
     service.signal('SIGHUP');
-    await until('a new worker', () => service.workerPids().length > before.length);
-    // Not the first one: the service stops that one next, and may have stopped it already.
+    await until('a new worker', () => service.workerPids().some((pid) => !before.includes(pid)));
+    // The last one is replaced last: only when the new one listens.
     process.kill(before.at(-1) ?? 0, 'SIGKILL');
     await until('the restart', () => service.restarts() === restart);
     await until('all workers', () => service.workerPids().length >= options.workers);

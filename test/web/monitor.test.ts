@@ -66,6 +66,7 @@ test('the monitor begins with a verdict: ready or not, the store, the database, 
   let [uptimeMs, isReady] = [0, true];
   const monitor = openMonitor({
     environment: 'production',
+    isWorker: false,
     host: '0.0.0.0',
     port: 8080,
     baseUrl: undefined,
@@ -99,6 +100,7 @@ test('the monitor shows new figures by itself until it is paused, and is accessi
   // As the admin port does, but with a sample every second.
   const monitor = openMonitor({
     environment: 'production',
+    isWorker: false,
     host: '127.0.0.1',
     port: 0,
     baseUrl: `${stage.site}/v1`,

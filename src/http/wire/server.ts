@@ -41,6 +41,8 @@ export interface ServerParts {
   createHandler: (port: number) => Handler;
   host: string;
   port: number;
+  /** Otherwise workers share the port. */
+  isExclusive?: boolean;
   newRequestId: () => string;
   /** Called for each refusal of bytes that never became a request, with the address of the client. */
   onRefusal?: (code: ErrorCode, requestId: string, address: string | undefined) => void;
@@ -54,7 +56,7 @@ export interface ServerParts {
 
 /** Listens for requests. Everything about sockets is in this folder, and nothing about animals. */
 export function openServer(parts: ServerParts): Promise<HttpServer> {
-  const { host, port } = parts;
+  const { host, port, isExclusive: exclusive } = parts;
   const { headersMs, requestMs, checkMs } = parts.timeouts ?? CLIENT_TIMEOUTS;
   const server = createNodeServer(HEADERS_MAX, {
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -74,7 +76,7 @@ export function openServer(parts: ServerParts): Promise<HttpServer> {
   return new Promise((resolve, reject) => {
     // A later error is a connection that could not be accepted, and the server continues.
     server.on('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, exclusive }, () => {
       const bound = server.address() as AddressInfo;
       resolve(new HttpServer(server, { ...parts, port: bound.port }));
     });

@@ -1,9 +1,11 @@
-import { PORTIONS, type RateLimit, type TakePortion } from '../../domain/rate-limit.ts';
+import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import { deadlineIn } from '../deadline.ts';
 import type { Statement } from './connection.ts';
 import { withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
 
+/** A portion is this part of what is left, rounded down, and at least one request: at most 5 % of the limit. */
+const PORTIONS = 20;
 /** Requests wait for a portion, so a database that does not respond is given up early. */
 const TIMEOUT_MS = 1_000;
 /** A process may have read the clock and then waited for the row. Only a clock that was set back differs more. */

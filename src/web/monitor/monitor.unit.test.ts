@@ -12,6 +12,7 @@ import { renderVerdict, siteUrlOf, type MonitoredService } from './verdict.ts';
 
 const SERVICE: MonitoredService = {
   environment: 'production',
+  isWorker: false,
   host: '127.0.0.1',
   port: 8080,
   baseUrl: undefined,

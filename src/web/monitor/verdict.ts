@@ -3,6 +3,8 @@ import { escapeHtml } from '../html.ts';
 
 /** The settings of the service that the monitor shows. */
 export interface MonitoredService {
+  /** Whether the figures are those of one of several workers. */
+  isWorker: boolean;
   environment: Environment;
   host: string;
   port: number;
@@ -13,7 +15,6 @@ export interface MonitoredService {
 
 export interface Verdict {
   isReady: boolean;
-  /** Undefined before the first report of a worker. */
   version: string | undefined;
   uptimeMs: number;
 }
@@ -42,7 +43,7 @@ export function renderVerdict(service: MonitoredService, verdict: Verdict): stri
   const items = facts.map(([name, value]) =>
     value === undefined ? '' : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
   );
-  const words = isReady ? 'The service is ready' : 'The service is not ready';
+  const words = `${service.isWorker ? 'This worker' : 'The service'} is ${isReady ? '' : 'not '}ready`;
   const why = isReady ? '' : '<p>Its store does not respond. The log has the cause.</p>';
   return `<section class="card verdict${isReady ? '' : ' failing'}"><h2>${words}</h2>${why}<dl class="figures">${items.join('')}</dl></section>`;
 }
