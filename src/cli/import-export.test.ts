@@ -7,7 +7,6 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -81,7 +80,6 @@ function newShop(t: TestContext) {
       begun: async () => {
         while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);
       },
-      isSuspended: () => /\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')),
     };
   }
 
@@ -671,32 +669,6 @@ test('Ctrl-C says how far the import is, and the same command continues it', asy
   assert.equal((await shop.import(file)).code, 0);
   assertSame(await shop.names(), names);
 });
-
-const STOPS = 8;
-
-test(
-  'an import that is suspended holds no lock, and goes on when it is continued',
-  { skip: NEEDS_LINUX },
-  async (t) => {
-    const shop = newShop(t);
-    const names = Array.from({ length: 40_000 }, (_, index) => `Animal ${index}`);
-    const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
-    const importing = shop.startImport(shop.file('pets.ndjson', lines.join('')));
-    await importing.begun();
-    const other = new DatabaseSync(shop.storeFile, { timeout: 0 });
-    t.after(() => other.close());
-    for (let stops = 0; stops < STOPS && importing.child.exitCode === null; stops += 1) {
-      importing.child.kill('SIGTSTP');
-      while (importing.child.exitCode === null && !importing.isSuspended()) await setTimeout(5);
-      other.exec('BEGIN IMMEDIATE');
-      other.exec('ROLLBACK');
-      importing.child.kill('SIGCONT');
-      await setTimeout(3 * stops);
-    }
-    assert.deepEqual(await importing.ended, [0, null]);
-    assertSame(await shop.names(), names);
-  },
-);
 
 test(
   'standard input is kept in a file without a name, and Ctrl-C says that nothing was imported',

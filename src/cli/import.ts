@@ -16,7 +16,6 @@ import {
   type CheckedFile,
 } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
-import { Suspension } from './suspension.ts';
 
 const FORMATS = ['csv', 'ndjson', 'json'] as const;
 const ENCODINGS = ['utf-8', 'windows-1252'] as const;
@@ -27,7 +26,6 @@ interface Import {
   report: ImportReport;
   isSkipping: boolean;
   signal: AbortSignal;
-  suspension: Suspension;
 }
 
 export const importPets = defineCommand({
@@ -81,9 +79,7 @@ the content is recognized, and no animal is added twice.`,
     const opening = openStoreByFlags(flags, io, { create: switches.create && !isDryRun });
     // A dry run uses the store only to find an earlier import of the file, and works without one.
     const found = await (isDryRun ? opening.catch(() => undefined) : opening);
-    const suspension = opened.use(new Suspension());
-    // Closing the store empties its log, under the write lock.
-    opened.defer(async () => found && suspension.guard(found.store.close()));
+    opened.defer(async () => found?.store.close());
     const store = found?.name ?? '';
     const report = new ImportReport(io.stderr, { store, isSkipping, clock: io.clock });
     const signal = opened.use(new StopSignal()).signal;
@@ -99,7 +95,7 @@ the content is recognized, and no animal is added twice.`,
         return report.importedBefore(before);
       }
       if (found !== undefined && !isDryRun) {
-        const work = { store: found.store, report, isSkipping, signal, suspension };
+        const work = { store: found.store, report, isSkipping, signal };
         return await importFile(file, before, work);
       }
       return file.invalid > 0 && !isSkipping ? report.refused(file) : report.couldImport(file);
@@ -163,7 +159,7 @@ function newProgress(file: CheckedFile): ImportProgress {
 async function importPieces(
   file: CheckedFile,
   before: ImportProgress,
-  { store, report, signal, suspension }: Import,
+  { store, report, signal }: Import,
 ): Promise<number> {
   let progress = before;
   let storing: Promise<boolean> = Promise.resolve(true);
@@ -174,7 +170,7 @@ async function importPieces(
       const from = progress.position;
       progress = advance(progress, piece);
       report.progress(progress, file.sizeBytes);
-      storing = suspension.guard(store.importPets(piece.pets, { from, to: progress }));
+      storing = store.importPets(piece.pets, { from, to: progress });
       // It is awaited after the next piece. Until then, a rejection must not count as unhandled.
       storing.catch(() => undefined);
     }
