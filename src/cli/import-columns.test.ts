@@ -169,21 +169,6 @@ test('UTF-16 is recognised by its byte order mark, also from standard input byte
   assert.match(broken.words, /^The file is not valid UTF-16LE\. Nothing was imported\.\n$/);
 });
 
-test('UTF-8 is not read as Windows-1252, which would make two letters of one', async (t) => {
-  const shop = newShop(t);
-  const file = shop.file('name,category\nLöwe,8\n');
-  const { code, words } = await shop.import(file, '--encoding', 'windows-1252');
-  assert.equal(code, 1);
-  assert.match(
-    words,
-    /^The file is UTF-8: leave out --encoding windows-1252\. Nothing was imported/,
-  );
-  assert.equal(
-    (await shop.import(shop.file('name,category\nRex,8\n'), '--encoding', 'windows-1252')).code,
-    0,
-  );
-});
-
 test('an Excel file is refused with what to do instead', async (t) => {
   const shop = newShop(t);
   const { code, words } = await shop.import(shop.file('PK\u0003\u0004...'));

@@ -105,45 +105,14 @@ async function* toUtf8(
 ): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding, { fatal: true });
   const encoder = new TextEncoder();
-  const utf8 = new Utf8Check();
   try {
     for await (const chunk of chunks) {
-      utf8.read(chunk);
       yield encoder.encode(decoder.decode(chunk, { stream: true }));
     }
     yield encoder.encode(decoder.decode());
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new PetFileError(`The file is not valid ${encoding.toUpperCase()}.`);
-  }
-  // Windows-1252 accepts any bytes: read as such, every accented letter of UTF-8 would become two others.
-  if (encoding === 'windows-1252' && utf8.isProven()) {
-    throw new PetFileError('The file is UTF-8: leave out --encoding windows-1252.');
-  }
-}
-
-/** Bytes above ASCII that are valid UTF-8 are hardly ever another encoding. */
-class Utf8Check {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-  #isValid = true;
-  #isAscii = true;
-
-  read(chunk: Uint8Array): void {
-    this.#isAscii &&= chunk.every((byte) => byte < 0x80);
-    this.#isValid &&= this.#canDecode(chunk, { stream: true });
-  }
-
-  isProven(): boolean {
-    return !this.#isAscii && this.#isValid && this.#canDecode(new Uint8Array(), { stream: false });
-  }
-
-  #canDecode(chunk: Uint8Array, options: { stream: boolean }): boolean {
-    try {
-      this.#decoder.decode(chunk, options);
-      return true;
-    } catch {
-      return false;
-    }
   }
 }
 
