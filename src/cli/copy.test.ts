@@ -81,24 +81,10 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
 
   const there = await run('--from', `sqlite:${here}`, '--to', server.url(database));
   const [file, address] = [`sqlite:${here}`, withoutUser(server.url(database))];
-  assert.deepEqual([there.code, there.stderr], [0, `Copied ${file} to ${address}.\n`]);
+  const totals = `animals: ${ANIMALS - 1}, keys: 3, claims: 2, imports: 1, last id: 2504`;
+  assert.deepEqual([there.code, there.stderr], [0, `Copied ${file} to ${address}; ${totals}.\n`]);
   const again = await run('--from', server.url(database), '--to', `sqlite:${back}`);
-  assert.deepEqual([again.code, again.stderr], [0, `Copied ${address} to sqlite:${back}.\n`]);
-  const left = ANIMALS - 1;
-  assert.equal(again.stdout, there.stdout);
-  const asJson = await run('--from', `sqlite:${here}`, '--to', `sqlite:${newFile()}`, '--json');
-  const compared = JSON.parse(asJson.stdout) as Record<'source' | 'target', object>;
-  assert.deepEqual(compared.source, compared.target);
-  const kinds = ['animals', 'keys', 'claims', 'imports', 'identity', 'lastId'];
-  assert.deepEqual(Object.keys(compared.source), kinds);
-  assert.match(asJson.stdout, /"lastId":\d+\}\}\n$/);
-  assert.match(asJson.stdout, /"animals":\{"count":2502,"checksum":"(\w{64})"\}.*"\1"/);
-  assert.match(there.stdout, /^ +SOURCE +TARGET\n/);
-  assert.match(there.stdout, new RegExp(`^animals +${left} +${left}$`, 'm'));
-  assert.match(there.stdout, /^keys +3 +3$/m);
-  assert.match(there.stdout, /^claims +2 +2$/m);
-  assert.match(there.stdout, /^imports +1 +1$/m);
-  assert.match(there.stdout, /^last id +2504 +2504$/m);
+  assert.equal(again.stderr, `Copied ${address} to sqlite:${back}; ${totals}.\n`);
   assert.deepEqual(dump(back), dump(here));
 
   for (const store of [await openPostgresStore(server.url(database)), openSqliteStore(back)]) {
@@ -157,7 +143,7 @@ test('stores of two environments are not copied into one another, and both are n
         `sqlite:${here} is a production store and ${withoutUser(to)} is a staging store: --from and --to must be of one environment.`,
   );
   const reader: CatalogueReader = await openPostgresReader(to);
-  assert.deepEqual([await reader.countPets(), await reader.lastId()], [0, 0n]);
+  assert.deepEqual([await reader.count(TABLES.animals), await reader.lastId()], [0, 0n]);
   await reader.close();
 });
 
@@ -253,7 +239,7 @@ test('a copy that is killed at any moment leaves all or nothing, and after nothi
     }
     kills += 1;
     assert.equal(again.code, 0, again.stderr);
-    assert.match(again.stdout, /^animals +10000 +10000$/m);
+    assert.match(again.stderr, /; animals: 10000, /);
     if (to.startsWith('sqlite:')) {
       assert.deepEqual(readdirSync(dirname(fileOf(to))), ['petstore.sqlite']);
     }
@@ -270,8 +256,8 @@ test('a copy is one moment of its source, whatever is written meanwhile', async 
   const file = newFile();
   const target = openSqliteTarget(file);
   const found = await copyCatalogue(source, target, () => void store.createPet(REX));
-  assert.equal(found.target.animals.count, ANIMALS);
-  assert.equal(found.target.lastId, BigInt(ANIMALS));
+  assert.equal(found.animals, ANIMALS);
+  assert.equal(found.lastId, BigInt(ANIMALS));
   await source.close();
   await target.close();
   await store.close();
@@ -430,8 +416,8 @@ test('timeouts of the role for transactions end neither an export, a verificatio
     await openPostgresTarget(server.url(there)),
   ];
   await sleep(1_000);
-  const { target: copied } = await copyCatalogue(source, target, ignore);
-  assert.equal(copied.animals.count, ANIMALS);
+  const copied = await copyCatalogue(source, target, ignore);
+  assert.equal(copied.animals, ANIMALS);
   await source.close();
   await target.close();
   const { connection, run: ask } = await openToRead(server.url(there));
@@ -486,23 +472,27 @@ test('what version 1.1.0 has left of a copy is neither served, copied, backed up
   await assert.rejects(run('--from', `sqlite:${here}`, '--to', `sqlite:${there}`), StoreUnusable);
 });
 
-const HARMS: [what: string, harm: (rows: Row[]) => Row[]][] = [
-  ['without a row', (rows) => rows.slice(1)],
+const HARMS: [what: string, harm: (target: CopyTarget) => Partial<CopyTarget>][] = [
+  ['without a row', (target) => ({ write: (table, rows) => target.write(table, rows.slice(1)) })],
+  ['with another last id', (target) => ({ setLastId: (id) => target.setLastId(id + 1n) })],
   [
-    'with another status',
-    (rows) => rows.map((row) => row.map((value) => (value === 'pending' ? 'sold' : value))),
+    'with another identity',
+    (target) => ({
+      write: (table, rows) =>
+        target.write(table, table === TABLES.identity ? rows.map(renamed) : rows),
+    }),
   ],
 ];
+
+const renamed = ([, ...others]: Row): Row => ['another', ...others];
+
 for (const [what, harm] of HARMS) {
   test(`a copy that comes out different is not stored: ${what}`, async () => {
     const here = newFile();
-    await createAndClose(here, 3);
+    await fill(here);
     for (const [to, open] of await newTargets()) {
       const [source, target] = [openSqliteReader(here), await open()];
-      const careless: CopyTarget = {
-        ...target,
-        write: (table, rows) => target.write(table, harm(rows)),
-      };
+      const careless: CopyTarget = { ...target, ...harm(target) };
       await assert.rejects(
         copyCatalogue(source, careless, ignore),
         /target differs from the source/,
@@ -552,7 +542,7 @@ test('what makes no sense is told in one line', async () => {
     [['--from', 'sqlite:a', '--to', 'sqlite:b', '--fast'], 'unknown option --fast; '],
     // The value may be a key.
     [['--from', 'sqlite:a', '--to', 'sqlite:b', '--key=secret'], 'unknown option --key; '],
-    [['--from', 'postgres://host', '--to', 'sqlite:b'], 'the database URL is not the address of '],
+    [['--from', 'postgres://host', '--to', 'sqlite:b'], 'the database URL cannot be read: '],
     [['--from', `sqlite:${missing}`, '--to', 'sqlite:b'], `there is no file ${missing}.`],
   ];
   for (const [args, message] of cases) {

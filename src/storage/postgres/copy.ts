@@ -121,7 +121,7 @@ async function open(
 function readerOf({ connection, run }: OpenTransaction): CatalogueReader {
   return {
     read: (table, after, count) => run(selectPage(table, '$'), [...after, count]),
-    countPets: async () => Number((await run('SELECT count(*) FROM pets'))[0]?.[0]),
+    count: async ({ name }) => Number((await run(`SELECT count(*) FROM ${name}`))[0]?.[0]),
     lastId: async () => (await run('SELECT last_id FROM pet_counter'))[0]?.[0] as bigint,
     close: () => connection.close(),
   };

@@ -66,7 +66,7 @@ function readerOf(database: DatabaseSync, opened: DisposableStack): CatalogueRea
   return {
     read: async (table, after, count) =>
       database.prepare(selectPage(table, '?')).all(...after, count) as unknown as Row[],
-    countPets: async () => Number(readBigInt('SELECT count(*) FROM pets')),
+    count: async ({ name }) => Number(readBigInt(`SELECT count(*) FROM ${name}`)),
     lastId: async () => readBigInt(`SELECT ${LAST_ID}`),
     close: async () => opened.dispose(),
   };
