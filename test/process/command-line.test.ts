@@ -576,7 +576,8 @@ test('without a terminal, every line on standard error is a JSON object with its
       assert.match(String(time), /^\d{4}-\d\d-\d\dT\S+Z$/);
       assert.match(String(instance), /^.+:\d+$/);
     }
-    assert.equal(parsed[0]?.['version'], service.started['version']);
+    const started = parsed.find(({ msg }) => msg === 'started');
+    assert.equal(started?.['version'], service.started['version']);
     assert.match(String(service.started['version']), /^\d+\.\d+\.\d+$/);
     const fatal = parsed.find(({ level }) => level === 'fatal');
     assert.match(JSON.stringify(fatal?.['err']), /a\\ndefect.*stack/);
