@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, DatabaseError, types } from 'pg';
-import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
+import { Client, DatabaseError, types, type ClientConfig } from 'pg';
+import { deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
 import type { Address, Host } from './address.ts';
 import { NoResponse, NotSent, OVERDUE, readOnlyHost, UnusableHost } from './errors.ts';
 
@@ -13,6 +13,8 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** A notification takes milliseconds. The full time passes only where the host is about to be refused. */
 const NOTIFICATION_TIMEOUT_MS = 3_000;
 const WARNING = '01000';
+/** The message of the driver for a query without a response in time. */
+const DRIVER_OVERDUE = 'Query read timeout';
 
 /** A statement that each connection prepares once, under its name. Without a name it is not prepared. */
 export interface Statement {
@@ -22,12 +24,6 @@ export interface Statement {
 
 /** Rows are arrays, in the order of the columns. */
 export type Row = unknown[];
-
-/** What most users of a connection need. The check of the session needs more. */
-export type Connection = Pick<
-  ClientConnection,
-  'host' | 'query' | 'isUsable' | 'close' | 'destroy'
->;
 
 /**
  * Sent first on every connection. These are not start-up parameters, because a pooler refuses parameters it
@@ -74,19 +70,24 @@ const PREPARE_SESSION = [...SESSION_SETTINGS, CHOOSE_SCHEMA].join(';');
 export async function openConnection(address: Address, host: Host): Promise<Connection> {
   const connection = await connect(address, host);
   try {
-    const [row] = await ask(connection, PREPARE_SESSION);
-    const [isReadOnly, schemas] = row as [boolean, string[]];
-    if (isReadOnly) throw readOnlyHost();
-    // Choosing the first would depend on which schema was added last.
-    if (schemas.length > 1) {
-      throw new UnusableHost(
-        `has a catalogue in each of the schemas ${schemas.join(', ')}: name one of them with ALTER ROLE … SET search_path`,
-      );
-    }
+    await prepareSession(connection);
     return connection;
   } catch (error) {
     connection.destroy();
     throw error;
+  }
+}
+
+/** Sets what every session needs, and throws if it cannot be written to. */
+export async function prepareSession(connection: Connection): Promise<void> {
+  const [row] = await ask(connection, PREPARE_SESSION);
+  const [isReadOnly, schemas] = row as [boolean, string[]];
+  if (isReadOnly) throw readOnlyHost();
+  // Choosing the first would depend on which schema was added last.
+  if (schemas.length > 1) {
+    throw new UnusableHost(
+      `has a catalogue in each of the schemas ${schemas.join(', ')}: name one of them with ALTER ROLE … SET search_path`,
+    );
   }
 }
 
@@ -112,11 +113,22 @@ export const NO_TRANSACTION_TIMEOUTS = `
   SELECT set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('transaction_timeout', 'idle_in_transaction_session_timeout')`;
 
+export function clientOptions({ options }: Address, host: Host): ClientConfig {
+  return {
+    ...options,
+    ...host,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+  };
+}
+
 /** Connects to one host, whether or not it takes writes, and leaves the session as it is. */
-export async function connect(address: Address, host: Host): Promise<ClientConnection> {
-  const connection = new ClientConnection(address, host);
+export async function connect(address: Address, host: Host): Promise<Connection> {
+  const client = new Client(clientOptions(address, host));
+  const connection = new Connection(client);
   try {
-    await connection.client.connect();
+    await client.connect();
     return connection;
   } catch (error) {
     connection.destroy();
@@ -124,33 +136,17 @@ export async function connect(address: Address, host: Host): Promise<ClientConne
   }
 }
 
-/** One connection. It carries one query at a time. */
-class ClientConnection {
-  readonly host: Host;
+/** One connection, of a pool or by itself. It carries one query at a time. */
+export class Connection {
   readonly client: Client;
-  #isUsable = true;
-  /** What the server or the driver said when the connection was lost while it was idle. */
-  #lostBy: Error | undefined;
   #isDoubtful = false;
 
-  constructor({ options }: Address, host: Host) {
-    const client = new Client({
-      ...options,
-      ...host,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
-    });
-    this.host = host;
+  constructor(client: Client) {
     this.client = client;
     // 64-bit integers are read exactly, on these connections only.
     client.setTypeParser(types.builtins.INT8, BigInt);
-    // Without a listener, an error on an idle connection would end the process.
-    client.on('error', (error) => {
-      this.#isUsable = false;
-      this.#lostBy ??= error;
-    });
-    client.on('end', () => (this.#isUsable = false));
+    // Without a listener, an error on an idle connection would end the process. The next query reports it.
+    client.on('error', () => undefined);
     // The only warning these statements can cause: a commit stopped waiting for its standby, because somebody
     // cancelled the wait. PostgreSQL reports success, but the second copy does not exist.
     client.on('notice', ({ code }) => {
@@ -160,35 +156,29 @@ class ClientConnection {
 
   /** Resolves to the rows of the (last) statement. Past the deadline the connection is destroyed. */
   async query({ name, text }: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
-    if (!this.#isUsable) throw new NotSent('the connection is gone', { cause: this.#lostBy });
-    if (timeLeftMs(deadline) === 0) throw new NotSent('its time was over before it was sent');
+    const timeoutMs = Math.ceil(timeLeftMs(deadline));
+    if (timeoutMs === 0) throw new NotSent('its time was over before it was sent');
     this.#isDoubtful = false;
-    let isOverdue = false;
-    const cancel = atDeadline(deadline, () => {
-      isOverdue = true;
-      this.destroy();
-    });
+    const query = { name, text, values, rowMode: 'array', query_timeout: timeoutMs } as const;
     try {
-      const result = await this.client.query<Row>({ name, text, values, rowMode: 'array' });
+      const result = await this.client.query<Row>(query);
       if (this.#isDoubtful) throw new NoResponse('it may not have reached the standby');
       // Several statements have several results, which the types of the driver do not say.
       return (Array.isArray(result) ? (result as (typeof result)[]).at(-1) : result)?.rows ?? [];
     } catch (error) {
       if (error instanceof DatabaseError || error instanceof NoResponse) throw error;
       this.destroy();
-      throw new NoResponse(isOverdue ? OVERDUE : (error as Error).message, { cause: error });
-    } finally {
-      cancel();
+      const { message } = error as Error;
+      throw new NoResponse(message === DRIVER_OVERDUE ? OVERDUE : message, { cause: error });
     }
   }
 
   /** False once the connection was lost, closed or destroyed. */
   isUsable(): boolean {
-    return this.#isUsable;
+    return !this.client.connection.stream.destroyed;
   }
 
   async close(): Promise<void> {
-    this.#isUsable = false;
     const timer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS);
     await this.client.end();
     clearTimeout(timer);
@@ -200,7 +190,6 @@ class ClientConnection {
 
   /** Closes the socket, so that a late response reaches no caller. */
   destroy(): void {
-    this.#isUsable = false;
     this.client.connection.stream.destroy();
   }
 }
@@ -252,7 +241,7 @@ async function sessionOf(connection: Connection): Promise<unknown> {
 }
 
 async function receives(
-  listener: ClientConnection,
+  listener: Connection,
   notifier: Connection,
   channel: string,
 ): Promise<boolean> {

@@ -113,11 +113,21 @@ export function isWrongSetting(error: unknown): boolean {
 }
 
 const TOO_MANY_CONNECTIONS = '53300';
-/** PgBouncer reports these with the SQLSTATE of a protocol violation. */
-const NO_FREE_CONNECTION = /no more connections allowed|query_wait_timeout/;
+/**
+ * PgBouncer reports the first two with the SQLSTATE of a protocol violation. The last is the pool's: all of its
+ * connections were in use.
+ */
+const NO_FREE_CONNECTION =
+  /no more connections allowed|query_wait_timeout|timeout exceeded when trying to connect/;
 /** The message of a query without a response in time. */
 export const OVERDUE = 'no response in time';
-const TIMED_OUT = new RegExp(`timeout expired|${OVERDUE}|ETIMEDOUT`);
+const TIMED_OUT = new RegExp(`timeout|${OVERDUE}|ETIMEDOUT`);
+
+/** Whether a connection may become free soon. */
+export function isFull(error: unknown): boolean {
+  const isRefused = stateOf(error) === TOO_MANY_CONNECTIONS;
+  return isRefused || NO_FREE_CONNECTION.test((error as Error).message);
+}
 
 /** What is wrong with one host and what would be right, without the password. */
 function reasonOf(error: unknown, { host, port }: Host, { options }: Address): string {
@@ -134,7 +144,7 @@ function reasonOf(error: unknown, { host, port }: Host, { options }: Address): s
   if (state === '3D000') {
     return `${at} has no database ${database}: create it (CREATE DATABASE), or name another in the database URL`;
   }
-  if (state === TOO_MANY_CONNECTIONS || NO_FREE_CONNECTION.test(message)) {
+  if (isFull(error)) {
     return `${at} has no free connection (${message}): raise its limit (max_connections; in PgBouncer max_client_conn or default_pool_size), or let fewer programs use it`;
   }
   if (state !== undefined) return `${at} responds with "${message}" (${state})`;

@@ -2,8 +2,7 @@ import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import type { Address, Host } from './address.ts';
 import { ask, connect, openConnection, requireOwnSession, type Connection } from './connection.ts';
-import { isWrongSetting, NoHost, NotSent, readOnlyHost, stateOf } from './errors.ts';
-import type { Past } from './past.ts';
+import { isWrongSetting, NoHost, NoResponse, NotSent, readOnlyHost, stateOf } from './errors.ts';
 
 const SESSION_ENDED = '57P01';
 
@@ -83,42 +82,43 @@ async function readState(connection: Connection): Promise<HostState> {
  * A single host is neither asked nor watched.
  */
 export class Hosts {
-  readonly #address: Address;
-  readonly #past: Past | undefined;
+  readonly address: Address;
   readonly #probes: HostProbe[];
-  /** The hosts whose connections have sessions of their own. */
-  readonly #checked = new Set<Host>();
+  /** Whether connections to a host have sessions of their own. */
+  readonly #checks = new Map<Host, Promise<void>>();
   #watch: NodeJS.Timeout | undefined;
-  #current: Host | undefined;
+  current: Host | undefined;
   /** The highest timeline seen on a host that took writes. */
   #timeline = 0;
   #onMoved = (): void => undefined;
 
-  constructor(address: Address, past?: Past) {
+  constructor(address: Address) {
     const { hosts } = address;
-    this.#address = address;
-    this.#past = past;
+    this.address = address;
     this.#probes = hosts.length > 1 ? hosts.map((host) => new HostProbe(address, host)) : [];
-    if (hosts.length === 1) this.#current = hosts[0];
+    if (hosts.length === 1) this.current = hosts[0];
   }
 
-  /** Opens a connection to the current host, or to the one that has replaced it. */
-  async open(): Promise<Connection> {
+  /** Calls `open` with the current host, and where that fails, with the one that has replaced it. */
+  async reach<Result>(open: (host: Host) => Promise<Result>): Promise<Result> {
     const faults = new Map<Host, unknown>();
-    const host = this.#current;
-    const connection = await this.#tryOpen(host, faults);
-    if (connection !== undefined) return connection;
-    // The watch may have moved to another host meanwhile.
-    if (this.#current === host) await this.ask();
-    if (this.#current !== host) {
-      const moved = await this.#tryOpen(this.#current, faults);
-      if (moved !== undefined) return moved;
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const host = this.current;
+      if (host !== undefined && !faults.has(host)) {
+        try {
+          return await this.#openAt(host, open);
+        } catch (error) {
+          faults.set(host, error);
+        }
+      }
+      // The watch may have moved to another host meanwhile.
+      if (attempt === 1 && this.current === host) await this.ask();
     }
     for (const probe of this.#probes) {
       const fault = faults.get(probe.host) ?? this.#faultOf(probe.state);
       if (fault !== undefined) faults.set(probe.host, fault);
     }
-    throw new NoHost(faults, this.#address);
+    throw new NoHost(faults, this.address);
   }
 
   /** Asks every host now, and moves if the current one is no longer the newest. Never throws. */
@@ -146,55 +146,38 @@ export class Hosts {
     const timelines = this.#probes.map(({ state }) => timelineOf(state));
     this.#timeline = Math.max(this.#timeline, ...timelines);
     const newest = this.#probes.filter(({ state }) => timelineOf(state) === this.#timeline);
-    const current = this.#probes.find(({ host }) => host === this.#current);
+    const current = this.#probes.find(({ host }) => host === this.current);
     if (current !== undefined && newest.includes(current)) return;
     const next = newest[0]?.host;
     // A host without a response may only be slow: the next query shows whether it can be used.
     if (next === undefined && current?.state.kind === 'silent') return;
-    if (next === this.#current) return;
-    this.#current = next;
+    if (next === this.current) return;
+    this.current = next;
     this.#onMoved();
   }
 
-  /** Returns undefined where the host cannot be used, and adds the reason to `faults`. */
-  async #tryOpen(
-    host: Host | undefined,
-    faults: Map<Host, unknown>,
-  ): Promise<Connection | undefined> {
-    if (host === undefined) return undefined;
-    try {
-      const connection = await this.#openSession(host);
-      if (host === this.#current) return connection;
-      connection.destroy();
-      faults.set(host, new NotSent('was replaced by another host'));
-    } catch (error) {
-      faults.set(host, error);
-    }
-    return undefined;
-  }
-
   /** An administrator may end a session while it is being opened; the server accepts the next one. */
-  async #openSession(host: Host): Promise<Connection> {
+  async #openAt<Result>(host: Host, open: (host: Host) => Promise<Result>): Promise<Result> {
     try {
-      return await this.#openOnce(host);
+      await this.#check(host);
+      return await open(host);
     } catch (error) {
-      const reasons = [error, (error as Error).cause];
-      if (!reasons.some((reason) => stateOf(reason) === SESSION_ENDED)) throw error;
-      return await this.#openOnce(host);
+      if (!(error instanceof NoResponse) && stateOf(error) !== SESSION_ENDED) throw error;
+      await this.#check(host);
+      return await open(host);
     }
   }
 
-  async #openOnce(host: Host): Promise<Connection> {
-    if (!this.#checked.has(host)) await requireOwnSession(this.#address, host);
-    this.#checked.add(host);
-    const connection = await openConnection(this.#address, host);
-    try {
-      await this.#past?.require(connection);
-      return connection;
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
+  /** Once per process. Simultaneous callers share one check. */
+  #check(host: Host): Promise<void> {
+    return this.#checks.getOrInsertComputed(host, async () => {
+      try {
+        await requireOwnSession(this.address, host);
+      } catch (error) {
+        this.#checks.delete(host);
+        throw error;
+      }
+    });
   }
 
   /** Why a host with this state cannot be used; undefined if it can. */
@@ -218,7 +201,7 @@ function timelineOf(state: HostState): number {
  */
 export async function openFirst(hosts: Hosts): Promise<Connection> {
   try {
-    return await hosts.open();
+    return await hosts.reach((host) => openConnection(hosts.address, host));
   } catch (error) {
     hosts.close();
     if (!(error instanceof NoHost)) throw error;

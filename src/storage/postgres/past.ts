@@ -77,7 +77,8 @@ export class Past implements Measured {
     this.#refusals += 1;
     if (!this.#refused.has(database)) {
       this.#refused.set(database, reason);
-      this.#onRefused(`${connection.host.host}:${connection.host.port} ${reason}`);
+      const { host, port } = connection.client;
+      this.#onRefused(`${host}:${port} ${reason}`);
     }
     throw new PastLost(reason);
   }

@@ -3,51 +3,46 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
 import { openConnection, type Connection } from './connection.ts';
+import { Hosts } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
-
-/** The delay of the pool after a refused connection, and a little more. */
-const REOPEN_DELAY_MS = 1_100;
 
 const server = await PostgresServer.start();
 after(() => server.close());
 
-test('the pool opens no more connections than it may, and waits after a refusal unless none is open', async () => {
+test('the pool opens no more connections than it may, and closes all of them', async () => {
   const database = await server.createDatabase();
-  const pause = { name: 'pause', text: 'SELECT FROM pg_sleep(0.01)' };
-  const deadline = deadlineIn(30_000);
+  const pool = newPool(database, 3);
   const timers = countTimers();
-  let attempts = 0;
-  let isRefused = true;
-  const pool = new Pool(async () => {
-    attempts += 1;
-    if (isRefused) throw new Error('too many connections');
-    return openTo(server.url(database));
-  }, 3);
-  const queryMany = () =>
-    Promise.all(Array.from({ length: 50 }, () => pool.query(pause, [], deadline)));
-
-  await assert.rejects(pool.query(pause, [], deadline), { name: 'NotSent' });
-  isRefused = false;
-  await pool.query(pause, [], deadline);
-  assert.equal(attempts, 2, 'none is open, so it does not wait');
-
-  isRefused = true;
-  await queryMany();
-  // One per second, and one at a time for each place: a slow machine takes a few seconds.
-  assert.ok(attempts < 12, `${attempts} attempts`);
-
-  isRefused = false;
-  await sleep(REOPEN_DELAY_MS);
-  attempts = 0;
-  await queryMany();
-  assert.equal(attempts, 2);
+  const pause = { name: 'pause', text: 'SELECT FROM pg_sleep(0.01)' };
+  await Promise.all(Array.from({ length: 50 }, () => pool.query(pause, [], deadlineIn(30_000))));
+  assert.equal((await sessionsOf(database)).length, 3);
   await pool.close();
   assert.equal(countTimers(), timers, 'no timer of a query stays');
+  assert.deepEqual(await sessionsOf(database), []);
+});
+
+test('callers wait for the connections that a full server accepts; with none, they are refused', async () => {
+  const database = await server.createDatabase();
+  await server.query(`CREATE ROLE crowded LOGIN PASSWORD '${TEST_PASSWORD}' CONNECTION LIMIT 2`);
+  const url = server.url(database).replace('petstore:', 'crowded:');
+  const pool = newPoolAt(url, 10);
+  const pause = { name: 'pause', text: 'SELECT FROM pg_sleep(0.01)' };
+  const deadline = deadlineIn(30_000);
+  await Promise.all(Array.from({ length: 100 }, () => pool.query(pause, [], deadline)));
+  assert.equal((await sessionsOf(database)).length, 2);
+  const late = newPoolAt(url, 1);
+  await assert.rejects(late.query(ONE, [], deadline), {
+    name: 'NoHost',
+    message: /no free connection/,
+  });
+  await pool.close();
+  await late.query(ONE, [], deadline);
+  await late.close();
 });
 
 const ONE = { name: '', text: 'SELECT 1' };
@@ -61,21 +56,20 @@ test('a query is not sent without time or a connection, and a late one ends its 
   const slow = connection.query({ name: '', text: 'SELECT pg_sleep(2)' }, [], deadlineIn(20));
   await assert.rejects(slow, { name: 'NoResponse', message: 'no response in time' });
   assert.equal(connection.isUsable(), false);
-  await assert.rejects(inTime(), { name: 'NotSent', message: 'the connection is gone' });
+  await assert.rejects(inTime(), { name: 'NoResponse' });
 });
 
 /** The figures of a pool with one place. */
-const figuresOf = (used: number, idle: number, opening: number, waiting: number) => [
+const figuresOf = (used: number, idle: number, waiting: number) => [
   { state: 'used', value: used },
   { state: 'idle', value: idle },
-  { state: 'opening', value: opening },
   { value: 1 },
   { value: waiting },
 ];
 
 test('a caller that gets no connection in time is refused, and the connection goes to the next one', async () => {
   const database = await server.createDatabase();
-  const pool = new Pool(() => openTo(server.url(database)), 1);
+  const pool = newPool(database, 1);
   const deadline = deadlineIn(30_000);
   const figures = () =>
     pool
@@ -87,23 +81,24 @@ test('a caller that gets no connection in time is refused, and the connection go
     begun.resolve();
     return ended.promise;
   });
-  assert.deepEqual(figures(), figuresOf(0, 0, 1, 1));
   await begun.promise;
+  const next = pool.query(ONE, [], deadline);
   const late = pool.query(ONE, [], deadlineIn(20));
   await assert.rejects(late, { name: 'NotSent', message: 'no connection in time' });
-  const next = pool.query(ONE, [], deadline);
-  assert.deepEqual(figures(), figuresOf(1, 0, 0, 1));
+  assert.deepEqual(figures(), figuresOf(1, 0, 2));
+  const last = pool.query(ONE, [], deadline);
   ended.resolve();
   await first;
   assert.deepEqual(await next, [[1]]);
-  assert.deepEqual(figures(), figuresOf(0, 1, 0, 0));
+  assert.deepEqual(await last, [[1]]);
+  assert.deepEqual(figures(), figuresOf(0, 1, 0));
   await pool.close();
   await server.waitForNoSession(database);
 });
 
 test('a caller that waits for a connection which is lost gets a new one', async () => {
   const database = await server.createDatabase();
-  const pool = new Pool(() => openTo(server.url(database)), 1);
+  const pool = newPool(database, 1);
   const deadline = deadlineIn(20_000);
   const ended = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<Connection>();
@@ -122,34 +117,28 @@ test('a caller that waits for a connection which is lost gets a new one', async 
 
 test('a pool that is closed refuses every caller, and leaves no session', async () => {
   const database = await server.createDatabase();
-  const pool = new Pool(() => openTo(server.url(database)), 1);
+  const pool = newPool(database, 1);
   const deadline = deadlineIn(30_000);
   const begun = Promise.withResolvers<void>();
-  const closed = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
   const inUse = pool.run(deadline, () => {
     begun.resolve();
-    return closed.promise;
+    return done.promise;
   });
   await begun.promise;
+  const closing = pool.close();
   const isClosed = { name: 'NotSent', message: 'the store is closed' };
-  const waiting = assert.rejects(pool.query(ONE, [], deadline), isClosed);
-  await pool.close();
-  await waiting;
   await assert.rejects(pool.query(ONE, [], deadline), isClosed);
-  closed.resolve();
+  done.resolve();
   await inUse;
-  await server.waitForNoSession(database);
+  await closing;
+  assert.deepEqual(await sessionsOf(database), []);
 });
 
 test('after a stale plan no connection with prepared plans is used again, also if it is in use', async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE animals (id int)', database);
-  let lost = 0;
-  const pool = new Pool(
-    () => openTo(server.url(database)),
-    2,
-    () => (lost += 1),
-  );
+  const pool = newPool(database, 2);
   const read = { name: 'read', text: 'SELECT * FROM animals' };
   const deadline = deadlineIn(30_000);
   const prepared = Promise.withResolvers<void>();
@@ -166,18 +155,13 @@ test('after a stale plan no connection with prepared plans is used again, also i
   changed.resolve();
   await inUse;
   assert.deepEqual(await pool.query(read, [], deadline), []);
-
-  assert.equal(lost, 0, 'the server has responded to every query');
-  const end = { name: '', text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
-  await assert.rejects(pool.query(end, [], deadline));
-  assert.equal(lost, 1);
   await pool.close();
 });
 
 test('idle connections that a stale plan has made useless leave their place to new ones', async (context) => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE animals (id int)', database);
-  const pool = new Pool(() => openTo(server.url(database)), 2);
+  const pool = newPool(database, 2);
   context.after(() => pool.close());
   const read = { name: 'read', text: 'SELECT * FROM animals' };
   const deadline = deadlineIn(30_000);
@@ -198,12 +182,38 @@ test('idle connections that a stale plan has made useless leave their place to n
   await readOnBoth();
 });
 
+test('a connection that is ready only after the pool was replaced is not used, and its caller gets another', async () => {
+  const database = await server.createDatabase();
+  const opened: Connection[] = [];
+  const begun = Promise.withResolvers<void>();
+  const isOpening = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<void>();
+  const pool = new Pool(new Hosts(parseAddress(server.url(database))), 2, async (connection) => {
+    if (opened.push(connection) !== 2) return;
+    isOpening.resolve();
+    await ready.promise;
+  });
+  const deadline = deadlineIn(30_000);
+  const first = pool.run(deadline, async () => {
+    begun.resolve();
+    await isOpening.promise;
+    throw new Error('the connection was lost');
+  });
+  await begun.promise;
+  const second = pool.run(deadline, (connection) => Promise.resolve(connection));
+  await assert.rejects(first, { message: 'the connection was lost' });
+  ready.resolve();
+  assert.equal(await second, opened[2]);
+  await pool.close();
+  await server.waitForNoSession(database);
+});
+
 test('callers that wait for the same read share a query, and none joins a query already sent', async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE animals (id int)', database);
   const sent: string[] = [];
-  const pool = new Pool(() => openCounted(server.url(database), sent), 3);
-  const reads = new SharedReads(pool);
+  const pool = newPool(database, 3);
+  const reads = new SharedReads(counted(pool, sent));
   const count = { name: 'count', text: 'SELECT count(*)::int FROM animals, pg_sleep(0.5)' };
 
   const first = Array.from({ length: 100 }, () => reads.query(count, []));
@@ -219,8 +229,8 @@ test('callers that wait for the same read share a query, and none joins a query 
 
 test('callers that wait for one row each share a query, and each gets its own', async () => {
   const sent: string[] = [];
-  const pool = new Pool(() => openCounted(server.url(), sent), 3);
-  const reads = new SharedReads(pool);
+  const pool = newPool('postgres', 3);
+  const reads = new SharedReads(counted(pool, sent));
   const squares = {
     name: 'squares',
     text: `SELECT each * each FROM unnest($1::int[]) WITH ORDINALITY AS keys (each, ordinal)
@@ -234,7 +244,7 @@ test('callers that wait for one row each share a query, and each gets its own', 
 
 test('reads leave two connections to writes', async () => {
   const database = await server.createDatabase();
-  const pool = new Pool(() => openTo(server.url(database)), 4);
+  const pool = newPool(database, 4);
   const reads = new SharedReads(pool);
   const pause = { name: 'pause', text: 'SELECT $1::int FROM pg_sleep(0.2)' };
   const all = Promise.all([1, 2, 3, 4, 5].map((number) => reads.query(pause, [number])));
@@ -266,13 +276,25 @@ async function openTo(url: string): Promise<Connection> {
   return openConnection(address, host);
 }
 
-async function openCounted(url: string, sent: string[]): Promise<Connection> {
-  const connection = await openTo(url);
-  const query = connection.query.bind(connection);
-  return Object.assign(connection, {
-    query(...values: Parameters<Connection['query']>) {
+/** Adds the name of every query that is sent to `sent`. */
+function counted(pool: Pool, sent: string[]): Pick<Pool, 'query' | 'connectionsMax'> {
+  return {
+    connectionsMax: pool.connectionsMax,
+    query(...values) {
       sent.push(values[0].name);
-      return query(...values);
+      return pool.query(...values);
     },
-  });
+  };
+}
+
+function newPool(database: string, connectionsMax: number): Pool {
+  return newPoolAt(server.url(database), connectionsMax);
+}
+
+function newPoolAt(url: string, connectionsMax: number): Pool {
+  return new Pool(new Hosts(parseAddress(url)), connectionsMax);
+}
+
+function sessionsOf(database: string): Promise<unknown[][]> {
+  return server.query(`SELECT pid FROM pg_stat_activity WHERE datname = '${database}'`);
 }

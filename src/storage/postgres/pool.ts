@@ -1,17 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool as DriverPool, type Client, type ClientBase, type PoolClient } from 'pg';
 import { gauge, type Figure } from '../../ops/metrics.ts';
 import { atDeadline, deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
-import { type Connection, type Row, type Statement } from './connection.ts';
-import { faultOf, NotSent } from './errors.ts';
+import type { Host } from './address.ts';
+import {
+  clientOptions,
+  Connection,
+  prepareSession,
+  type Row,
+  type Statement,
+} from './connection.ts';
+import { faultOf, isFull, NotSent } from './errors.ts';
+import type { Hosts } from './hosts.ts';
 
-/** After a refused connection, while others work, the next attempt waits this long. */
+/** After a refused connection, no more than the open ones are used for this long. */
 const REOPEN_DELAY_MS = 1_000;
+const RETRY_DELAY_MS = 50;
+const CLOSE_TIMEOUT_MS = 1_000;
+const CLOSE_POLL_MS = 10;
 
-/** A retired connection is in use, and is closed after that. */
-type ConnectionState = 'idle' | 'used' | 'retired';
+interface Reserved {
+  pool: DriverPool;
+  client: PoolClient;
+  connection: Connection;
+}
 
 /**
- * The connections of one process. Each is used by one caller at a time, and is not used again after a query
- * without a response.
+ * The connections of one process to the current host. Each is used by one caller at a time, and is not used again
+ * after a query without a response.
  *
  * The number of waiting callers needs no limit here, because the callers are limited: one batch of creates,
  * the queries of SharedReads, one portion per key with requests in flight, and writes of keys and imports, one
@@ -19,23 +35,23 @@ type ConnectionState = 'idle' | 'used' | 'retired';
  */
 export class Pool {
   readonly connectionsMax: number;
-  readonly #open: () => Promise<Connection>;
-  readonly #onNoResponse: () => void;
-  readonly #connections = new Map<Connection, ConnectionState>();
-  readonly #waiting = new Set<PromiseWithResolvers<Connection>>();
-  #opening = 0;
-  #reopenAt: Deadline = 0;
-  #isClosed = false;
+  readonly #hosts: Hosts;
+  readonly #onConnect: (connection: Connection) => Promise<void>;
+  /** Every connection, also of pools that were replaced. */
+  readonly #connections = new Map<ClientBase, Connection>();
+  /** That of the driver. It is replaced when its connections are of no more use. */
+  #pool: DriverPool | undefined;
+  #closing: Promise<void> | undefined;
 
-  /** `onNoResponse` is called when a connection ended before the response to a query. */
+  /** `onConnect` is called with every connection before it is used. */
   constructor(
-    open: () => Promise<Connection>,
+    hosts: Hosts,
     connectionsMax: number,
-    onNoResponse: () => void = () => undefined,
+    onConnect: (connection: Connection) => Promise<void> = () => Promise.resolve(),
   ) {
-    this.#open = open;
+    this.#hosts = hosts;
     this.connectionsMax = connectionsMax;
-    this.#onNoResponse = onNoResponse;
+    this.#onConnect = onConnect;
   }
 
   query(statement: Statement, values: unknown[], deadline: Deadline): Promise<Row[]> {
@@ -47,121 +63,120 @@ export class Pool {
     deadline: Deadline,
     work: (connection: Connection) => Promise<Result>,
   ): Promise<Result> {
-    const connection = await this.#acquire(deadline);
+    const { pool, client, connection } = await this.#reserve(deadline);
     try {
       return await work(connection);
     } catch (error) {
-      this.#retireAfter(error, connection);
+      const fault = faultOf(error);
+      if (fault === 'unknown' || fault === 'stale_session') this.#replace(pool);
+      if (fault === 'unknown') void this.#hosts.ask();
       throw error;
     } finally {
-      this.#release(connection);
+      client.release(!connection.isUsable());
     }
   }
 
   figures(): Figure[] {
-    const idle = this.#idle().length;
-    const used = this.#connections.size - idle;
-    const byLabel = Object.entries({ used, idle, opening: this.#opening });
+    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#pool ?? {};
+    const byLabel = Object.entries({ used: totalCount - idleCount, idle: idleCount });
     const states = { label: 'state', byLabel };
     return [
       gauge('petstore_pool_connections', 'Connections to PostgreSQL, by state.', states),
       gauge('petstore_pool_connections_max', 'The most connections.', this.connectionsMax),
-      gauge('petstore_pool_waiting', 'Queries without a connection.', this.#waiting.size),
+      gauge('petstore_pool_waiting', 'Queries without a connection.', waitingCount),
     ];
   }
 
   /** Ends every connection now, also during a query: a response from a replaced server must reach no caller. */
   destroyAll(): void {
-    for (const connection of this.#connections.keys()) connection.destroy();
+    this.#pool = undefined;
+    for (const connection of this.#connections.values()) connection.destroy();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#rejectWaiting(new NotSent('the store is closed'));
-    await Promise.all([...this.#connections.keys()].map((connection) => connection.close()));
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
   }
 
-  async #acquire(deadline: Deadline): Promise<Connection> {
-    if (this.#isClosed) throw new NotSent('the store is closed');
-    for (const [connection, state] of this.#connections) {
-      if (state !== 'idle') continue;
-      if (connection.isUsable()) {
-        this.#connections.set(connection, 'used');
-        return connection;
-      }
-      this.#connections.delete(connection);
-    }
-    const caller = Promise.withResolvers<Connection>();
+  async #close(): Promise<void> {
+    await this.#pool?.end();
+    const deadline = deadlineIn(CLOSE_TIMEOUT_MS);
+    while (this.#connections.size > 0 && timeLeftMs(deadline) > 0) await sleep(CLOSE_POLL_MS);
+    this.destroyAll();
+  }
+
+  async #reserve(deadline: Deadline): Promise<Reserved> {
+    if (this.#closing) throw new NotSent('the store is closed');
+    const reserving = this.#hosts.reach((host) => this.#connect(host, deadline));
+    const late = Promise.withResolvers<never>();
     const cancel = atDeadline(deadline, () => {
-      this.#waiting.delete(caller);
-      caller.reject(new NotSent('no connection in time'));
+      late.reject(new NotSent('no connection in time'));
+      reserving.then(
+        ({ client }) => client.release(),
+        () => undefined,
+      );
     });
-    this.#waiting.add(caller);
-    void this.#openMore();
     try {
-      return await caller.promise;
+      return await Promise.race([reserving, late.promise]);
     } finally {
       cancel();
     }
   }
 
-  #release(connection: Connection): void {
-    const isRetired = this.#connections.get(connection) === 'retired';
-    if (!connection.isUsable() || this.#isClosed || isRetired) {
-      connection.destroy();
-      this.#connections.delete(connection);
-      void this.#openMore();
-      return;
+  async #connect(host: Host, deadline: Deadline): Promise<Reserved> {
+    while (host === this.#hosts.current) {
+      const pool = (this.#pool ??= this.#newPool(host));
+      try {
+        const client = await pool.connect();
+        const connection = this.#connections.get(client);
+        if (connection?.isUsable()) return { pool, client, connection };
+        client.release(true);
+      } catch (error) {
+        if (pool !== this.#pool) continue;
+        // Where others are open or being opened, one of them becomes free.
+        const isHopeless = pool.totalCount === 0 || timeLeftMs(deadline) === 0;
+        if (isHopeless || !isFull(error)) throw error;
+        this.#useOnlyOpen(pool);
+        await sleep(RETRY_DELAY_MS);
+      }
     }
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#connections.set(connection, 'idle');
-      return;
-    }
-    this.#waiting.delete(next);
-    next.resolve(connection);
+    throw new NotSent('was replaced by another host');
   }
 
-  /** Replaces the connections that an error has shown to be useless. */
-  #retireAfter(error: unknown, connection: Connection): void {
-    const fault = faultOf(error);
-    if (fault !== 'unknown' && fault !== 'stale_session') return;
-    connection.destroy();
-    // The idle ones most likely reach the same server as a lost one. Those in use show it themselves.
-    for (const idle of this.#idle()) {
-      idle.destroy();
-      this.#connections.delete(idle);
-    }
-    if (fault === 'unknown') return this.#onNoResponse();
-    // All connections reach the same read-only server, or have prepared the same plans. A caller that got
-    // another of them could fail at every attempt, or read what the server no longer updates.
-    for (const used of this.#connections.keys()) this.#connections.set(used, 'retired');
+  #newPool(host: Host): DriverPool {
+    const pool: DriverPool = new DriverPool({
+      ...clientOptions(this.#hosts.address, host),
+      max: this.connectionsMax,
+      idleTimeoutMillis: 0,
+      // It may return a promise, which the types of the driver do not say.
+      onConnect: (client): unknown => this.#prepare(client as Client, pool),
+    });
+    // Without a listener, an error on an idle connection would end the process.
+    pool.on('error', () => undefined);
+    return pool;
   }
 
-  #idle(): Connection[] {
-    const all = [...this.#connections.keys()];
-    return all.filter((connection) => this.#connections.get(connection) === 'idle');
+  async #prepare(client: Client, pool: DriverPool): Promise<void> {
+    const connection = new Connection(client);
+    this.#connections.set(client, connection);
+    client.once('end', () => this.#connections.delete(client));
+    await prepareSession(connection);
+    await this.#onConnect(connection);
+    if (pool !== this.#pool) throw new NotSent('was replaced by another host');
   }
 
-  async #openMore(): Promise<void> {
-    const isFull = this.#connections.size + this.#opening >= this.connectionsMax;
-    if (isFull || this.#opening >= this.#waiting.size || this.#isClosed) return;
-    if (this.#connections.size > 0 && timeLeftMs(this.#reopenAt) > 0) return;
-    this.#opening += 1;
-    try {
-      const connection = await this.#open().finally(() => (this.#opening -= 1));
-      this.#connections.set(connection, 'used');
-      this.#release(connection);
-    } catch (cause) {
-      this.#reopenAt = deadlineIn(REOPEN_DELAY_MS);
-      // Callers continue to wait while a connection is open or being opened.
-      if (this.#connections.size + this.#opening > 0) return;
-      this.#rejectWaiting(new NotSent('the database cannot be reached', { cause }));
-    }
+  /**
+   * Uses new connections from now on. The others most likely reach the same lost or read-only server, or have
+   * prepared the same plans. Those in use are closed after that.
+   */
+  #replace(pool: DriverPool): void {
+    if (pool !== this.#pool) return;
+    this.#pool = undefined;
+    void pool.end();
   }
 
-  #rejectWaiting(reason: Error): void {
-    for (const { reject } of this.#waiting) reject(reason);
-    this.#waiting.clear();
+  /** The server refuses more connections: for a while, callers wait for those that are open. */
+  #useOnlyOpen({ options }: DriverPool): void {
+    options.max = Math.max(1, this.#connections.size);
+    setTimeout(() => (options.max = this.connectionsMax), REOPEN_DELAY_MS).unref();
   }
 }

@@ -14,7 +14,7 @@ import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
-import { Hosts } from './hosts.ts';
+import { Hosts, openFirst } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
 import { openPostgresStore } from './store.ts';
@@ -131,7 +131,7 @@ test('a read succeeds whose session the server ends as idle at that moment', asy
   const { port } = relay.address() as AddressInfo;
   const database = await server.createDatabase();
   const url = server.url(database).replace(`:${server.port}/`, `:${port}/`);
-  const pool = new Pool(() => new Hosts(parseAddress(url)).open(), 1);
+  const pool = new Pool(new Hosts(parseAddress(url)), 1);
   context.after(() => pool.close());
   const reads = new SharedReads(pool);
   const one = { name: 'one', text: 'SELECT 1' };
@@ -230,7 +230,7 @@ test('a session that is ended while it is opened is opened again', async (contex
   const address = parseAddress(server.url(database));
   const hosts = new Hosts(address);
   context.after(() => hosts.close());
-  const connection = await hosts.open();
+  const connection = await openFirst(hosts);
   await connection.close();
   const [[logins] = []] = await server.query('SELECT last_value::int FROM logins', database);
   assert.ok(Number(logins) > 1);
@@ -260,7 +260,7 @@ test('a session that is ended before its first statement is opened again', async
   const address = parseAddress(server.url().replace(`:${server.port}/`, `:${port}/`));
   const hosts = new Hosts(address);
   context.after(() => hosts.close());
-  const connection = await hosts.open();
+  const connection = await openFirst(hosts);
   await connection.close();
   assert.ok(sessions > 1);
 });

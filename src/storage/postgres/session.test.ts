@@ -12,6 +12,7 @@ import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { openConnection, type Connection } from './connection.ts';
+import { Hosts } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
 import { STATEMENTS } from './statements.ts';
@@ -120,7 +121,7 @@ test('reads and creates succeed after the type of a column was changed', async (
 
 test('a read succeeds after its session has lost its prepared statements', async (context) => {
   const { database } = await openFresh(context, server);
-  const pool = new Pool(() => openTo(database), 5);
+  const pool = new Pool(new Hosts(parseAddress(server.url(database))), 5);
   context.after(() => pool.close());
   const reads = new SharedReads(pool);
   await Promise.all([1, 2, 3].map((count) => reads.query(STATEMENTS.listPets, [0n, count])));

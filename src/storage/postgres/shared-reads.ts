@@ -26,13 +26,13 @@ interface WaitingRead extends PromiseWithResolvers<Row[]> {
  * already sent, because it might not see what was stored in between.
  */
 export class SharedReads {
-  readonly #pool: Pool;
+  readonly #pool: Pick<Pool, 'query'>;
   readonly #inFlightMax: number;
   readonly #waiting = new Map<string, WaitingRead>();
   #callersWaiting = 0;
   #inFlight = 0;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pick<Pool, 'query' | 'connectionsMax'>) {
     this.#pool = pool;
     this.#inFlightMax = Math.max(1, pool.connectionsMax - CONNECTIONS_FOR_WRITES);
   }

@@ -52,7 +52,7 @@ export async function openPostgresStore(
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
   const past = new Past(onRefused);
-  const hosts = new Hosts(address, past);
+  const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
   try {
     await migrate(connection, address.shown, access);
@@ -64,11 +64,7 @@ export async function openPostgresStore(
   } finally {
     await connection.close();
   }
-  const pool = new Pool(
-    () => hosts.open(),
-    CONNECTIONS_MAX,
-    () => void hosts.ask(),
-  );
+  const pool = new Pool(hosts, CONNECTIONS_MAX, (opened) => past.require(opened));
   hosts.watch(() => pool.destroyAll());
   past.watch(pool);
   return new PostgresStore(pool, hosts, past);
