@@ -11,6 +11,7 @@ type FileFunction =
   | 'openSync'
   | 'renameSync'
   | 'statSync'
+  | 'statfsSync'
   | 'writeSync';
 
 /** Calls `replacement` in place of a function of node:fs, for all modules of this thread, until the test ends. */

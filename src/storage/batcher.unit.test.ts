@@ -281,4 +281,12 @@ describe('Batcher', () => {
     assert.deepEqual(await Promise.all([first, waiting]), [2, 4]);
     await batcher.close();
   });
+
+  test('a batcher that was closed by a fault names it, also when it is closed again', async () => {
+    const { batcher } = newHeldBatcher();
+    const fault = new Error('the disk is gone');
+    await batcher.close(fault);
+    await batcher.close();
+    await assert.rejects(batcher.add(1), ({ cause }: Error) => cause === fault);
+  });
 });

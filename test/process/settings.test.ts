@@ -276,6 +276,20 @@ test('a service that is being closed accepts no connection and is not ready, als
   await assert.rejects(send(`${service.adminUrl}/livez`), { code: 'ECONNREFUSED' });
 });
 
+test('a response that cannot be sent counts as an internal error', async (t) => {
+  const port = await freePort();
+  const fixed = { port: String(port), 'admin-port': '0', data: temporaryFolder(t) };
+  const log = openLog('silent', { write: () => undefined });
+  // No setting can be so: a URL has no such character.
+  const config = { ...loadConfig(fixed, {}), baseUrl: 'http://pets.example\u{1F431}/v1' };
+  const service = await startService(config, { ...RUNTIME, log });
+  t.after(() => service.close());
+  const headers = { authorization: `Bearer ${service.firstKey}` };
+  assert.equal((await send(`http://127.0.0.1:${port}/v1/pets`, { headers })).status, 500);
+  const { text } = await send(`${service.adminUrl}/metrics`);
+  assert.match(text, /^petstore_errors_total\{code="internal_error"\} 1$/m);
+});
+
 test('the admin port serves health and the counts of requests, creates and deprecated calls', async (t) => {
   const service = await startWithAdmin(t);
   const headers = { authorization: `Bearer ${service.firstKey}` };

@@ -139,6 +139,21 @@ test('the unit of the service comes back after every end but a wrong setting, an
   assert.deepEqual(waiting.match(/petstore health [^ ]*/g), ['petstore health --live']);
 });
 
+/** One line each, and what happens without it. */
+const NEEDED: [file: string, line: string, otherwise: string][] = [
+  ['petstore@.service', 'TimeoutStopSec=15', 'requests that take up to 8 seconds are killed'],
+  ['petstore-backup@.timer', 'Persistent=yes', 'a night without the machine has no backup'],
+  ['nginx.conf', 'proxy_next_upstream error timeout;', 'a create is sent twice'],
+  ['haproxy.cfg', 'http-request disable-l7-retry unless METH_GET', 'a create is sent twice'],
+];
+
+for (const [file, line, otherwise] of NEEDED) {
+  test(`contrib/${file} has "${line}", otherwise ${otherwise}`, () => {
+    const lines = read(file).split('\n');
+    assert.equal(lines.filter((each) => each.trim() === line).length, 1);
+  });
+}
+
 test('the backup has the user, the store and the settings of the service', () => {
   const sharedLines = (name: string) =>
     read(name).match(/^(?:User|Environment|EnvironmentFile|StateDirectoryMode|UMask)=.*$/gm);

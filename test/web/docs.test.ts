@@ -64,6 +64,9 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await create.getByText('Try it').click();
   const body = '{"name":"Rex","categoryId":9223372036854775807}';
   await create.getByLabel('Body').fill(body);
+  await create.getByLabel('Body').press('/');
+  assert.equal(await create.getByLabel('Body').inputValue(), `${body}/`);
+  await create.getByLabel('Body').press('Backspace');
   await create.getByLabel('Idempotency-Key').fill('try-1');
   await create.getByRole('button', { name: 'Send request' }).click();
   // Without a key, the page asks for one, and then sends.
@@ -108,6 +111,14 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await list.locator('button[aria-disabled=false]').waitFor();
   assert.equal(sent, 1);
 
+  // The request that waited for the first key is not sent again with another one.
+  const methods: string[] = [];
+  page.on('request', (request) => methods.push(request.method()));
+  await page.getByRole('button', { name: /^Key …/ }).click();
+  await page.getByRole('textbox', { name: 'API key' }).fill(stage.key);
+  await page.getByRole('button', { name: 'Use this key' }).click();
+  await page.locator('#key-panel').waitFor({ state: 'hidden' });
+
   const get = page.locator('section', { has: page.locator('#getPet') });
   await get.getByText('Try it').click();
   await get.getByRole('button', { name: 'Send request' }).click();
@@ -118,6 +129,7 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await get.getByLabel('If-None-Match').fill(etag);
   await get.getByRole('button', { name: 'Send request' }).click();
   await get.locator('.outcome.good', { hasText: '304 Not Modified' }).waitFor();
+  assert.ok(!methods.includes('POST'));
   assert.equal(await get.getByRole('group', { name: 'Response body' }).count(), 0);
   await page.route('**/v1/pets/1', (route) => route.abort('connectionrefused'));
   await get.getByRole('button', { name: 'Send request' }).click();

@@ -8,7 +8,8 @@ import { exchange, parseResponses } from '../../../harness/raw-socket.ts';
 import { until } from '../../../harness/until.ts';
 import type { HttpResponse } from '../message.ts';
 import { encodeResponse } from './encode.ts';
-import { openServer, type HttpServer } from './server.ts';
+import { createNodeServer } from './node-http.ts';
+import { HttpServer, openServer } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -444,3 +445,25 @@ function watchResponses(context: TestContext, watch: (response: ServerResponse) 
     return Reflect.apply(emit, this, event) as boolean;
   });
 }
+
+test('refused connections are reported once per minute, for as long as there are any', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const listener = createNodeServer(200, {});
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  const reported: number[] = [];
+  const server = new HttpServer(listener, {
+    createHandler: () => ({ handle: () => assert.fail('nothing is sent') }),
+    host: '127.0.0.1',
+    port: 0,
+    newRequestId: () => 'x',
+    onDrop: (connectionsMax) => reported.push(connectionsMax),
+  });
+  listener.maxConnections = 7;
+  context.after(() => server.close(0));
+  for (let minute = 1; minute <= 3; minute += 1) {
+    listener.emit('drop');
+    listener.emit('drop');
+    assert.deepEqual(reported, Array(minute).fill(7));
+    context.mock.timers.tick(60_000);
+  }
+});

@@ -437,3 +437,20 @@ test('TLS: a server that asks users for a certificate accepts that of sslcert an
     /TLS cannot be used as the database URL says \(.*\): .* sslkey the key of sslcert/,
   );
 });
+
+test('a migration may take an hour, where a statement of a request has seconds', async () => {
+  const database = await server.createDatabase();
+  await server.query(
+    `CREATE TABLE seen (made text, timeout text);
+     CREATE FUNCTION see() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+     BEGIN
+       INSERT INTO seen SELECT object_identity, current_setting('statement_timeout')
+       FROM pg_event_trigger_ddl_commands();
+     END $$;
+     CREATE EVENT TRIGGER see ON ddl_command_end EXECUTE FUNCTION see()`,
+    database,
+  );
+  await (await openPostgresStore(server.url(database))).close();
+  const timeouts = "SELECT DISTINCT timeout FROM seen WHERE made = 'public.pets'";
+  assert.deepEqual(await server.query(timeouts, database), [['1h']]);
+});

@@ -48,30 +48,36 @@ test('D43: a promoted standby without the last creates is refused with 503 and o
   assert.equal(status, 200);
 });
 
-test('D43: a database that was swapped by renaming is refused with both ids, and served again after it was renamed back', async (context) => {
-  const [mine, other] = [await server.createDatabase(), await server.createDatabase()];
-  const service = await startTestService(storageOf('--database', server.url(mine)));
-  context.after(() => service.close());
-  await create(service, 1);
-  // The other one is a store with more animals: only its id shows that it is not the same.
-  const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
-  await fill(server.url(other), 5, { identity });
-  await rename(mine, 'aside');
-  await rename(other, mine);
-  const line = await errorLine(service);
-  const [[storeId] = []] = await server.query('SELECT store_id FROM store_identity', 'aside');
-  assert.match(
-    line,
-    new RegExp(`is another store: its id is ${identity.id}, and .* ${String(storeId)}`),
-  );
-  await assertRefused(service);
-  assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', mine), [[5]]);
+for (const otherId of [
+  newStoreIdentity('production', { now: new Date(), randomBytes }),
+  undefined,
+]) {
+  const whose = otherId === undefined ? 'one without an id' : 'another store';
+  test(`D43: a database that was swapped for ${whose} by renaming is refused with both ids, and served again after it was renamed back`, async (context) => {
+    const [mine, other] = [await server.createDatabase(), await server.createDatabase()];
+    const service = await startTestService(storageOf('--database', server.url(mine)));
+    context.after(() => service.close());
+    await create(service, 1);
+    // The other one is a store with more animals: only its id shows that it is not the same.
+    await fill(server.url(other), 5, otherId && { identity: otherId });
+    const aside = `aside_${mine}`;
+    await rename(mine, aside);
+    await rename(other, mine);
+    const line = await errorLine(service);
+    const [[storeId] = []] = await server.query('SELECT store_id FROM store_identity', aside);
+    assert.match(
+      line,
+      new RegExp(`is another store: its id is ${otherId?.id ?? null}, and .* ${String(storeId)}`),
+    );
+    await assertRefused(service);
+    assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', mine), [[5]]);
 
-  await rename(mine, other);
-  await rename('aside', mine);
-  await until('it is served again', async () => (await post(service)) === 201);
-  assert.equal(errorLines(service).length, 1);
-});
+    await rename(mine, other);
+    await rename(aside, mine);
+    await until('it is served again', async () => (await post(service)) === 201);
+    assert.equal(errorLines(service).length, 1);
+  });
+}
 
 test('D43: a counter that is set back under open sessions is noticed within seconds', async (context) => {
   const database = await server.createDatabase();
@@ -83,6 +89,23 @@ test('D43: a counter that is set back under open sessions is noticed within seco
   assert.match(await errorLine(service), /its last id is 1, and 3 was assigned/);
   await assertRefused(service);
 });
+
+type Fresh = Awaited<ReturnType<typeof openFresh>>;
+
+const ADDED: [how: string, add: (fresh: Fresh) => Promise<unknown>][] = [
+  ['a create', ({ store }) => store.createPet(REX)],
+  ['a create with an Idempotency-Key', ({ store, newClaim }) => store.createPet(REX, newClaim())],
+  ['an import', ({ store }) => store.importPets([REX])],
+];
+
+for (const [how, add] of ADDED) {
+  test(`D43: the last id of ${how} is remembered before the counter is read again`, async (context) => {
+    const fresh = await openFresh(context, server);
+    await add(fresh);
+    await server.query('UPDATE pet_counter SET last_id = 0', fresh.database);
+    await until('a session is refused', () => Number(refusalsOf(fresh.store)) > 0);
+  });
+}
 
 test('D43: a process that creates nothing remembers what others have created, and a metric counts the sessions it refuses', async (context) => {
   const database = await server.createDatabase();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { STATEMENTS } from './statements.ts';
@@ -21,7 +21,8 @@ const PAGES = [
   ],
 ] as const;
 
-test('a page of PostgreSQL reads the animals that it shows and no others, in both directions and with any statistics', async (t) => {
+/** A client of a new store. */
+async function openStore(t: TestContext): Promise<Client> {
   const server = await PostgresServer.start();
   const database = await server.createDatabase();
   await (await openPostgresStore(server.url(database))).close();
@@ -31,6 +32,16 @@ test('a page of PostgreSQL reads the animals that it shows and no others, in bot
     await client.end();
     await server.close();
   });
+  return client;
+}
+
+async function planOf(client: Client, statement: string): Promise<string> {
+  const { rows } = await client.query<string[]>({ text: statement, rowMode: 'array' });
+  return rows.flat().join('\n');
+}
+
+test('a page of PostgreSQL reads the animals that it shows and no others, in both directions and with any statistics', async (t) => {
+  const client = await openStore(t);
   await client.query(
     `INSERT INTO pets SELECT id, 'Rex', 7, CASE WHEN id <= ${SOLD} THEN 'sold' ELSE 'available' END
      FROM generate_series(1, ${ANIMALS}) AS id`,
@@ -41,15 +52,26 @@ test('a page of PostgreSQL reads the animals that it shows and no others, in bot
       await client.query(`SET plan_cache_mode = ${mode}`);
       for (const [name, types, values, index] of PAGES) {
         await client.query(`PREPARE page ${types} AS ${STATEMENTS[name].text}`);
-        const explained = await client.query<string[]>({
-          text: `EXPLAIN (ANALYZE, COSTS OFF) EXECUTE page ${values}`,
-          rowMode: 'array',
-        });
+        const plan = await planOf(client, `EXPLAIN (ANALYZE, COSTS OFF) EXECUTE page ${values}`);
         await client.query('DEALLOCATE page');
-        const plan = explained.rows.flat().join('\n');
         assert.match(plan, new RegExp(`Index Scan.* using ${index} on pets .*rows=101`));
         assert.doesNotMatch(plan, /Filter|Sort/);
       }
     }
+  }
+});
+
+test('a change of many animals locks them in the order of their ids, so that two cannot block each other', async (t) => {
+  const client = await openStore(t);
+  // An index would give them in this order whether they are sorted or not.
+  await client.query('SET enable_indexscan = off; SET enable_indexonlyscan = off');
+  for (const [name, types, values] of [
+    ['changePets', '(bigint[], text, bigint, text)', `('{2,1}', NULL, NULL, 'sold')`],
+    ['removePets', '(bigint[])', `('{2,1}')`],
+  ] as const) {
+    await client.query(`PREPARE change ${types} AS ${STATEMENTS[name].text}`);
+    const plan = await planOf(client, `EXPLAIN (COSTS OFF) EXECUTE change ${values}`);
+    await client.query('DEALLOCATE change');
+    assert.match(plan, /LockRows\s+->\s+Sort\s+Sort Key: pets\w*\.id/, name);
   }
 });

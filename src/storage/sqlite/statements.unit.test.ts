@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { PET_COUNT_SQL } from '../pet-count.ts';
 import { rowsOf } from './query.ts';
-import { prepareReads } from './statements.ts';
+import { prepareReads, prepareWrites } from './statements.ts';
 import { openSqliteStore } from './store.ts';
 
 const PAGES = {
@@ -40,6 +40,22 @@ test('a page of SQLite is one search of an index, in both directions and with an
         name,
       );
     }
+  }
+});
+
+test('no write reads all animals or all claims', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-statements-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'petstore.sqlite');
+  await openSqliteStore(file).close();
+  const database = new DatabaseSync(file, { returnArrays: true });
+  t.after(() => database.close());
+  const preparing = t.mock.method(database, 'prepare');
+  prepareWrites(database);
+  const prepared = preparing.mock.calls.map(({ arguments: [sql] }) => sql);
+  for (const sql of prepared) {
+    const steps = rowsOf<unknown[]>(database, `EXPLAIN QUERY PLAN ${sql}`);
+    for (const step of steps) assert.doesNotMatch(String(step.at(-1)), /SCAN (pets|idem)/, sql);
   }
 });
 
