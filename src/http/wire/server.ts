@@ -149,10 +149,10 @@ export class HttpServer implements Measured {
     this.#connections.isClosing = true;
     // Until the next sweep, an idle connection may still send a request.
     this.#sweeping.refresh();
-    const cut = setTimeout(() => this.#connections.destroyAll(), graceMs);
+    // Not cleared: by then there is nothing left to destroy.
+    setTimeout(() => this.#connections.destroyAll(), graceMs).unref();
     await this.#closed.promise;
     clearInterval(this.#sweeping);
-    clearTimeout(cut);
   }
 
   /** Accepts the connections that wait for this process: closing the listener would reset them. */
