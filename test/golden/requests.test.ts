@@ -42,7 +42,7 @@ async function open(flags: string[]): Promise<Opened> {
   let now = START;
   const port = await freePort();
   const service = await startTestService(sqliteStorage, {
-    flags: ['--port', String(port), '--base-url', 'http://SITE/v1', ...flags],
+    flags: ['--port', String(port), ...flags],
     clock: { now: () => now, elapsedMs: () => now.getTime() },
     newRequestId: () => REQUEST_ID,
   });
@@ -145,7 +145,7 @@ async function send(line: string, opened: Opened): Promise<string[]> {
         opened.etag = response.headers.etag ?? opened.etag;
         if (response.statusCode === 201) opened.isFresh = false;
         const lines = responseLines(Number(response.statusCode), response.headers, text);
-        resolve(lines.map((each) => readable(each, port, keys)));
+        resolve(lines.map((each) => readable(each, keys)));
       });
     });
     sent.on('error', reject);
@@ -153,9 +153,9 @@ async function send(line: string, opened: Opened): Promise<string[]> {
   });
 }
 
-/** What differs from run to run gets its name, and a long text is shown as it is sent: `{x*70}`. */
-function readable(line: string, port: number, keys: Keys): string {
-  let plain = line.replaceAll(`http://127.0.0.1:${port}`, 'http://SITE');
+/** A key gets its name, should one be in a response, and a long text is shown as it is sent: `{x*70}`. */
+function readable(line: string, keys: Keys): string {
+  let plain = line;
   for (const [name, key] of keys) plain = plain.replaceAll(key, `{${name}}`);
   const short = plain.replaceAll(
     /(.)\1{49,}/gu,
