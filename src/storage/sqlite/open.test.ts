@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import manifest from '../../../package.json' with { type: 'json' };
 import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
