@@ -242,7 +242,9 @@ export class World {
     const change: UnclearChange =
       step.do === 'remove' ? { id, isRemoved: true } : { id, status: step.status };
     const outcome = await this.#processes.command((store) =>
-      step.do === 'remove' ? store.removePets([id]) : store.setPetStatus([id], step.status),
+      step.do === 'remove'
+        ? store.removePets([id])
+        : store.changePets([id], { status: step.status }),
     );
     if ('error' in outcome) this.#model.unclearChange = change;
     else if (outcome.value.length === 0) Object.assign(animal, change);

@@ -55,7 +55,7 @@ const setStatus = defineCommand({
     change(
       { ...call, options },
       {
-        apply: (store, found) => store.setPetStatus(found, to),
+        apply: (store, found) => store.changePets(found, { status: to }),
         words: (animals) => `set the status of ${animals} to ${to}`,
         done: (animals) => `Set the status of ${animals} to ${to}.`,
         needsConfirmation: false,

@@ -75,7 +75,7 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   const filled = await fill(here);
   // Ids of removed animals must not be given again, and their claims stay.
   const source = openSqliteStore(here);
-  await source.setPetStatus([1n], 'pending');
+  await source.changePets([1n], { status: 'pending' });
   await source.removePets([filled.claimedId, BigInt(ANIMALS + 1)]);
   await source.close();
 

@@ -271,7 +271,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
     await store.importPets(pets);
     const changeAll = async () => {
       await store.removePets([1n, 4_000n]);
-      await store.setPetStatus([2n, 4_001n], 'sold');
+      await store.changePets([2n, 4_001n], { status: 'sold' });
       await store.importPets(pets);
     };
     let out = '';

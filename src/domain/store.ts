@@ -20,7 +20,13 @@ export const PETS_COUNTED_MAX = 100_000;
  *   queue is full. After either, a create with a claim can be retried.
  */
 export interface Store
-  extends PetStore, KeyStore, CatalogueAdministration, KeyAdministration, RateLimitStore {
+  extends
+    PetStore,
+    PetChanges,
+    KeyStore,
+    CatalogueAdministration,
+    KeyAdministration,
+    RateLimitStore {
   /** Resolves when the database responds to a query. */
   ping(): Promise<void>;
   /** Completes the accepted calls, then releases every resource. */
@@ -47,6 +53,24 @@ export interface PetStore {
   version?(): number;
 }
 
+/** What people do in the console. Two of them never overwrite each other unseen. */
+export interface PetChanges {
+  /** Changes an animal that is still as the person saw it, and does nothing where it is already as wanted. */
+  changePet(from: Pet, to: NewPet): Promise<PetChange>;
+  /** Removes an animal that is still as the person saw it. */
+  removePet(from: Pet): Promise<PetChange>;
+  /** Whether the database lets this service change and remove animals. */
+  mayChange(): Promise<boolean>;
+}
+
+export type PetChange =
+  /** The animal is now as wanted. */
+  | { kind: 'done' }
+  /** Somebody has changed the animal meanwhile. Nothing was stored. */
+  | { kind: 'changed_meanwhile' }
+  /** There is no such animal any more. */
+  | { kind: 'gone' };
+
 /** What the check of API keys needs. */
 export interface KeyStore {
   /** All keys, oldest first. */
@@ -66,10 +90,10 @@ export interface CatalogueAdministration extends Pick<PetStore, 'findPet'> {
   /** The progress of the import of a file, or undefined if it was never started. */
   findImport(source: string): Promise<ImportProgress | undefined>;
   /**
-   * Gives these animals a status, all of them in one transaction. Returns the ids that do not exist; if
-   * there are any, nothing is changed.
+   * Gives these animals the fields that are named, all of them in one transaction. Returns the ids that do not
+   * exist; if there are any, nothing is changed.
    */
-  setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]>;
+  changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]>;
   /**
    * Removes these animals in the same way. Their ids are not assigned again, and their claims stay: a
    * repeated create does not bring an animal back.

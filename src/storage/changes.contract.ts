@@ -24,7 +24,7 @@ export function changes(promise: PromiseOf): void {
   promise('the status of several animals is set at once, and nothing else', async (store) => {
     await store.importPets(Array.from({ length: 4 }, () => REX));
     for (const status of PET_STATUSES) {
-      assert.deepEqual(await store.setPetStatus([3n, 1n], status), []);
+      assert.deepEqual(await store.changePets([3n, 1n], { status }), []);
       const changed: Pet = { ...REX, id: 3n, status };
       assert.deepEqual(await store.findPet(3n), changed);
       assert.deepEqual(await list(store), [
@@ -39,6 +39,65 @@ export function changes(promise: PromiseOf): void {
     assert.deepEqual(await idsOf(store, 'available'), [2n, 4n]);
     assert.deepEqual(await idsOf(store, 'sold'), [1n, 3n]);
   });
+
+  promise('a field that is not named stays as it is', async (store) => {
+    await store.importPets([REX, REX]);
+    assert.deepEqual(await store.changePets([1n], { name: 'Bélla' }), []);
+    assert.deepEqual(await store.changePets([1n, 2n], { categoryId: INT64_MAX }), []);
+    assert.deepEqual(await list(store), [
+      { ...REX, id: 1n, name: 'Bélla', categoryId: INT64_MAX },
+      { ...REX, id: 2n, categoryId: INT64_MAX },
+    ]);
+  });
+
+  promise(
+    'an animal is changed or removed as it was seen, and otherwise left alone',
+    async (store) => {
+      await store.importPets([REX, REX]);
+      const seen: Pet = { ...REX, id: 1n };
+      const wanted: NewPet = { name: 'Max', categoryId: INT64_MAX, status: 'sold' };
+      assert.deepEqual(await store.changePet(seen, wanted), { kind: 'done' });
+      const changed: Pet = { ...wanted, id: 1n };
+      assert.deepEqual(await store.findPet(1n), changed);
+      // Sent again after a lost response.
+      assert.deepEqual(await store.changePet(seen, wanted), { kind: 'done' });
+      for (const stale of [seen, { ...changed, name: 'Rex' }, { ...changed, categoryId: 0n }]) {
+        const to: NewPet = { ...wanted, status: 'pending' };
+        assert.deepEqual(await store.changePet(stale, to), { kind: 'changed_meanwhile' });
+        assert.deepEqual(await store.removePet(stale), { kind: 'changed_meanwhile' });
+      }
+      assert.deepEqual(await list(store), [changed, { ...REX, id: 2n }]);
+      assert.deepEqual(await store.removePet(changed), { kind: 'done' });
+      assert.deepEqual(await store.removePet(changed), { kind: 'gone' });
+      assert.deepEqual(await store.changePet(changed, REX), { kind: 'gone' });
+      assert.deepEqual(await list(store), [{ ...REX, id: 2n }]);
+      assert.equal(await store.mayChange(), true);
+    },
+  );
+
+  promise(
+    'of two who change the same animal, none overwrites the other unseen',
+    async (store, { open }) => {
+      await store.importPets(Array.from({ length: 5 }, () => ({ ...REX, categoryId: 0n })));
+      const stores = [store, await open()];
+      const done = new Map<bigint, bigint>();
+      await Promise.all(
+        Array.from({ length: 16 }, async (_, client) => {
+          for (let round = 0; round < 10; round += 1) {
+            const id = BigInt(1 + ((client + round) % 5));
+            const seen = await storeAt(stores, client).findPet(id);
+            assert.ok(seen !== undefined);
+            const to = { ...seen, name: `${client} ${round}`, categoryId: seen.categoryId + 1n };
+            const { kind } = await storeAt(stores, client + round).changePet(seen, to);
+            if (kind === 'done') done.set(id, (done.get(id) ?? 0n) + 1n);
+          }
+        }),
+      );
+      const counts = (await list(store)).map(({ id, categoryId }) => [id, categoryId] as const);
+      assert.deepEqual(new Map(counts), done);
+      assert.ok(done.values().reduce((sum, count) => sum + count, 0n) >= 10n);
+    },
+  );
 
   promise('removed animals are gone, and their ids are not assigned again', async (store, more) => {
     await store.importPets(Array.from({ length: 4 }, () => REX));
@@ -60,7 +119,7 @@ export function changes(promise: PromiseOf): void {
     const missing = [2n, 4n, 0n, -1n, INT64_MIN, INT64_MAX];
     const ids = [1n, ...missing, 3n];
     assert.deepEqual(
-      (await store.setPetStatus(ids, 'sold')).toSorted(ascending),
+      (await store.changePets(ids, { status: 'sold' })).toSorted(ascending),
       missing.toSorted(ascending),
     );
     assert.deepEqual(
@@ -71,14 +130,14 @@ export function changes(promise: PromiseOf): void {
       { ...REX, id: 1n },
       { ...REX, id: 3n },
     ]);
-    assert.deepEqual(await store.setPetStatus([], 'sold'), []);
+    assert.deepEqual(await store.changePets([], { status: 'sold' }), []);
     assert.deepEqual(await store.removePets([]), []);
   });
 
   promise('10,000 animals are changed in one call', async (store) => {
     await store.importPets(Array.from({ length: 10_001 }, () => REX));
     const ids = Array.from({ length: 10_000 }, (_, index) => BigInt(index + 1));
-    assert.deepEqual(await store.setPetStatus(ids, 'sold'), []);
+    assert.deepEqual(await store.changePets(ids, { status: 'sold' }), []);
     assert.deepEqual(await idsOf(store, 'available'), [10_001n]);
     assert.deepEqual(await store.removePets(ids), []);
     assert.deepEqual(await idsOf(store), [10_001n]);
@@ -98,7 +157,7 @@ export function changes(promise: PromiseOf): void {
         now: new Date(NOW.getTime() + milliseconds),
       });
     for (const name of ['sold', 'removed']) await store.createPet(REX, claimAt(name));
-    await store.setPetStatus([1n, 2n], 'sold');
+    await store.changePets([1n, 2n], { status: 'sold' });
     await store.removePets([2n]);
     const other = await open();
     for (const each of [store, other]) {
@@ -124,7 +183,7 @@ export function changes(promise: PromiseOf): void {
       const [one, two] = round % 2 === 0 ? [store, other] : [other, store];
       await turn();
       const before = two.version?.();
-      await one.setPetStatus([1n], status);
+      await one.changePets([1n], { status });
       await turn();
       assert.equal((await two.findPet(1n))?.status, status);
       assert.deepEqual(await idsOf(two, status), [1n]);
@@ -140,7 +199,7 @@ export function changes(promise: PromiseOf): void {
     await Promise.all(
       statuses.map((status, index) =>
         // In opposite orders, so that two of them would wait for each other.
-        storeAt(stores, index).setPetStatus(index % 2 === 0 ? ids : ids.toReversed(), status),
+        storeAt(stores, index).changePets(index % 2 === 0 ? ids : ids.toReversed(), { status }),
       ),
     );
     const counts = await Promise.all(PET_STATUSES.map((status) => idsOf(store, status)));

@@ -174,7 +174,7 @@ test('a role with only the documented GRANTs can do all that the service and the
   const progress = { source: 'file', position: 10, lines: 1, imported: 1, skipped: 0 };
   assert.ok(await store.importPets([pet], { from: 0, to: progress }));
   assert.deepEqual(await store.findImport('file'), progress);
-  assert.deepEqual(await store.setPetStatus([1n], 'sold'), []);
+  assert.deepEqual(await store.changePets([1n], { status: 'sold' }), []);
   assert.deepEqual(await store.removePets([1n]), []);
   const portion = await store.portions?.({ requests: 100, windowSeconds: 60 })(first.id);
   assert.equal(portion?.requests, 5);

@@ -78,6 +78,11 @@ export function stateOf(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
+/** Whether the user of the session lacks a right. */
+export function isRightMissing(error: unknown): boolean {
+  return error instanceof Error && stateOf(error.cause) === '42501';
+}
+
 /** The host was reached and cannot be used with these settings. The message follows the host's name. */
 export class UnusableHost extends Error {
   override name = 'UnusableHost';

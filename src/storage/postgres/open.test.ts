@@ -233,7 +233,7 @@ test('a create that version 1.0.0 has stored is repeated as it was created, what
   const store = await openPostgresStore(server.url(await newOldDatabase()));
   const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
   assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
-  await store.setPetStatus([1n], 'sold');
+  await store.changePets([1n], { status: 'sold' });
   assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
   await store.removePets([1n]);
   assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
@@ -293,6 +293,29 @@ test('a role that may not write a missing identity is refused with that right, a
   await server.query('REVOKE INSERT ON store_identity FROM "Rows only"', database);
   await (await openPostgresStore(url, SERVE)).close();
   assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
+});
+
+test('a role that may not change animals starts, and a change is refused with the right that it lacks', async () => {
+  const database = await server.createDatabase();
+  const owner = await openPostgresStore(server.url(database), SERVE);
+  await owner.createPet(REX);
+  await owner.close();
+  await server.query(
+    `CREATE ROLE adder LOGIN PASSWORD '${TEST_PASSWORD}';
+     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO adder;
+     REVOKE DELETE ON pets FROM adder`,
+    database,
+  );
+  const store = await openPostgresStore(server.url(database).replace('petstore:', 'adder:'), SERVE);
+  assert.equal(await store.mayChange(), false);
+  const seen = { ...REX, id: 1n };
+  await assert.rejects(store.removePet(seen), {
+    name: 'Refusal',
+    code: 'unavailable',
+    message: /: grant UPDATE and DELETE on the table pets to its user\.$/,
+  });
+  assert.deepEqual(await store.changePet(seen, { ...REX, status: 'sold' }), { kind: 'done' });
+  await store.close();
 });
 
 for (const kind of ['an empty database', 'a store without an identity']) {

@@ -23,6 +23,21 @@ function changeAll(change: string): string {
     SELECT id FROM missing`;
 }
 
+/**
+ * Locks the animal $1 and returns it as it was found. `change` must change it only if `seen` is not empty: it is
+ * then still as the caller saw it, $2 to $4.
+ */
+function changeSeen(change: string): string {
+  return `
+    WITH found AS MATERIALIZED (
+      SELECT ${PET_COLUMNS} FROM pets WHERE id = $1 FOR UPDATE
+    ), seen AS MATERIALIZED (
+      SELECT id FROM found
+      WHERE name = $2::text AND category_id = $3::bigint AND status = $4::text
+    ), changed AS (${change} WHERE id = $1 AND EXISTS (SELECT FROM seen))
+    SELECT ${PET_COLUMNS} FROM found`;
+}
+
 const INSERT_PETS = `
   INSERT INTO pets (${PET_COLUMNS})
   SELECT counter.before + ordinal, name, category_id, status
@@ -54,8 +69,17 @@ export const STATEMENTS = named({
     ORDER BY status DESC, id DESC LIMIT $3`,
   ping: 'SELECT last_id FROM pet_counter',
   petCount: PET_COUNT_SQL,
-  setPetStatus: changeAll('UPDATE pets SET status = $2'),
+  /** NULL leaves a field as it is. */
+  changePets: changeAll(`
+    UPDATE pets SET name = coalesce($2::text, name), category_id = coalesce($3::bigint, category_id),
+      status = coalesce($4::text, status)`),
   removePets: changeAll('DELETE FROM pets'),
+  changePet: changeSeen(
+    'UPDATE pets SET name = $5::text, category_id = $6::bigint, status = $7::text',
+  ),
+  removePet: changeSeen('DELETE FROM pets'),
+  mayChange: `
+    SELECT has_table_privilege('pets', 'UPDATE') AND has_table_privilege('pets', 'DELETE')`,
   /**
    * Stores animals without claims: one statement, one transaction. Updating the only row of the counter locks
    * it until the commit, so that no process can commit a higher id first.

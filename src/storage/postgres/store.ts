@@ -1,14 +1,16 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
+import { Refusal } from '../../domain/errors.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
-import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
 import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import type {
   Creation,
   ImportProgress,
   ImportStep,
   KeyUse,
+  PetChange,
   PetJson,
   PetQuery,
   Store,
@@ -23,11 +25,12 @@ import {
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
+import { changeOf } from '../pet-change.ts';
 import { petCountFigure } from '../pet-count.ts';
 import { parseAddress } from './address.ts';
 import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
-import { withRetries } from './errors.ts';
+import { isRightMissing, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Past } from './past.ts';
 import { Pool } from './pool.ts';
@@ -125,14 +128,31 @@ class PostgresStore implements Store, Measured {
     return rows.map(petJsonOfRow).toReversed();
   }
 
-  async setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
-    const rows = await this.#write(STATEMENTS.setPetStatus, [ids, status]);
+  async changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]> {
+    const { name, categoryId, status } = fields;
+    const rows = await this.#write(STATEMENTS.changePets, [ids, name, categoryId, status]);
     return rows.map(([id]) => id as bigint);
   }
 
   async removePets(ids: readonly bigint[]): Promise<bigint[]> {
     const rows = await this.#write(STATEMENTS.removePets, [ids]);
     return rows.map(([id]) => id as bigint);
+  }
+
+  async changePet(from: Pet, to: NewPet): Promise<PetChange> {
+    const values = [from.id, ...petValues(from), ...petValues(to)];
+    const [row] = await this.#change(STATEMENTS.changePet, values);
+    return changeOf(row && petOfRow(row as PetRow), from, to);
+  }
+
+  async removePet(from: Pet): Promise<PetChange> {
+    const [row] = await this.#change(STATEMENTS.removePet, [from.id, ...petValues(from)]);
+    return changeOf(row && petOfRow(row as PetRow), from);
+  }
+
+  async mayChange(): Promise<boolean> {
+    const [row] = await this.#reads.query(STATEMENTS.mayChange, []);
+    return row?.[0] === true;
   }
 
   async createApiKey(key: ApiKey): Promise<void> {
@@ -204,6 +224,19 @@ class PostgresStore implements Store, Measured {
     await this.#pool.close();
   }
 
+  /** The user of the database may be one that only adds animals. */
+  async #change(statement: Statement, values: unknown[]): Promise<Row[]> {
+    try {
+      return await this.#write(statement, values);
+    } catch (error) {
+      if (!isRightMissing(error)) throw error;
+      const remedy = 'grant UPDATE and DELETE on the table pets to its user';
+      throw new Refusal('unavailable', `The database refuses changes of animals: ${remedy}.`, {
+        cause: error,
+      });
+    }
+  }
+
   #write(statement: Statement, values: unknown[]): Promise<Row[]> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
     return withRetries(() => this.#pool.query(statement, values, deadline));
@@ -227,6 +260,10 @@ class PostgresStore implements Store, Measured {
 
 function progressColumns({ from, to }: ImportStep): unknown[] {
   return [to.source, to.position, to.lines, to.imported, to.skipped, from];
+}
+
+function petValues({ name, categoryId, status }: NewPet): unknown[] {
+  return [name, categoryId, status];
 }
 
 function petJsonOfRow(row: Row): PetJson {

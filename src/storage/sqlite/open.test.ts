@@ -297,7 +297,7 @@ test('a create that version 1.0.0 has stored is repeated as it was created, what
   const store = openSqliteStore(file);
   const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
   assert.deepEqual(await store.createPet(REX, claim), replayed);
-  await store.setPetStatus([1n], 'sold');
+  await store.changePets([1n], { status: 'sold' });
   assert.deepEqual(await store.createPet(REX, claim), replayed);
   await store.removePets([1n]);
   assert.deepEqual(await store.createPet(REX, claim), replayed);

@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet, PetStatus } from '../../domain/pet.ts';
-import type { Creation, ImportStep, KeyUse } from '../../domain/store.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { Creation, ImportStep, KeyUse, PetChange } from '../../domain/store.ts';
+import { changeOf, isSamePet } from '../pet-change.ts';
 import { PET_COUNT_SQL } from '../pet-count.ts';
 import {
   API_KEY_COLUMNS,
@@ -10,8 +11,10 @@ import {
   EXPIRED_CLAIMS_REMOVED_MAX,
   IMPORT_COLUMNS,
   PET_COLUMNS,
+  petOfRow,
   rotatableAt,
   rowOfApiKey,
+  type PetRow,
 } from '../rows.ts';
 
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
@@ -110,8 +113,12 @@ function prepareCreateOnce(database: DatabaseSync) {
 }
 
 function prepareChanges(database: DatabaseSync) {
-  const find = database.prepare('SELECT 1 FROM pets WHERE id = ?');
-  const setStatus = database.prepare('UPDATE pets SET status = ? WHERE id = ?');
+  const find = database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`);
+  const update = database.prepare(
+    `UPDATE pets SET name = coalesce(?, name), category_id = coalesce(?, category_id),
+       status = coalesce(?, status)
+     WHERE id = ?`,
+  );
   const remove = database.prepare('DELETE FROM pets WHERE id = ?');
 
   /** Changes all of them, or none if some do not exist. */
@@ -121,10 +128,29 @@ function prepareChanges(database: DatabaseSync) {
     return missing;
   }
 
+  function setFields(id: bigint, { name, categoryId, status }: Partial<NewPet>): void {
+    update.run(name ?? null, categoryId ?? null, status ?? null, id);
+  }
+
+  function findPet(id: bigint): Pet | undefined {
+    const row = find.get(id) as unknown as PetRow | undefined;
+    return row && petOfRow(row);
+  }
+
   return {
-    setPetStatus: (ids: readonly bigint[], status: PetStatus) =>
-      changeAll(ids, (id) => setStatus.run(status, id)),
+    changePets: (ids: readonly bigint[], fields: Partial<NewPet>) =>
+      changeAll(ids, (id) => setFields(id, fields)),
     removePets: (ids: readonly bigint[]) => changeAll(ids, (id) => remove.run(id)),
+    changePet(from: Pet, to: NewPet): PetChange {
+      const found = findPet(from.id);
+      if (found !== undefined && isSamePet(found, from)) setFields(from.id, to);
+      return changeOf(found, from, to);
+    },
+    removePet(from: Pet): PetChange {
+      const found = findPet(from.id);
+      if (found !== undefined && isSamePet(found, from)) remove.run(from.id);
+      return changeOf(found, from);
+    },
   };
 }
 

@@ -2,12 +2,13 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
-import type { NewPet, Pet, PetStatus } from '../../domain/pet.ts';
+import type { NewPet, Pet } from '../../domain/pet.ts';
 import type {
   Creation,
   ImportProgress,
   ImportStep,
   KeyUse,
+  PetChange,
   PetJson,
   PetQuery,
   Store,
@@ -138,12 +139,25 @@ class SqliteStore implements Store, Measured {
       : this.#read<PetJson>(`lastPetJson${suffix}`, ...filter, query.upToId, count).toReversed();
   }
 
-  setPetStatus(ids: readonly bigint[], status: PetStatus): Promise<bigint[]> {
-    return this.#writer.write('setPetStatus', ids, status);
+  changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]> {
+    return this.#writer.write('changePets', ids, fields);
   }
 
   removePets(ids: readonly bigint[]): Promise<bigint[]> {
     return this.#writer.write('removePets', ids);
+  }
+
+  changePet(from: Pet, to: NewPet): Promise<PetChange> {
+    return this.#writer.write('changePet', from, to);
+  }
+
+  removePet(from: Pet): Promise<PetChange> {
+    return this.#writer.write('removePet', from);
+  }
+
+  /** Whoever may write to the file may change every row. */
+  mayChange(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   /** SQLite counts the commits of all other connections, including those of the writer thread. */
