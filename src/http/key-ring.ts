@@ -17,9 +17,6 @@ const PAUSE_PER_READ_TIME = 20;
 const EXPIRING_MS = 14 * 24 * 60 * 60 * 1000;
 const IN_USE_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** The most requests that may wait for the next read. */
-const WAITING_MAX = 1_000;
-
 /**
  * The keys in memory, so that checking one needs no query. All keys are read again at least every two
  * seconds, with one read at a time. If that fails for longer than a revocation may take, no key is accepted.
@@ -34,10 +31,12 @@ export class KeyRing implements Measured {
   #keys = new Map<string, ApiKey>();
   /** When the read of these keys began. */
   #keysReadAtMs = Number.NEGATIVE_INFINITY;
-  #waiting: PromiseWithResolvers<void>[] = [];
   #nextReadAtMs = Number.NEGATIVE_INFINITY;
-  #reading: Promise<void> | undefined;
+  #reading = Promise.resolve();
+  /** The end of the read that has not begun yet. All that wait share it. */
+  #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(store: Pick<KeyStore, 'listApiKeys'>, clock: Clock) {
     this.#store = store;
@@ -45,12 +44,13 @@ export class KeyRing implements Measured {
   }
 
   open(): Promise<void> {
-    return this.#readEnd();
+    return this.#nextRead();
   }
 
   async close(): Promise<void> {
-    await this.#reading;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
+    await this.#reading.catch(() => undefined);
   }
 
   figures(): Figure[] {
@@ -69,55 +69,42 @@ export class KeyRing implements Measured {
   /** Returns a known key at once, and any other after a read. */
   find(hash: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const isStale = this.#clock.elapsedMs() - this.#keysReadAtMs > STALENESS_MAX_MS;
-    return (isStale ? undefined : this.#keys.get(hash)) ?? this.#findByRead(hash);
+    const known = isStale ? undefined : this.#keys.get(hash);
+    return known ?? this.#nextRead().then(() => this.#keys.get(hash));
   }
 
-  async #findByRead(hash: string): Promise<ApiKey | undefined> {
-    if (this.#waiting.length >= WAITING_MAX) {
-      throw new Refusal('overloaded', 'Too many unknown API keys are waiting; try again shortly.');
-    }
-    const isReading = this.#reading !== undefined;
-    await this.#readEnd();
-    // A read that was under way may have missed a key that was created after it began.
-    if (isReading && !this.#keys.has(hash)) await this.#readEnd();
-    return this.#keys.get(hash);
+  /** A read that is under way may have missed a key that was created after it began. */
+  #nextRead(): Promise<void> {
+    return (this.#next ??= this.#readLater());
   }
 
-  /** Resolves when the read that is under way has ended, or the next one. Rejects if it fails. */
-  #readEnd(): Promise<void> {
-    const waiting = Promise.withResolvers<void>();
-    this.#waiting.push(waiting);
-    if (this.#reading === undefined) this.#readIn(this.#nextReadAtMs - this.#clock.elapsedMs());
-    return waiting.promise;
-  }
-
-  #readIn(delayMs: number): void {
-    clearTimeout(this.#timer);
-    const begin = () => {
-      this.#reading = this.#read();
-    };
-    if (delayMs <= 0) begin();
-    else this.#timer = setTimeout(begin, delayMs).unref();
+  async #readLater(): Promise<void> {
+    await this.#reading.catch(() => undefined);
+    const pauseMs = this.#nextReadAtMs - this.#clock.elapsedMs();
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
+    this.#next = undefined;
+    this.#reading = this.#read();
+    await this.#reading;
   }
 
   async #read(): Promise<void> {
+    clearTimeout(this.#timer);
     const beganAtMs = this.#clock.elapsedMs();
     let pauseMs = PAUSE_MIN_MS;
     try {
+      if (this.#isClosed) throw new Error('the keys are closed');
       const keys = await this.#store.listApiKeys();
       this.#keys = new Map(keys.map((key) => [key.hash, key]));
       this.#keysReadAtMs = beganAtMs;
       pauseMs = pauseAfter(this.#clock.elapsedMs() - beganAtMs);
-      for (const { resolve } of this.#waiting) resolve();
     } catch (cause) {
       const message = 'API keys cannot be checked right now; try again shortly.';
-      const refusal = new Refusal('unavailable', message, { cause });
-      for (const { reject } of this.#waiting) reject(refusal);
+      throw new Refusal('unavailable', message, { cause });
+    } finally {
+      this.#nextReadAtMs = this.#clock.elapsedMs() + pauseMs;
+      const readAgain = () => void this.#nextRead().catch(() => undefined);
+      if (!this.#isClosed) this.#timer = setTimeout(readAgain, PAUSE_MAX_MS).unref();
     }
-    this.#waiting = [];
-    this.#reading = undefined;
-    this.#nextReadAtMs = this.#clock.elapsedMs() + pauseMs;
-    this.#readIn(PAUSE_MAX_MS);
   }
 }
 
