@@ -126,20 +126,24 @@ export class Sandbox implements Disposable {
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
+    const kill = () => killGroup(child.pid);
+    // Nothing of a test remains when the drill is ended early.
+    process.once('exit', kill);
     return new Promise((resolve) => {
       let output = '';
       let ended = 'the test runner';
       const overdue = setTimeout(() => {
         ended = 'a test that did not end';
-        killGroup(child.pid);
+        kill();
       }, TESTS_MS_MAX);
       child.stdout.on('data', (chunk: Buffer) => {
         output += chunk.toString();
-        if (parseTap(output).some(isEnough)) killGroup(child.pid);
+        if (parseTap(output).some(isEnough)) kill();
       });
       child.on('close', (code) => {
         clearTimeout(overdue);
-        killGroup(child.pid);
+        process.off('exit', kill);
+        kill();
         const results = parseTap(output);
         const isExplained = code === 0 || results.some(isFailed);
         resolve(isExplained ? results : [...results, failed(ended)]);
