@@ -7,7 +7,7 @@ import { parseJson } from '../../src/domain/json.ts';
 import type { NewPet, Pet } from '../../src/domain/pet.ts';
 import type { PetJson } from '../../src/domain/store.ts';
 import { apiKeyOfRow, rowsAsJson, type ApiKeyRow } from '../../src/storage/rows.ts';
-import { openStoreFile } from '../../src/storage/sqlite/connection.ts';
+import { openStoreFile } from '../../src/storage/sqlite/open.ts';
 import {
   beginTransaction,
   prepareReads,

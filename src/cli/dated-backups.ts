@@ -3,7 +3,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Environment } from '../domain/api-key.ts';
-import { findStoreIdentity } from '../storage/sqlite/store-identity.ts';
+import { findStoreIdentity } from '../storage/sqlite/migrate.ts';
 import { openToRead } from '../storage/sqlite/verify.ts';
 
 const DATED_NAME = /^petstore-(?:production|staging)-\d{4}-\d{2}-\d{2}T\d{6}Z\.sqlite$/;

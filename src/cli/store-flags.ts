@@ -5,7 +5,7 @@ import { newStoreIdentity } from '../domain/store-identity.ts';
 import type { CatalogueReader } from '../storage/copy.ts';
 import { openConfiguredStore, storeFile } from '../service.ts';
 import { parseAddress } from '../storage/postgres/address.ts';
-import { hasStore } from '../storage/sqlite/store-identity.ts';
+import { hasStore } from '../storage/sqlite/open.ts';
 import type { CommandIo } from './command.ts';
 
 const { env, data, database } = SETTINGS;

@@ -49,7 +49,7 @@ async function newStore(t: TestContext, environment: Environment) {
 
 test('serve and every command refuse a store of another environment with exit code 2; verify accepts it', async (t) => {
   const { data, file, animals } = await newStore(t, 'staging');
-  const line = `${file} is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another store with --data.`;
+  const line = `${file} is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another data folder.`;
   for (const args of [
     ['keys', 'list'],
     ['keys', 'create', '--name', 'shop', '--create'],

@@ -112,7 +112,7 @@ test(
         const { code, stderr } = await run([...args, '--data', data], { command: restricted });
         assert.match(
           refusalIn(stderr),
-          /^petstore: the store [^\n]+ cannot be opened \([^\n]+\): --data must name a folder that this user can write to, [^\n]+\n$/,
+          /^petstore: the store [^\n]+ cannot be opened \([^\n]+\): name a data folder that this user can write to, [^\n]+\n$/,
         );
         assert.equal(code, 2);
       }
@@ -138,7 +138,7 @@ test(
     const copy = join(target, 'copy.sqlite');
     assert.match(
       await refusal('copy', '--from', `sqlite:${file}`, '--to', `sqlite:${copy}`),
-      /^petstore: the store \S+ cannot be created \([^\n]+\): --to must name a file in a folder that this user can write to\.\n$/,
+      /^petstore: the store \S+ cannot be created \([^\n]+\): name a file in a folder that this user can write to\.\n$/,
     );
     for (const [path, ...args] of [
       [folder, 'copy', '--from', `sqlite:${file}`, '--to', `sqlite:${copy}`],

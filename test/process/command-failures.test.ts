@@ -105,7 +105,7 @@ test('a data folder that cannot be created is refused in one line', onLinux, asy
     assertOneLine(
       await runHere([...command, '--data', '/proc/x']),
       2,
-      /\/proc\/x.*--data must name/,
+      /\/proc\/x.*name a data folder that/,
     );
   }
 });
@@ -130,7 +130,7 @@ test('a command on a locked store prints one line and ends with exit code 1', as
   ]);
   for (const result of results) {
     assertOneLine(result, 1, /database is locked/);
-    assert.doesNotMatch(result.stderr, /--data must/);
+    assert.doesNotMatch(result.stderr, /data folder/);
   }
   assert.match(
     results[1].stderr,

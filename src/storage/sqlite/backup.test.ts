@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
-  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -25,7 +24,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
-import { needs } from '../../../harness/needs.ts';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
@@ -106,11 +104,6 @@ const filesOf = (path: string) =>
   readdirSync(path)
     .filter((name) => !name.endsWith('.store-id'))
     .toSorted();
-
-function ownerOf(path: string): number[] {
-  const { uid, gid, mode } = statSync(path);
-  return [uid, gid, mode & 0o777];
-}
 
 function newKey(): ApiKey {
   const secret = newSecret('production', randomBytes);
@@ -476,28 +469,6 @@ describe('restore', () => {
       /staging\.sqlite is a staging store, and the environment is production/,
     );
   });
-
-  test(
-    'the restored file has the owner and group of the former one, or of the folder',
-    {
-      skip: needs('root, which can give a file to another user', process.getuid?.() === 0),
-    },
-    async () => {
-      await createPets(5);
-      await backUp();
-      chownSync(file, 1_234, 1_235);
-      await restore();
-      assert.deepEqual(ownerOf(file), [1_234, 1_235, 0o600]);
-      rmSync(file);
-      chownSync(folder, 1_236, 1_237);
-      await restore();
-      assert.deepEqual(ownerOf(file), [1_236, 1_237, 0o600]);
-      file = join(folder, 'new', 'petstore.sqlite');
-      await restore();
-      assert.deepEqual(ownerOf(file), [1_236, 1_237, 0o600]);
-      assert.deepEqual(ownerOf(join(folder, 'new')), [1_236, 1_237, 0o700]);
-    },
-  );
 
   test('on a file system without links it works too, and keeps the former file', async (t) => {
     await createPets(5);

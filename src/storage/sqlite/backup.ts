@@ -7,8 +7,8 @@ import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { fileError } from './errors.ts';
+import { findStoreIdentity } from './migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
-import { findStoreIdentity } from './store-identity.ts';
 import { openToRead, verify, type OpenStore } from './verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */

@@ -3,10 +3,10 @@ import type { Access } from '../../domain/store-identity.ts';
 import { selectPage } from '../copy.ts';
 import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
 import { openAsIs } from './connection.ts';
-import { migrate } from './migrate.ts';
+import { findStoreIdentity, migrate } from './migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
+import { keepStoreId, unusableStore } from './open.ts';
 import { rowsOf } from './query.ts';
-import { findStoreIdentity, keepStoreId, unusableStore } from './store-identity.ts';
 import { LAST_ID, openToRead } from './verify.ts';
 
 /** Opens a file to read one snapshot of it. Other processes may keep writing. */
@@ -49,7 +49,7 @@ function newPartial(file: string): ReturnType<typeof temporaryFile> {
     return temporaryFile(`${file}.partial`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
-    const remedy = '--to must name a file in a folder that this user can write to';
+    const remedy = 'name a file in a folder that this user can write to';
     throw unusableStore(`the store ${file} cannot be created`, error, remedy);
   }
 }

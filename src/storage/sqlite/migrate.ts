@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
-import { insertIdentity } from '../rows.ts';
+import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import {
   pendingMigrations,
   readMigrations,
@@ -9,10 +9,9 @@ import {
   unfinishedCopy,
   type StoreSchema,
 } from '../migrations.ts';
-import { APPLICATION_ID, foreign, isForeign } from './file-kind.ts';
+import { APPLICATION_ID } from './connection.ts';
 import { hasTable, pragma, rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
-import { findStoreIdentity } from './store-identity.ts';
 
 /** Brings the schema up to date, gives a store without identity the given one, and returns it. Of several processes that start at once, one migrates. */
 export function migrate(
@@ -22,10 +21,7 @@ export function migrate(
 ): StoreIdentity | undefined {
   refuseUnfinishedCopy(database, file);
   const migrations = readMigrations(new URL('./migrations/', import.meta.url));
-  const findPending = () => {
-    if (isForeign(database)) throw foreign(file);
-    return pendingMigrations(migrations, readSchema(database), file, access);
-  };
+  const findPending = () => pendingMigrations(migrations, readSchema(database), file, access);
   // A file that is up to date is opened without a lock, even while another process writes to it.
   const isComplete = access.identity === undefined || findStoreIdentity(database) !== undefined;
   if (findPending().length === 0 && isComplete) return requireRightStore(database, file, access);
@@ -43,6 +39,13 @@ export function migrate(
   return identity;
 }
 
+/** The identity of a store of any version; undefined if no service has given it one yet. */
+export function findStoreIdentity(database: DatabaseSync): StoreIdentity | undefined {
+  if (!hasTable(database, 'store_identity')) return undefined;
+  const [row] = rowsOf<IdentityRow>(database, SELECT_IDENTITY);
+  return row && identityOfRow(row);
+}
+
 function readSchema(database: DatabaseSync): StoreSchema {
   const version = Number(pragma(database, 'user_version'));
   const columns = rowsOf<[string]>(
@@ -56,7 +59,7 @@ function readSchema(database: DatabaseSync): StoreSchema {
 
 function requireRightStore(database: DatabaseSync, file: string, { environment }: Access) {
   const found = findStoreIdentity(database);
-  requireEnvironment(found, environment, { store: file, other: 'name another store with --data' });
+  requireEnvironment(found, environment, { store: file, other: 'name another data folder' });
   return found;
 }
 

@@ -12,10 +12,10 @@ import {
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreUnusable } from '../../domain/store.ts';
-import { createFile, OWNER_ONLY } from './connection.ts';
 import { freeName } from './file-identity.ts';
-import { syncFile, syncName } from './sync.ts';
+import { createFolder, syncFile, syncName } from './sync.ts';
 
+const OWNER_ONLY = 0o600;
 /** What SQLite adds to the name of a database for the files beside it. */
 export const LOG_SUFFIXES = ['-journal', '-wal', '-shm'] as const;
 
@@ -44,7 +44,8 @@ export function temporaryFile(base: string) {
   removeLeftovers(dirname(base));
   const name = freeName(base);
   requireUnusedName(name);
-  createFile(name, 'ax');
+  createFolder(dirname(name));
+  closeSync(openSync(name, 'ax', OWNER_ONLY));
   const lock = lockFile(lockOf(name));
   return {
     name,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -21,7 +20,8 @@ import { TABLES } from '../copy.ts';
 import { openSqliteReader } from './copy.ts';
 import { restoreStore } from './restore.ts';
 import { openSqliteStore, type SqliteOptions } from './store.ts';
-import { findStoreIdentity, keepStoreId } from './store-identity.ts';
+import { findStoreIdentity } from './migrate.ts';
+import { keepStoreId } from './open.ts';
 import { backUpStore } from './backup.ts';
 import { openAsIs, openConnection } from './connection.ts';
 import { pragma } from './query.ts';
@@ -70,7 +70,10 @@ test('a log without its database is refused, and both stay as they are', async (
 
 test('a folder that cannot be created is named in the error', async () => {
   await writeFile(join(folder, 'occupied'), '');
-  refused(join(folder, 'occupied', 'petstore.sqlite'), /cannot be created .*--data must name/);
+  refused(
+    join(folder, 'occupied', 'petstore.sqlite'),
+    /cannot be opened .*name a data folder that/,
+  );
 });
 
 test('on a full disk no store is created, and the same start may succeed later', (t) => {
@@ -82,7 +85,7 @@ test('on a full disk no store is created, and the same start may succeed later',
     () => openSqliteStore(file),
     (error: unknown) =>
       error instanceof Refusal &&
-      error.message === `the store ${file} cannot be created.` &&
+      error.message === `the store ${file} cannot be opened.` &&
       String(error.cause) === 'Error: the disk is full',
   );
 });
@@ -98,7 +101,7 @@ test('a folder that another process creates at the same time is used', async (t)
 test('a file that is not a database is named in the error', async () => {
   const file = join(folder, 'text.sqlite');
   await writeFile(file, 'no database at all, but long enough to be looked at');
-  refused(file, /cannot be opened .*restore a backup, or name another --data/);
+  refused(file, /cannot be opened .*restore a backup, or name another data folder/);
 });
 
 test("another program's database is refused and not changed", () => {
@@ -215,17 +218,17 @@ test('a store that others can read is restricted to its owner when it is opened,
   await second.close();
 });
 
-test('a store that another user shares is opened as it is', async (t) => {
+test('a store whose mode this user may not change is refused', async (t) => {
   const file = join(folder, 'shared.sqlite');
   await openSqliteStore(file).close();
   await chmod(file, 0o640);
-  let code = 'EPERM';
   intercept(t, 'chmodSync', () => {
-    throw systemError(code);
+    throw systemError('EPERM');
   });
-  await openSqliteStore(file).close();
-  code = 'EROFS';
-  refused(file, /cannot be opened \(EROFS: failed\): --data must name/);
+  refused(
+    file,
+    /cannot be opened \(EPERM: failed\): name a data folder that this user can write to/,
+  );
 });
 
 test('of two processes that migrate an older file at once, one does it, and both open it', async (t) => {
@@ -367,7 +370,7 @@ test('a store of another environment is refused, and both environments are named
   const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
   await openSqliteStore(file, { environment: 'staging', identity: STAGING }).close();
   const reason =
-    /petstore\.sqlite is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another store with --data\.$/;
+    /petstore\.sqlite is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another data folder\.$/;
   refused(file, reason, SERVE);
   refused(file, reason, COMMAND);
 });
@@ -452,15 +455,6 @@ test('a store of this version that has no identity gets one from the service', a
   assert.deepEqual(identityIn(file), PRODUCTION);
 });
 
-test('a store of an earlier version beside an id, as after a downgrade, gets that id', async () => {
-  const own = await mkdtemp(join(folder, 'id-'));
-  const file = join(own, 'petstore.sqlite');
-  writeOldStore(file);
-  keepStoreId(file, STAGING);
-  await openSqliteStore(file, SERVE).close();
-  assert.deepEqual(identityIn(file), { ...PRODUCTION, id: STAGING.id });
-});
-
 for (const [what, empty] of [
   ['whose log is lost', (file: string) => rm(`${file}-wal`)],
   ['that was replaced by an empty one', replaceByEmpty],
@@ -491,26 +485,6 @@ for (const [what, empty] of [
     await restored.close();
   });
 }
-
-test('a file that restore replaces while a service opens it is a fault of the store, not of the settings', async (t) => {
-  const own = await mkdtemp(join(folder, 'race-'));
-  const [file, backup] = [join(own, 'petstore.sqlite'), join(own, 'backup.sqlite')];
-  await openSqliteStore(file, SERVE).close();
-  await backUpStore(file, backup, { now: new Date() });
-  // A restored file has no log yet, so opening it writes to it.
-  await restoreStore(file, backup, { now: new Date() });
-  // oxlint-disable-next-line typescript/unbound-method -- it is called with its object below
-  const { exec } = DatabaseSync.prototype;
-  t.after(() => (DatabaseSync.prototype.exec = exec));
-  DatabaseSync.prototype.exec = function execAfterRename(sql: string): void {
-    if (sql.includes('journal_mode = WAL')) renameSync(backup, file);
-    exec.call(this, sql);
-  };
-  assert.throws(() => openSqliteStore(file, SERVE), {
-    name: 'StoreFault',
-    message: `the store ${file} cannot be opened (it was replaced meanwhile): start the service again.`,
-  });
-});
 
 async function replaceByEmpty(file: string): Promise<void> {
   await rm(file);

@@ -1,5 +1,4 @@
 import { existsSync, lstatSync, realpathSync, renameSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { StoreFault } from '../../domain/store.ts';
@@ -15,17 +14,16 @@ import {
 import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
 import type { Verification } from '../verify.ts';
 import { copyStore } from './backup.ts';
-import { giveOwnerOf, openAsIs } from './connection.ts';
+import { hasCatalogue, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
 import { unmarkDamaged } from './damage.ts';
 import { fileError, isCorrupt, isLocked } from './errors.ts';
 import { freeName } from './file-identity.ts';
-import { hasCatalogue } from './file-kind.ts';
-import { migrate } from './migrate.ts';
+import { findStoreIdentity, migrate } from './migrate.ts';
 import { linkOr, LOG_SUFFIXES, temporaryFile } from './new-file.ts';
+import { keepStoreId } from './open.ts';
 import { rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
-import { findStoreIdentity, keepStoreId } from './store-identity.ts';
 import { syncFile, syncName } from './sync.ts';
 import { LAST_ID, openToRead, verify } from './verify.ts';
 
@@ -60,10 +58,9 @@ export async function restoreStore(
   using source = openToRead(backupFile, environment, 'name another backup');
   const realFile = realFileOf(file);
   using former = lockFormer(realFile);
-  const other = 'name another store with --data';
+  const other = 'name another data folder';
   requireEnvironment(former.past?.identity, environment, { store: file, other });
   using partial = temporaryFile(`${realFile}.restoring`);
-  giveOwnerOf(existsSync(realFile) ? realFile : dirname(realFile), partial.name);
   const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
     change(copy) {

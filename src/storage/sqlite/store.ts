@@ -13,7 +13,6 @@ import type {
   PetQuery,
   Store,
 } from '../../domain/store.ts';
-import type { Access } from '../../domain/store-identity.ts';
 import {
   apiKeyOfRow,
   importOfRow,
@@ -25,32 +24,26 @@ import {
 } from '../rows.ts';
 import { petCountFigure } from '../pet-count.ts';
 import { unavailable } from '../unavailable.ts';
-import { openStoreFile } from './connection.ts';
-import { markDamaged, requireSound } from './damage.ts';
+import { markDamaged } from './damage.ts';
 import { fileFigures } from './file-figures.ts';
 import { FileReplaced, FileTruncated, isCorrupt } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
 import { prepareReads, type Reads } from './statements.ts';
-import { findStoreIdentity, keepStoreId, requireAccess } from './store-identity.ts';
+import { openStoreFile, type OpenOptions } from './open.ts';
 import { WriterClient } from './writer-client.ts';
 
 /** How often the path is checked for reads: for this long they may still come from a file that was replaced. */
 const CHECK_INTERVAL_MS = 1_000;
 
-export interface SqliteOptions extends Access {
-  onWarning?: (message: string) => void;
+export interface SqliteOptions extends OpenOptions {
   /** Called at most once. The store refuses every call from then on, and is to be closed. */
   onFatal?: ((reason: string) => void) | undefined;
 }
 
 /** Opens the store in one file. */
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store & Measured {
-  requireAccess(file);
-  requireSound(file);
   const { database, identity } = openStoreFile(file, options);
   try {
-    const { mayCreate = true, onWarning } = options;
-    if (mayCreate) keepStoreId(file, findStoreIdentity(database), onWarning);
     database.exec('PRAGMA query_only = ON');
     return new SqliteStore(identity, database, options);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /** The errors of Windows, of some network file systems, and of a folder that this user cannot read. */
@@ -16,6 +16,21 @@ export function syncName(path: string): void {
   } catch (error) {
     if (!CANNOT_SYNC_FOLDER.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
+}
+
+/** Creates a folder with those above it, one at a time: mkdir with `recursive` does not return for a path below /proc. */
+export function createFolder(folder: string): void {
+  if (!existsSync(folder)) {
+    createFolder(dirname(folder));
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (error) {
+      // Another process may have created it meanwhile.
+      if (!existsSync(folder)) throw error;
+    }
+  }
+  // SQLite syncs no folder above that of its files. Whoever created this one may have been killed before that.
+  syncName(folder);
 }
 
 function sync(path: string, flags: string): void {

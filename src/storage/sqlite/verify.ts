@@ -1,15 +1,14 @@
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
-import { openAsIs } from './connection.ts';
+import { hasCatalogue, openAsIs, refuseForeign } from './connection.ts';
 import { fileError } from './errors.ts';
-import { hasCatalogue, refuseForeign } from './file-kind.ts';
-import { refuseUnfinishedCopy } from './migrate.ts';
+import { findStoreIdentity, refuseUnfinishedCopy } from './migrate.ts';
+import { unusableStore } from './open.ts';
 import { rowsOf } from './query.ts';
-import { findStoreIdentity, requireAccess } from './store-identity.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
@@ -33,14 +32,12 @@ export interface OpenStore {
 export function openToRead(
   file: string,
   environment?: Environment,
-  other = 'name another store with --data',
+  other = 'name another data folder',
 ): Disposable & OpenStore {
-  requireAccess(file, 'run this as a user who can read and write it, for example its owner');
-  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
-  if (!isFile) throw new StoreUnusable(`there is no file ${file}.`);
-  refuseForeign(file);
+  requireReadable(file);
   const database = openAsIs(file);
   try {
+    refuseForeign(database, file);
     if (!hasCatalogue(database)) {
       throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
     }
@@ -52,6 +49,18 @@ export function openToRead(
     throw fileError(file, error);
   }
   return { file, database, [Symbol.dispose]: () => database.close() };
+}
+
+function requireReadable(file: string): void {
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) {
+      return accessSync(file, constants.R_OK);
+    }
+  } catch (error) {
+    const remedy = 'run this as a user who can read and write it, for example its owner';
+    throw unusableStore(`the store ${file} cannot be opened`, error, remedy);
+  }
+  throw new StoreUnusable(`there is no file ${file}.`);
 }
 
 export function verify(database: DatabaseSync): Verification {
