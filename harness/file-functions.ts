@@ -6,7 +6,6 @@ type FileFunction =
   | 'chmodSync'
   | 'closeSync'
   | 'fsyncSync'
-  | 'linkSync'
   | 'mkdirSync'
   | 'openSync'
   | 'renameSync'

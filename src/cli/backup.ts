@@ -26,8 +26,9 @@ export const backup = defineCommand({
     },
     ...STORE_OPTIONS,
   },
-  notes: `The copy is the catalogue at one moment. It gets its name only when it is complete and checked, and
-older backups are removed only after that. In a folder its name is petstore-ENVIRONMENT-DATE.sqlite.
+  notes: `The copy is the catalogue at one moment. It gets its name only when it is complete and checked;
+--keep removes older ones only after that, and what killed ones have left. In a folder its name is
+petstore-ENVIRONMENT-DATE.sqlite.
 For PostgreSQL use pg_dump.`,
   examples: ['backup monday.sqlite', 'backup --env staging backups/ --keep 14'],
   async action({ arguments: [named = ''], options: { keep }, flags, io }) {
@@ -56,7 +57,7 @@ For PostgreSQL use pg_dump.`,
         `Backed up ${store} to ${file}, complete and checked; animals: ${made.animals}, last id: ${made.lastId}.\n`,
       );
       if (!made.isRecorded) io.stderr.write('The time could not be recorded in the store.\n');
-      const removed = keep === undefined ? [] : removeOlderBackups(file, keep);
+      const removed = keep === undefined ? [] : removeOlderBackups(file, keep, now);
       for (const name of removed) io.stderr.write(`Removed ${join(named, name)}.\n`);
       return 0;
     } finally {

@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -169,7 +177,10 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
     `old-${dated(4)}`,
     `${dated(4)}.old`,
   ];
-  const kept = [...otherNames, dated(5), dated(6)];
+  const [left, running] = [`${dated(7)}.17.partial`, `${dated(8)}.18.partial`];
+  for (const each of [left, running]) writeFileSync(join(backups, each), 'unfinished');
+  utimesSync(join(backups, left), 0, Date.now() / 1_000 - 2 * 60 * 60);
+  const kept = [...otherNames, dated(5), dated(6), running];
   for (const each of otherNames) copyFileSync(join(backups, name), join(backups, each));
   writeFileSync(join(backups, dated(5)), 'not a database');
   await newStore(join(data, 'other'));
@@ -178,16 +189,20 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
   await sleep(1_000 - (Date.now() % 1_000));
   const second = await runHere(['backup', `${backups}/`, '--keep', '3', ...here]);
   assert.equal(second.code, 0, second.stderr);
-  assert.match(second.stderr, /\.\nRemoved \S+2020-01-02\S+\nRemoved \S+2020-01-01\S+\n$/);
-  const left = readdirSync(backups).filter((each) => !kept.includes(each));
-  assert.equal(left.length, 3);
-  assert.deepEqual(left.toSorted().slice(0, 2), [dated(3), name]);
+  assert.match(
+    second.stderr,
+    /\.\nRemoved \S+2020-01-02\S+\nRemoved \S+2020-01-01\S+\nRemoved \S+2020-01-07T\S+partial\.\n$/,
+  );
+  assert.ok(readdirSync(backups).includes(running), 'it may still be written');
+  const dates = readdirSync(backups).filter((each) => !kept.includes(each));
+  assert.equal(dates.length, 3);
+  assert.deepEqual(dates.toSorted().slice(0, 2), [dated(3), name]);
 });
 
 test('nothing is removed beside a file whose store is unknown', (t) => {
   const folder = temporaryFolder(t);
   for (const day of [1, 2]) writeFileSync(join(folder, dated(day)), 'not a database');
-  assert.deepEqual(removeOlderBackups(join(folder, dated(2)), 1), []);
+  assert.deepEqual(removeOlderBackups(join(folder, dated(2)), 1, new Date()), []);
   assert.deepEqual(readdirSync(folder), [dated(1), dated(2)]);
 });
 

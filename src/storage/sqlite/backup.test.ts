@@ -23,13 +23,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
-import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { intercept } from '../../../harness/file-functions.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from './backup.ts';
-import { temporaryFile } from './new-file.ts';
 import { restoreStore, type RestoreOptions } from './restore.ts';
 import { openSqliteStore } from './store.ts';
 import { verifySqlite } from './verify.ts';
@@ -67,13 +66,6 @@ const nextId = () =>
     const creation = await store.createPet(REX);
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
-
-/** As on FAT. */
-function withoutLinks(t: TestContext): void {
-  intercept(t, 'linkSync', () => {
-    throw systemError('EPERM');
-  });
-}
 
 /** Turns a store into one of version 1.1.0, which had five migrations. */
 function makeOlder(name: string): void {
@@ -177,48 +169,41 @@ describe('backup', () => {
     }
   });
 
-  test('a file of the user is never removed, whatever its name', async () => {
+  test('a file of the user is never removed, also one with the name that the backup would have meanwhile', async () => {
     await createPets(1);
-    const mine = ['', '-1', '-3-journal'].map((end) => `${target}.partial${end}`);
-    for (const each of mine) writeFileSync(each, 'mine');
+    const partial = `${target}.${process.pid}.partial`;
+    for (const suffix of ['', '-journal']) {
+      writeFileSync(`${partial}${suffix}`, 'mine');
+      await assert.rejects(backUp(), /partial\S* exists: name a file/);
+      assert.equal(readFileSync(`${partial}${suffix}`, 'utf8'), 'mine');
+      rmSync(`${partial}${suffix}`);
+    }
     await backUp();
-    await assert.rejects(backUp());
-    writeFileSync(`${target}.partial-2`, 'mine');
-    await assert.rejects(backUp(target));
-    rmSync(target);
-    await assert.rejects(backUp(), /partial-3-journal exists/);
-    for (const each of mine) assert.equal(readFileSync(each, 'utf8'), 'mine');
   });
 
-  test('what a killed backup or restore has left is removed by the next run in the folder, and the file of one that runs stays', async (t) => {
+  test('a run never touches the file of another one, whether that runs or was killed', async (t) => {
     await createPets(1);
     const script = new URL('new-file.ts', import.meta.url).href;
-    const bases = [join(folder, 'monday.sqlite.partial'), `${file}.restoring`];
-    const children = bases.map((base) =>
-      spawn(process.execPath, [
-        '--input-type=module',
-        '--eval',
-        `import { temporaryFile } from ${JSON.stringify(script)};
-         globalThis.made = temporaryFile(${JSON.stringify(base)});
-         console.log('made');
-         setInterval(() => undefined, 1_000);`,
-      ]),
-    );
-    t.after(() => children.forEach((child) => child.kill('SIGKILL')));
-    await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
-    writeFileSync(join(folder, 'mine.partial-1'), 'mine');
-    await backUp();
-    const made = ['monday.sqlite.partial-1', 'petstore.sqlite.restoring-1'];
-    const locks = made.map((name) => `${name}-lock`);
-    const others = ['backup.sqlite', 'mine.partial-1', 'petstore.sqlite'];
-    assert.deepEqual(filesOf(folder), [...others, ...made, ...locks].toSorted());
-    for (const child of children) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { temporaryFile } from ${JSON.stringify(script)};
+       globalThis.made = temporaryFile(${JSON.stringify(target)});
+       console.log('made');
+       setInterval(() => undefined, 1_000);`,
+    ]);
+    t.after(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    const files = ['backup.sqlite', `backup.sqlite.${child.pid}.partial`, 'petstore.sqlite'];
+    for (const isKilled of [false, true]) {
+      if (isKilled) {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+      await backUp();
+      assert.deepEqual(filesOf(folder), files);
+      rmSync(target);
     }
-    rmSync(target);
-    await backUp();
-    assert.deepEqual(filesOf(folder), others);
   });
 
   test('a name that SQLite would take for a log, and a folder that does not exist, are refused', async () => {
@@ -231,14 +216,15 @@ describe('backup', () => {
     assert.deepEqual(filesOf(folder), ['petstore.sqlite']);
   });
 
-  test('on a file system without links it works too, and replaces no file', async (t) => {
-    await createPets(3);
-    withoutLinks(t);
-    await backUp();
-    assert.equal(verifySqlite(target).animals, 3);
-    using late = temporaryFile(`${target}.late`);
-    assert.throws(() => late.publish(target), /backup\.sqlite exists: name a file/);
-    assert.equal(verifySqlite(target).animals, 3);
+  test('a file that appears while the backup is made is not replaced', async () => {
+    await createPets(2_000);
+    const onProgress = () => writeFileSync(target, 'mine');
+    await assert.rejects(
+      backUpStore(file, target, { now: new Date(), onProgress }),
+      /backup\.sqlite exists: name a file/,
+    );
+    assert.equal(readFileSync(target, 'utf8'), 'mine');
+    assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
   });
 
   test('the time of the backup is in the backup and in its store', async () => {
@@ -470,26 +456,22 @@ describe('restore', () => {
     );
   });
 
-  test('on a file system without links it works too, and keeps the former file', async (t) => {
-    await createPets(5);
-    await backUp();
-    await createPets(2);
-    withoutLinks(t);
-    const { setAside } = await restore();
-    assert.equal(verifySqlite(file).animals, 5);
-    assert.equal(verifySqlite(setAside ?? '').animals, 7);
-  });
-
-  test('at no moment is there no file at the path, where a service would create an empty one', async (t) => {
+  test('while the file is replaced no start begins an empty store: the id beside it is there', async (t) => {
     await createPets(2);
     await backUp();
-    const isThere: boolean[] = [];
+    const refusals: string[] = [];
     intercept(t, 'renameSync', (rename, from, to) => {
       rename(from, to);
-      isThere.push(existsSync(file));
+      if (existsSync(file)) return;
+      try {
+        void openSqliteStore(file).close();
+      } catch (error) {
+        refusals.push(String(error));
+      }
     });
     await restore();
-    assert.ok(isThere.length > 0 && !isThere.includes(false));
+    assert.match(refusals.join(), /^StoreFault: store \w{16} was here and its file is missing/);
+    assert.equal(verifySqlite(file).animals, 2);
   });
 
   test('through a symbolic link it replaces the file, and a link that leads nowhere is refused and stays', async () => {

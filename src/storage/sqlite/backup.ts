@@ -28,10 +28,10 @@ export async function backUpStore(
   using source = openToRead(file, environment);
   requireFolder(dirname(target));
   requireUnusedName(target);
-  using partial = temporaryFile(`${target}.partial`);
+  using partial = temporaryFile(target);
   const change = (copy: DatabaseSync) => recordBackup(copy, now);
   const { verification } = await copyStore(source, partial.name, { onProgress, change });
-  partial.publish(target);
+  partial.publish();
   try {
     recordBackup(source.database, now);
     return { ...verification, isRecorded: true };

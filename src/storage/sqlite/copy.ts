@@ -38,7 +38,7 @@ export function openSqliteTarget(file: string): CopyTarget {
     setLastId: async (id) => setLastId(database, id),
     async commit() {
       database.exec('COMMIT');
-      partial.publish(file);
+      partial.publish();
       keepStoreId(file, findStoreIdentity(database));
     },
   };
@@ -46,7 +46,7 @@ export function openSqliteTarget(file: string): CopyTarget {
 
 function newPartial(file: string): ReturnType<typeof temporaryFile> {
   try {
-    return temporaryFile(`${file}.partial`);
+    return temporaryFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
     const remedy = 'name a file in a folder that this user can write to';

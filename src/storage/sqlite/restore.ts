@@ -20,7 +20,7 @@ import { unmarkDamaged } from './damage.ts';
 import { fileError, isCorrupt, isLocked } from './errors.ts';
 import { freeName } from './file-identity.ts';
 import { findStoreIdentity, migrate } from './migrate.ts';
-import { linkOr, LOG_SUFFIXES, temporaryFile } from './new-file.ts';
+import { LOG_SUFFIXES, temporaryFile } from './new-file.ts';
 import { keepStoreId } from './open.ts';
 import { rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
@@ -60,7 +60,7 @@ export async function restoreStore(
   using former = lockFormer(realFile);
   const other = 'name another data folder';
   requireEnvironment(former.past?.identity, environment, { store: file, other });
-  using partial = temporaryFile(`${realFile}.restoring`);
+  using partial = temporaryFile(realFile);
   const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
     change(copy) {
@@ -138,14 +138,12 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
   }
 }
 
-/** At no moment is there no file at the path: a service would create an empty one. */
+/** Between the two renames there is no file: a start then fails, because the id of the store is there. */
 function replace(file: string, restored: string): string | undefined {
   syncFile(restored);
   const isThere = existsSync(file);
   const setAside = freeName(`${file}.before-restore`);
-  // Where there are no links, the store has no file for a moment. A start then fails, because its id is there.
-  if (isThere) linkOr(file, setAside, () => renameSync(file, setAside));
-  for (const suffix of LOG_SUFFIXES) {
+  for (const suffix of ['', ...LOG_SUFFIXES]) {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${setAside}${suffix}`);
   }
   // No loss of power may leave the former log beside the new file: SQLite would apply it.
