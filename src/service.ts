@@ -5,7 +5,7 @@ import { consolePages } from './web/console/pages.ts';
 import type { DocumentedService } from './web/docs/contents.ts';
 import { docsPages } from './web/docs/pages.ts';
 import { notFoundPage } from './web/not-found.ts';
-import { newApiKey, newSecret, type RandomBytes } from './domain/api-key.ts';
+import { newApiKey, newSecret, SCOPES, type RandomBytes } from './domain/api-key.ts';
 import type { Clock } from './domain/clock.ts';
 import { ERRORS, Refusal } from './domain/errors.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
@@ -322,6 +322,7 @@ async function addFirstKey(
   const record = newApiKey({
     secret,
     name: 'first key',
+    scopes: SCOPES,
     now: clock.now(),
     randomBytes,
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorBody, ErrorCode as DomainErrorCode } from '../../src/domain/errors.ts';
+import type { ErrorBody, InterfaceErrorCode } from '../../src/domain/errors.ts';
 import type {
   NewPet as DomainNewPet,
   Pet as DomainPet,
@@ -20,7 +20,7 @@ const proofs: [
   fieldsOfNewPet: Equal<keyof NewPet, keyof DomainNewPet>,
   requiredOfNewPet: Equal<RequiredKeys<NewPet>, 'name' | 'categoryId'>,
   newPetIsAccepted: DomainNewPet extends NewPet ? true : false,
-  code: Equal<ServiceErrorCode, DomainErrorCode>,
+  code: Equal<ServiceErrorCode, InterfaceErrorCode>,
   codeOfBody: Equal<string, ErrorBody['code']>,
 ] = [true, true, true, true, true, true, true, true];
 

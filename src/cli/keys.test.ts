@@ -88,7 +88,7 @@ test('a key has the scopes that were named, in whatever order, and an unknown on
     assert.equal(code, 2, wrong);
     assert.match(
       stderr,
-      /: it must be one or both of pets:read, pets:write \(or read, write\)\.\n$/,
+      /: it must be one or more of pets:read, pets:write, pets:manage \(or read, write, manage\)\.\n$/,
     );
   }
 });

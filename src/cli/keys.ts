@@ -4,6 +4,7 @@ import {
   KEY_NAME_LENGTH_MAX,
   newApiKey,
   newSecret,
+  DEFAULT_SCOPES,
   SCOPES,
   stateOfKey,
   type ApiKey,
@@ -52,10 +53,10 @@ const create = defineCommand({
     },
     scopes: {
       value: 'SCOPE,…',
-      default: SCOPES.join(','),
-      description: 'what the key may do',
+      default: DEFAULT_SCOPES.join(','),
+      description: 'what the key may do; pets:manage changes and removes animals in the console',
       parse: scopesOrUndefined,
-      mustBe: `one or both of ${SCOPES.join(', ')} (or read, write)`,
+      mustBe: `one or more of ${SCOPES.join(', ')} (or read, write, manage)`,
     },
     expires: { ...DURATION, defaultText: 'never', description: 'when the key ends' },
     ...STORE_OPTIONS,
@@ -212,9 +213,11 @@ async function findKey(store: KeyAdministration, id: string, { env }: Io): Promi
   throw new UsageError(`there is no key "${id}"; ${programName(env)} keys list shows them.`);
 }
 
-/** `read` and `write` are the scopes as keys list shows them. */
+/** `read`, `write` and `manage` are the scopes as keys list shows them. */
 function scopesOrUndefined(text: string): Scope[] | undefined {
-  const wanted = text.split(',').map((scope) => scope.trim().replace(/^(?=read$|write$)/, 'pets:'));
+  const wanted = text
+    .split(',')
+    .map((scope) => scope.trim().replace(/^(?=(?:read|write|manage)$)/, 'pets:'));
   const known = SCOPES.filter((scope) => wanted.includes(scope));
   return wanted.every((scope) => known.some((each) => each === scope)) ? known : undefined;
 }

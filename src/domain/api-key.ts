@@ -4,8 +4,11 @@ import { crc32 } from './crc32.ts';
 export const ENVIRONMENTS = ['production', 'staging'] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 
-export const SCOPES = ['pets:read', 'pets:write'] as const;
+/** `pets:manage` is for people in the console: it changes and removes animals. */
+export const SCOPES = ['pets:read', 'pets:write', 'pets:manage'] as const;
 export type Scope = (typeof SCOPES)[number];
+/** Of a key for which no scopes are named. */
+export const DEFAULT_SCOPES: readonly Scope[] = ['pets:read', 'pets:write'];
 
 /** An API key as it is stored: its hash and its attributes, but never the key itself. */
 export interface ApiKey {
@@ -49,7 +52,7 @@ export function newApiKey(options: {
   now: Date;
   randomBytes: RandomBytes;
 }): ApiKey {
-  const { secret, name, scopes = SCOPES, expiresAt, now, randomBytes } = options;
+  const { secret, name, scopes = DEFAULT_SCOPES, expiresAt, now, randomBytes } = options;
   const id = `key_${randomText(ID_RANDOM_LENGTH, randomBytes)}`;
   return {
     id,

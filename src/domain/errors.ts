@@ -32,6 +32,7 @@ export const ERRORS = {
   pet_not_found: error(404, 'No animal has this id.'),
   route_not_found: error(404, 'The path does not exist.'),
   method_not_allowed: error(405, 'The path does not support this method.'),
+  pet_changed: error(409, 'The animal was changed since the console showed it.'),
   request_timeout: error(408, 'The service did not receive the whole request in time.'),
   operation_removed: error(410, 'The operation was removed on its announced date.'),
   body_too_large: error(413, 'The body is larger than the service accepts.'),
@@ -61,12 +62,16 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
+/** `pet_changed` is only for the console's own requests. */
+export type InterfaceErrorCode = Exclude<ErrorCode, 'pet_changed'>;
+export const INTERFACE_ERROR_CODES = ERROR_CODES.filter((code) => code !== 'pet_changed');
+
 /** An open string: a client that was generated from an `enum` could not read an error with a newer code. */
 export const ErrorCode = {
   type: 'string',
   title: 'ErrorCode',
   description: 'Machine-readable error code. The examples are of this release; more may follow.',
-  examples: ERROR_CODES,
+  examples: INTERFACE_ERROR_CODES,
 } as const;
 
 /** The body of every error response: exactly these three fields. */

@@ -121,41 +121,116 @@ const REQUIRED: readonly string[] = NewPet.required;
  * that are not part of NewPet are refused with `refuseUnknown`, and ignored without it.
  */
 export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewPet {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Refusal('invalid_json', `The body must be a JSON object, not ${describe(body)}.`);
-  }
-  const given = body as Record<string, unknown>;
-  const missing: Field[] = [];
-  const invalid: Field[] = [];
-  for (const field of FIELDS) {
-    const isGiven = Object.hasOwn(given, field);
-    if (isGiven && !IS_VALID[field](given[field])) invalid.push(field);
-    if (!isGiven && REQUIRED.includes(field)) missing.push(field);
-  }
-  const unknown = options.refuseUnknown
-    ? Object.keys(given).filter((field) => !Object.hasOwn(RULES, field))
-    : [];
-  if (missing.length + invalid.length + unknown.length > 0) {
-    throw refusalOf(missing, invalid, unknown);
-  }
-  const valid = given as Static<typeof NewPet>;
+  const given = requireObject(body);
+  const faults = faultsIn(given, REQUIRED);
+  if (options.refuseUnknown) faults.unknown = unknownIn(given, FIELDS);
+  refuse(faults, 'a NewPet has only name, categoryId and status');
+  const { name, categoryId, status = DEFAULT_STATUS } = given as Static<typeof NewPet>;
+  return { name, categoryId, status };
+}
+
+/** A change of an animal: as the person saw it, and as it is to be. */
+export interface PetEdit {
+  from: NewPet;
+  to: NewPet;
+}
+
+/** Validates a change, `{"from": {name, categoryId, status}, "to": {some of them}}`, as `newPet` does. */
+export function newPetEdit(body: unknown, options: { refuseUnknown: boolean }): PetEdit {
+  const { from, to } = partsOf(body, { from: FIELDS, to: [] }, options) as {
+    from: NewPet;
+    to: Partial<NewPet>;
+  };
+  const seen = { name: from.name, categoryId: from.categoryId, status: from.status };
   return {
-    name: valid.name,
-    categoryId: valid.categoryId,
-    status: valid.status ?? DEFAULT_STATUS,
+    from: seen,
+    to: {
+      name: to.name ?? seen.name,
+      categoryId: to.categoryId ?? seen.categoryId,
+      status: to.status ?? seen.status,
+    },
   };
 }
 
-function refusalOf(missing: Field[], invalid: Field[], unknown: string[]): Refusal {
-  const faults = [
-    ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
-    ...invalid.map((field) => `${field} ${RULES[field]}.`),
-    ...(unknown.length > 0
-      ? [`Unknown fields: ${shownNames(unknown)}; a NewPet has only name, categoryId and status.`]
-      : []),
-  ];
+/** Validates a removal, `{"from": {name, categoryId, status}}`: the animal as the person saw it. */
+export function newPetRemoval(body: unknown, options: { refuseUnknown: boolean }): NewPet {
+  const { from } = partsOf(body, { from: FIELDS }, options) as { from: NewPet };
+  return { name: from.name, categoryId: from.categoryId, status: from.status };
+}
+
+/** The faults of a body: names of fields with what each must be, and the names of unknown ones. */
+interface Faults {
+  missing: string[];
+  invalid: string[];
+  unknown: string[];
+}
+
+/** Validates an object of animals, each with the fields that it must have. */
+function partsOf(
+  body: unknown,
+  parts: Readonly<Record<string, readonly Field[]>>,
+  { refuseUnknown }: { refuseUnknown: boolean },
+): Record<string, unknown> {
+  const given = requireObject(body);
+  const names = Object.keys(parts);
+  const all: Faults = { missing: [], invalid: [], unknown: [] };
+  if (refuseUnknown) all.unknown = unknownIn(given, names);
+  for (const [name, required] of Object.entries(parts)) {
+    const part = given[name];
+    if (!isObject(part)) {
+      const rule = `must be an object with ${FIELDS.join(', ')}`;
+      if (Object.hasOwn(given, name)) all.invalid.push(`${name} ${rule}`);
+      else all.missing.push(`${name} is missing: it ${rule}`);
+      continue;
+    }
+    const faults = faultsIn(part, required, `${name}.`);
+    all.missing.push(...faults.missing);
+    all.invalid.push(...faults.invalid);
+    if (refuseUnknown) all.unknown.push(...unknownIn(part, FIELDS));
+  }
+  refuse(all, `this body has only ${names.join(' and ')}, with ${FIELDS.join(', ')}`);
+  return given;
+}
+
+function faultsIn(
+  given: Record<string, unknown>,
+  required: readonly string[],
+  prefix = '',
+): Faults {
+  const faults: Faults = { missing: [], invalid: [], unknown: [] };
+  for (const field of FIELDS) {
+    const isGiven = Object.hasOwn(given, field);
+    if (isGiven && !IS_VALID[field](given[field])) {
+      faults.invalid.push(`${prefix}${field} ${RULES[field]}`);
+    }
+    if (!isGiven && required.includes(field)) {
+      faults.missing.push(`${prefix}${field} is missing: it ${RULES[field]}`);
+    }
+  }
+  return faults;
+}
+
+function unknownIn(given: Record<string, unknown>, known: readonly string[]): string[] {
+  return Object.keys(given).filter((field) => !known.includes(field));
+}
+
+/** Throws if there is a fault. */
+function refuse({ missing, invalid, unknown }: Faults, known: string): void {
+  const faults = [...missing, ...invalid];
+  if (unknown.length > 0) faults.push(`Unknown fields: ${shownNames(unknown)}; ${known}`);
+  if (faults.length === 0) return;
   const invalidOrUnknown = invalid.length > 0 ? 'invalid_field' : 'unknown_field';
-  return new Refusal(missing.length > 0 ? 'missing_field' : invalidOrUnknown, faults.join(' '));
+  const code = missing.length > 0 ? 'missing_field' : invalidOrUnknown;
+  throw new Refusal(code, faults.map((fault) => `${fault}.`).join(' '));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function requireObject(body: unknown): Record<string, unknown> {
+  if (isObject(body)) return body;
+  throw new Refusal('invalid_json', `The body must be a JSON object, not ${describe(body)}.`);
 }
 
 function describe(value: unknown): string {

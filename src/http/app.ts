@@ -16,12 +16,12 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from './message.ts';
-import type { Deprecation, Operation, OperationParts, RequestContext } from './operation.ts';
+import type { Deprecation, Endpoint, OperationParts, RequestContext } from './operation.ts';
 import { operations } from './operations.ts';
 import { respondWithPage, type PublicPages } from './pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog } from './request-log.ts';
-import { ALL_METHODS, findRoute, isInInterface, type Route } from './router.ts';
+import { ALL_METHODS, findRoute, isInInterface, isOfConsole, type Route } from './router.ts';
 import { parseTarget } from './target.ts';
 
 export interface AppParts extends OperationParts {
@@ -44,7 +44,7 @@ const STRICT = /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i;
 export class App implements Handler {
   readonly #parts: AppParts;
   readonly #requestLog: RequestLog;
-  readonly #deprecationHeaders: ReadonlyMap<Operation | undefined, readonly string[]>;
+  readonly #deprecationHeaders: ReadonlyMap<Endpoint | undefined, readonly string[]>;
 
   constructor(parts: AppParts) {
     this.#parts = parts;
@@ -68,6 +68,7 @@ export class App implements Handler {
       pathParameter: '',
       operation: undefined,
       route: '',
+      isOfConsole: false,
       petId: undefined,
       keyId: '',
       headers: [['X-Request-Id', requestId]],
@@ -92,8 +93,10 @@ export class App implements Handler {
     const { path, query } = parseTarget(request.target);
     const [route, pathParameter = ''] = findRoute(path) ?? [];
     context.route = route?.path ?? (pages.has(path) ? path : '');
-    if (!isInInterface(path)) return respondWithPage(pages, request, path);
+    context.isOfConsole = isOfConsole(path);
+    if (!isInInterface(path) && !context.isOfConsole) return respondWithPage(pages, request, path);
     if (method === 'OPTIONS' && route !== undefined) {
+      if (context.isOfConsole) return allow(this.#methodsOf(route));
       return this.#respondToOptions(request, this.#methodsOf(route));
     }
 
@@ -109,10 +112,10 @@ export class App implements Handler {
 
     if (route === undefined) return notFound();
     if (operation === undefined) return methodNotAllowed(this.#methodsOf(route));
-    if (!caller.scopes.includes(operation.scope)) return insufficientScope(operation.scope);
+    const { scope, deprecation } = operation;
+    if (scope !== undefined && !caller.scopes.includes(scope)) return insufficientScope(scope);
     if (usage !== undefined && usage.left < 0) return rateLimited(usage);
 
-    const { deprecation } = operation;
     if (deprecation !== undefined) {
       metrics.deprecatedCall(caller.id);
       keyUses.noteDeprecatedCall(caller.id);
@@ -124,7 +127,7 @@ export class App implements Handler {
     return operation.handler(context, this.#parts);
   }
 
-  #isRemoved({ deprecation }: Operation): boolean {
+  #isRemoved({ deprecation }: Endpoint): boolean {
     return deprecation !== undefined && this.#parts.clock.now() >= deprecation.removedAt;
   }
 
@@ -148,7 +151,7 @@ export class App implements Handler {
     // A 503 without an error is /readyz before a planned stop.
     if (code !== undefined && (status < 500 || error !== undefined)) metrics.error(code);
     this.#requestLog.add(context, { response, durationMs, error });
-    if (cors !== undefined) context.headers.push(cors.headers(request));
+    if (cors !== undefined && !context.isOfConsole) context.headers.push(cors.headers(request));
     return { status, headers, moreHeaders: context.headers, body };
   }
 }
@@ -160,7 +163,7 @@ function responseToError(error: unknown): HttpResponse {
 }
 
 /** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
-export function deprecationHeaders({ deprecation }: Operation, baseUrl: string): string[] {
+export function deprecationHeaders({ deprecation }: Endpoint, baseUrl: string): string[] {
   if (deprecation === undefined) return [];
   const { since, removedAt, successorPath } = deprecation;
   const page = `${baseUrl.replace(/\/v1$/, '')}/docs/deprecations`;

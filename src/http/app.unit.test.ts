@@ -24,7 +24,7 @@ const KEY: ApiKey = {
   firstKeyId: 'key_a',
   hash: 'a',
   name: 'a',
-  scopes: ['pets:read', 'pets:write'],
+  scopes: ['pets:read', 'pets:write', 'pets:manage'],
   createdAt: new Date(0),
   expiresAt: undefined,
   revokedAt: undefined,
@@ -32,11 +32,20 @@ const KEY: ApiKey = {
   lastDeprecatedCallAt: undefined,
 };
 const BODY = '{"name":"Rex","categoryId":1}';
+/** A request of the interface, and one of the console. */
+const TARGETS: readonly [target: string, body: string][] = [
+  ['/v1/pets', BODY],
+  ['/console/pets/1/change', `{"from":${BODY.replace('}', ',"status":"available"}')},"to":{}}`],
+];
 
 /** What can be wrong with a request, in the order in which it is checked. */
 const FAULTS: [fault: string, code: ErrorCode, spoil: (sent: Spoilable) => void][] = [
   ['no key', 'missing_api_key', (sent) => delete sent.headers['authorization']],
-  ['a path that does not exist', 'route_not_found', (sent) => (sent.target = '/v1/none')],
+  [
+    'a path that does not exist',
+    'route_not_found',
+    (sent) => (sent.target = sent.target.replace('pets', 'none')),
+  ],
   ['a method that the path lacks', 'method_not_allowed', (sent) => (sent.method = 'PUT')],
   ['a key without the scope', 'insufficient_scope', (sent) => (sent.scopes = ['pets:read'])],
   ['a limit that is used up', 'rate_limited', (sent) => (sent.left = -1)],
@@ -60,12 +69,12 @@ interface Spoilable {
   fault?: Refusal;
 }
 
-function newSent(): Spoilable {
+function newSent([target, body] = TARGETS[0] ?? ['', '']): Spoilable {
   return {
     method: 'POST',
-    target: '/v1/pets',
+    target,
     headers: { authorization: 'Bearer a', 'content-type': 'application/json' },
-    body: BODY,
+    body,
     isTooLarge: false,
     scopes: KEY.scopes,
     left: 1,
@@ -153,14 +162,16 @@ describe('App.handle', () => {
 
   for (const [index, [fault, code, spoil]] of FAULTS.entries()) {
     test(`${fault} is ${code}, whatever else is wrong with what is checked later`, async () => {
-      const alone = newSent();
-      spoil(alone);
-      assert.equal(codeOf(await handle(alone)), code);
-      for (const [later, , spoilLater] of FAULTS.slice(index + 1)) {
-        const both = newSent();
-        spoilLater(both);
-        spoil(both);
-        assert.equal(codeOf(await handle(both)), code, `with ${later}`);
+      for (const target of TARGETS) {
+        const alone = newSent(target);
+        spoil(alone);
+        assert.equal(codeOf(await handle(alone)), code);
+        for (const [later, , spoilLater] of FAULTS.slice(index + 1)) {
+          const both = newSent(target);
+          spoilLater(both);
+          spoil(both);
+          assert.equal(codeOf(await handle(both)), code, `with ${later}`);
+        }
       }
     });
   }

@@ -3,7 +3,7 @@
 import type { Scope } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { PetStore } from '../domain/store.ts';
+import type { PetChanges, PetStore } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
@@ -24,22 +24,32 @@ export interface OperationResponse {
   headers: readonly string[];
 }
 
-/** One operation. The router, the checks and the OpenAPI document are derived from it. */
-export interface Operation {
-  id: 'listPets' | 'createPet' | 'getPet';
+/** What requests with a key can ask for. The router and the checks are derived from it. */
+export interface Endpoint {
+  id: string;
   method: 'GET' | 'POST';
-  /** Relative to the base URL. At most one path parameter, at the end. */
+  /** Below the prefix of its table. At most one path parameter. */
   path: string;
+  /** Undefined if every key may. */
+  scope: Scope | undefined;
+  parameters: readonly Pick<Parameter, 'name' | 'in'>[];
+  /** Its statuses, besides those of its errors. */
+  responses: Readonly<Record<number, unknown>>;
+  /** In addition to those of every endpoint. */
+  errors: readonly ErrorCode[];
+  deprecation?: Deprecation;
+  handler: (context: RequestContext, parts: OperationParts) => Promise<HttpResponse>;
+}
+
+/** One operation of the interface. The OpenAPI document is derived from it too. */
+export interface Operation extends Endpoint {
+  id: 'listPets' | 'createPet' | 'getPet';
   summary: string;
   description: string;
   scope: Scope;
   parameters: readonly Parameter[];
   body?: object;
   responses: Readonly<Record<number, OperationResponse>>;
-  /** In addition to those of every operation. */
-  errors: readonly ErrorCode[];
-  deprecation?: Deprecation;
-  handler: (context: RequestContext, parts: OperationParts) => Promise<HttpResponse>;
 }
 
 /** Since when an operation is deprecated, when it is removed, and what replaces it. */
@@ -61,10 +71,12 @@ export interface RequestContext {
   query: string;
   /** The value of the path parameter. Empty if the path has none. */
   pathParameter: string;
-  operation: Operation | undefined;
+  operation: Endpoint | undefined;
   /** The path as the service defines it, such as `/v1/pets/{petId}`. Empty if there is no such path. */
   route: string;
-  /** The animal that was created. */
+  /** Whether it is one of the console's own requests, which pages of other origins never see. */
+  isOfConsole: boolean;
+  /** The animal that was created, changed or removed. */
   petId: bigint | undefined;
   /** The id of the API key. Empty until the key is accepted. */
   keyId: string;
@@ -75,7 +87,7 @@ export interface RequestContext {
 /** The parts of the service that the operations use. */
 export interface OperationParts {
   authenticate: Authenticate;
-  store: PetStore;
+  store: PetStore & PetChanges;
   cache: ResponseCache;
   clock: Clock;
   metrics: Metrics;

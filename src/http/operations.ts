@@ -3,6 +3,7 @@ import { IdempotencyKey } from '../domain/idempotency.ts';
 import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
+import { consoleEndpoints } from './console/endpoints.ts';
 import type { Operation, Parameter } from './operation.ts';
 import { createPet, getPet, GET_PET_DEPRECATION, listPets } from './pets.ts';
 
@@ -174,7 +175,7 @@ const STATUSES_OF_OTHER = [200, 204, 304, 400, 401, 404, 405, 414, 417, 431, 500
  * at 1, and `increase()` of Prometheus misses that event.
  */
 export const METRIC_SERIES: readonly (readonly [operation: string, status: number])[] = [
-  ...operations.flatMap(({ id, responses, errors }) => {
+  ...[...operations, ...consoleEndpoints].flatMap(({ id, responses, errors }) => {
     const refused = [...errors, ...COMMON_ERRORS].map((code) => ERRORS[code].status);
     const statuses = new Set([
       ...Object.keys(responses).map(Number),

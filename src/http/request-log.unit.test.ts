@@ -35,6 +35,7 @@ function openRequestLog(t: TestContext, level: LogLevel = 'info') {
         isStrict: false,
         query: '',
         pathParameter: '',
+        isOfConsole: false,
         petId: undefined,
         headers: [],
         ...context,

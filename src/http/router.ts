@@ -1,12 +1,19 @@
-import type { Operation } from './operation.ts';
+import { consoleEndpoints } from './console/endpoints.ts';
+import type { Endpoint } from './operation.ts';
 import { operations } from './operations.ts';
 
-/** The paths of the operations begin with the version of the interface. */
+/** The version of the interface. */
 const PREFIX = '/v1';
+const CONSOLE_PREFIX = '/console';
 
 /** Whether a path belongs to the interface, so that a key is required. */
 export function isInInterface(path: string): boolean {
   return path === PREFIX || path.startsWith(`${PREFIX}/`);
+}
+
+/** Whether a path is one of the console's own requests. They require a key too. */
+export function isOfConsole(path: string): boolean {
+  return path.startsWith(`${CONSOLE_PREFIX}/`);
 }
 
 export interface Route {
@@ -15,21 +22,26 @@ export interface Route {
   /** Matches the paths of the route. Its group is the parameter. */
   pattern: RegExp;
   /** By method. HEAD is handled as GET. */
-  byMethod: ReadonlyMap<string, Operation>;
+  byMethod: ReadonlyMap<string, Endpoint>;
 }
 
-export const routes: readonly Route[] = [...Map.groupBy(operations, ({ path }) => path)].map(
-  newRoute,
-);
+export const routes: readonly Route[] = [
+  ...newRoutes(PREFIX, operations),
+  ...newRoutes(CONSOLE_PREFIX, consoleEndpoints),
+];
 
-function newRoute([path, sharing]: [string, Operation[]]): Route {
-  const byMethod = new Map<string, Operation>();
-  for (const operation of sharing) {
-    byMethod.set(operation.method, operation);
-    if (operation.method === 'GET') byMethod.set('HEAD', operation);
+function newRoutes(prefix: string, endpoints: readonly Endpoint[]): Route[] {
+  return [...Map.groupBy(endpoints, ({ path }) => prefix + path)].map(newRoute);
+}
+
+function newRoute([path, sharing]: [string, Endpoint[]]): Route {
+  const byMethod = new Map<string, Endpoint>();
+  for (const endpoint of sharing) {
+    byMethod.set(endpoint.method, endpoint);
+    if (endpoint.method === 'GET') byMethod.set('HEAD', endpoint);
   }
-  const pattern = new RegExp(`^${PREFIX}${path.replace(/\{\w+\}/, '([^/]+)')}$`);
-  return { path: PREFIX + path, pattern, byMethod };
+  const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '([^/]+)')}$`);
+  return { path, pattern, byMethod };
 }
 
 /** Every method that some operation has, for `OPTIONS *`. */

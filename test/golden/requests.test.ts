@@ -66,6 +66,7 @@ async function makeKeys({ key, flags }: TestService): Promise<Keys> {
   const made: [name: string, more: Partial<ApiKey>][] = [
     ['READ', { scopes: ['pets:read'] }],
     ['WRITE', { scopes: ['pets:write'] }],
+    ['BEFORE', { scopes: ['pets:read', 'pets:write'] }],
     ['SUCCESSOR', { firstKeyId: first?.id ?? '' }],
     ['REVOKED', { revokedAt: new Date(0) }],
     ['REVOKED AHEAD', { revokedAt: new Date('2099-01-01') }],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { consolePages } from '../console/pages.ts';
-import { ERROR_CODES, ERRORS } from '../../domain/errors.ts';
+import { ERROR_CODES, ERRORS, INTERFACE_ERROR_CODES } from '../../domain/errors.ts';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import type { HttpRequest } from '../../http/message.ts';
 import { operations } from '../../http/operations.ts';
@@ -233,7 +233,7 @@ test('/docs/reference shows each operation once, with its own errors and no othe
     );
     for (const { name } of parameters) assert.ok(part.includes(`name="${name}"`), name);
   }
-  const shared = ERROR_CODES.filter((code) =>
+  const shared = INTERFACE_ERROR_CODES.filter((code) =>
     operations.every(({ errors }) => !errors.includes(code)),
   );
   for (const code of shared) assert.equal(count(article, `href="errors#${code}"`), 1, code);

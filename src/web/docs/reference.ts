@@ -1,4 +1,4 @@
-import { ERROR_CODES, ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { ERRORS, INTERFACE_ERROR_CODES, type ErrorCode } from '../../domain/errors.ts';
 import { NewPet, Pet } from '../../domain/pet.ts';
 import { deprecationHeaders } from '../../http/app.ts';
 import { STATUS_CODES } from '../../http/wire/node-http.ts';
@@ -25,7 +25,7 @@ const isShared = ({ name }: Parameter): boolean =>
 const SHARED_PARAMETERS = operations[0]?.parameters.filter(isShared) ?? [];
 
 /** The codes that no operation lists as its own. */
-const SHARED_ERRORS = ERROR_CODES.filter((code) =>
+const SHARED_ERRORS = INTERFACE_ERROR_CODES.filter((code) =>
   operations.every(({ errors }) => !errors.includes(code)),
 );
 
