@@ -11,7 +11,7 @@ import { respondWithPage, type Page } from './http/pages.ts';
 import { parseTarget } from './http/target.ts';
 import { baseUrlOf, isLoopback, listen, localUrl } from './listen.ts';
 import { openMonitor } from './web/monitor/monitor.ts';
-import type { Exposition } from './ops/exposition.ts';
+import { EXPOSITION_TYPE, expositionOf } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
 
 const ADMIN_GRACE_MS = 500;
@@ -31,7 +31,8 @@ interface AdminRuntime {
 
 interface AdminParts {
   figures: () => Figure[];
-  expose: () => Promise<Exposition>;
+  /** More figures, which only a scrape reads. */
+  scrapedFigures: () => Figure[];
   isReady: () => Promise<boolean>;
 }
 
@@ -42,14 +43,14 @@ interface AdminParts {
 export async function openAdmin(
   config: Config,
   runtime: AdminRuntime,
-  { figures, expose, isReady }: AdminParts,
+  { figures, scrapedFigures, isReady }: AdminParts,
 ): Promise<Admin | undefined> {
   const { adminPort, adminHost, isAdminGiven } = config;
   const { newRequestId, log } = runtime;
   if (adminPort === undefined) return undefined;
-  const metricsPage: Page = async () => {
-    const found = await expose();
-    return { status: 200, headers: ['Content-Type', found.contentType], body: await found.text() };
+  const metricsPage: Page = () => {
+    const body = expositionOf([...figures(), ...scrapedFigures()]);
+    return { status: 200, headers: ['Content-Type', EXPOSITION_TYPE], body };
   };
   const monitor = openMonitor({ ...config, ...runtime, figures, isReady });
   const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady), ...monitor.pages]);

@@ -23,9 +23,8 @@ import { NOT_FOUND, type PublicPages } from './http/pages.ts';
 import { RateLimiter, wholeLimit, type CountRequest } from './http/rate-limit.ts';
 import { ResponseCache } from './http/response-cache.ts';
 import type { ServerParts } from './http/wire/server.ts';
-import type { Exposition } from './ops/exposition.ts';
 import type { Log } from './ops/log.ts';
-import { processFigures } from './ops/process-figures.ts';
+import { openRuntimeFigures, processFigures } from './ops/process-figures.ts';
 import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { VERSION } from './installation.ts';
@@ -176,7 +175,7 @@ async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposabl
   const readiness = newReadiness(() => store.ping());
   const admin = await openAdmin(config, runtime, {
     figures,
-    expose: lazyExposition(figures),
+    scrapedFigures: lazyRuntimeFigures(),
     isReady: readiness.isReady,
   });
   opened.defer(async () => admin?.close());
@@ -302,11 +301,10 @@ function publicPages(service: DocumentedService, isReady: () => Promise<boolean>
   ]);
 }
 
-/** Loaded by the first request for /metrics, because many services never get one. */
-function lazyExposition(figures: () => Figure[]): () => Promise<Exposition> {
-  let exposition: Promise<Exposition> | undefined;
-  const load = async () => (await import('./ops/exposition.ts')).openExposition(figures);
-  return () => (exposition ??= load());
+/** Measured from the first scrape on, because many services never get one. */
+function lazyRuntimeFigures(): () => Figure[] {
+  let runtime: Measured | undefined;
+  return () => (runtime ??= openRuntimeFigures()).figures();
 }
 
 async function addFirstKey(

@@ -60,9 +60,9 @@ export class KeyRing implements Measured {
     const expiring = [...this.#keys.values()].filter((key) => isExpiring(key, now)).length;
     const expiringHelp = 'API keys that expire within 14 days and were used in the last 7 days.';
     return [
-      gauge('petstore_api_keys', 'API keys in memory.', this.#keys.size, 'max'),
-      gauge('petstore_api_keys_age_seconds', help, ageSeconds, 'max'),
-      gauge('petstore_api_keys_expiring', expiringHelp, expiring, 'max'),
+      gauge('petstore_api_keys', 'API keys in memory.', this.#keys.size),
+      gauge('petstore_api_keys_age_seconds', help, ageSeconds),
+      gauge('petstore_api_keys_expiring', expiringHelp, expiring),
     ];
   }
 

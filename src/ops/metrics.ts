@@ -12,8 +12,6 @@ export interface Figure {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
-  /** How the values of several workers are combined. */
-  aggregator: 'sum' | 'max';
   values: FigureValue[];
 }
 
@@ -28,16 +26,11 @@ export interface FigureValue {
 type Values = number | { label: string; byLabel: Iterable<readonly [string, number]> };
 
 export function counter(name: string, help: string, values: Values): Figure {
-  return { name, help, type: 'counter', aggregator: 'sum', values: valuesOf(values) };
+  return { name, help, type: 'counter', values: valuesOf(values) };
 }
 
-export function gauge(
-  name: string,
-  help: string,
-  values: Values,
-  aggregator: Figure['aggregator'] = 'sum',
-): Figure {
-  return { name, help, type: 'gauge', aggregator, values: valuesOf(values) };
+export function gauge(name: string, help: string, values: Values): Figure {
+  return { name, help, type: 'gauge', values: valuesOf(values) };
 }
 
 function valuesOf(values: Values): FigureValue[] {
@@ -66,7 +59,7 @@ export class Histogram {
   }
 
   figure(name: string, help: string, divisor = 1): Figure {
-    return { name, help, type: 'histogram', aggregator: 'sum', values: this.values(name, divisor) };
+    return { name, help, type: 'histogram', values: this.values(name, divisor) };
   }
 
   /** The values of a figure, divided by `divisor`: 1000 reports milliseconds as seconds. */
@@ -129,7 +122,6 @@ export class Metrics implements Measured {
         name: duration,
         help: 'Time from the head of a request to its response, by operation and status.',
         type: 'histogram',
-        aggregator: 'sum',
         values: [...this.#latencies].flatMap(([operation, byStatus]) =>
           [...byStatus].flatMap(([status, latency]) =>
             latency.values(duration, 1000, { operation, status }),

@@ -11,5 +11,5 @@ export const PET_COUNT_SQL = `
 
 export function petCountFigure(count: number): Figure {
   const help = `Animals in the catalogue; over ${PETS_COUNTED_MAX} also the ids of removed ones.`;
-  return gauge('petstore_pets', help, count, 'max');
+  return gauge('petstore_pets', help, count);
 }

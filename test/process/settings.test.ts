@@ -399,7 +399,9 @@ test('a page of the admin port that fails is 500, and the log has the cause', as
     { ...RUNTIME, log },
     {
       figures: () => [],
-      expose: () => Promise.reject(new Error('no figures')),
+      scrapedFigures() {
+        throw new Error('no figures');
+      },
       isReady: () => Promise.reject(new Refusal('unavailable', 'No store.')),
     },
   );

@@ -70,8 +70,8 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/ops\//,
-    /^src\/(domain|ops)\/|^pino$|^prom-client$|^node:/,
-    'Pass the value in as a parameter: src/ops/ may import only the domain, pino, prom-client and Node.js.',
+    /^src\/(domain|ops)\/|^pino$|^node:/,
+    'Pass the value in as a parameter: src/ops/ may import only the domain, pino and Node.js.',
   ],
   [
     /^check\//,

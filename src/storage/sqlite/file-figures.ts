@@ -14,10 +14,10 @@ export function fileFigures(database: DatabaseSync, file: string): Figure[] {
     const backups = database.prepare(LAST_BACKUP).all() as unknown as [seconds: number][];
     const backup = 'petstore_last_backup_timestamp_seconds';
     return [
-      gauge('petstore_wal_size_bytes', 'Size of the log beside the file.', log?.size ?? 0, 'max'),
-      gauge('petstore_disk_size_bytes', 'Size of the disk of the file.', blocks * bsize, 'max'),
-      gauge('petstore_disk_free_bytes', 'Space left on this disk.', bavail * bsize, 'max'),
-      ...backups.map(([seconds]) => gauge(backup, 'Time of the last backup.', seconds, 'max')),
+      gauge('petstore_wal_size_bytes', 'Size of the log beside the file.', log?.size ?? 0),
+      gauge('petstore_disk_size_bytes', 'Size of the disk of the file.', blocks * bsize),
+      gauge('petstore_disk_free_bytes', 'Space left on this disk.', bavail * bsize),
+      ...backups.map(([seconds]) => gauge(backup, 'Time of the last backup.', seconds)),
     ];
   } catch {
     return [];
