@@ -34,6 +34,8 @@ interface AdminParts {
   /** More figures, which only a scrape reads. */
   scrapedFigures: () => Figure[];
   isReady: () => Promise<boolean>;
+  /** For the monitor: without a password. */
+  storeName: string;
 }
 
 /**
@@ -43,23 +45,30 @@ interface AdminParts {
 export async function openAdmin(
   config: Config,
   runtime: AdminRuntime,
-  { figures, scrapedFigures, isReady }: AdminParts,
+  { scrapedFigures, ...parts }: AdminParts,
 ): Promise<Admin | undefined> {
   const { adminPort, adminHost, isAdminGiven } = config;
   const { newRequestId, log } = runtime;
   if (adminPort === undefined) return undefined;
   const metricsPage: Page = () => {
-    const body = expositionOf([...figures(), ...scrapedFigures()]);
+    const body = expositionOf([...parts.figures(), ...scrapedFigures()]);
     return { status: 200, headers: ['Content-Type', EXPOSITION_TYPE], body };
   };
-  const monitor = openMonitor({ ...config, ...runtime, figures, isReady });
-  const pages = new Map([['/metrics', metricsPage], ...healthPages(isReady), ...monitor.pages]);
+  const monitor = openMonitor({
+    ...parts,
+    environment: config.environment,
+    storeKind: config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL',
+    baseUrl: knownBaseUrl(config),
+    isWorker: runtime.isWorker,
+    clock: runtime.clock,
+  });
+  const health = healthPages(parts.isReady);
+  const pages = new Map([['/metrics', metricsPage], ...health, ...monitor.pages]);
   const handle = newHandle(config, runtime, pages);
   const createHandler = () => ({ handle });
   const place = { host: adminHost, port: adminPort, isExclusive: true };
-  const parts = { ...place, createHandler, newRequestId };
   try {
-    const server = await listen('admin-', parts);
+    const server = await listen('admin-', { ...place, createHandler, newRequestId });
     monitor.start();
     if (!isLoopback(adminHost)) {
       log.warn(
@@ -102,10 +111,15 @@ function newHandle(
 }
 
 function notOnAdminPort(config: Config): HttpResponse {
-  // With port 0 the system chooses the port, and only after this response was made.
-  const isKnown = config.baseUrl !== undefined || config.port !== 0;
-  const place = isKnown ? `at ${baseUrlOf(config, config.port)}` : 'on the port that the log names';
+  const baseUrl = knownBaseUrl(config);
+  const place = baseUrl === undefined ? 'on the port that the log names' : `at ${baseUrl}`;
   return notFound(`This is the admin port; the interface is ${place}.`);
+}
+
+/** Undefined with port 0: the system chooses the port, after the admin port was opened. */
+function knownBaseUrl(config: Config): string | undefined {
+  const isKnown = config.baseUrl !== undefined || config.port !== 0;
+  return isKnown ? baseUrlOf(config, config.port) : undefined;
 }
 
 /**

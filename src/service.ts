@@ -29,6 +29,7 @@ import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { VERSION } from './installation.ts';
 import { baseUrlOf, listen } from './listen.ts';
+import { parseAddress } from './storage/postgres/address.ts';
 import type { PostgresOptions } from './storage/postgres/store.ts';
 import type { SqliteOptions } from './storage/sqlite/store.ts';
 
@@ -72,6 +73,12 @@ const RETRY_MS = 1_000;
 
 export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
+}
+
+/** The file, or the address of the database without its password. */
+export function nameOfStore(config: Config): string {
+  const { databaseUrl } = config;
+  return databaseUrl === undefined ? storeFile(config) : parseAddress(databaseUrl).shown;
 }
 
 /** Opens the store that the settings name: the database, or the file in the data folder. */
@@ -177,6 +184,7 @@ async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposabl
     figures,
     scrapedFigures: lazyRuntimeFigures(),
     isReady: readiness.isReady,
+    storeName: nameOfStore(config),
   });
   opened.defer(async () => admin?.close());
 

@@ -3,8 +3,7 @@ import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
 import type { CatalogueReader } from '../storage/copy.ts';
-import { openConfiguredStore, storeFile } from '../service.ts';
-import { parseAddress } from '../storage/postgres/address.ts';
+import { nameOfStore, openConfiguredStore, storeFile } from '../service.ts';
 import { hasStore } from '../storage/sqlite/open.ts';
 import type { CommandIo } from './command.ts';
 
@@ -79,12 +78,6 @@ export function embeddedStoreFile(
   }
   if (mustExist) requireStore(config, flags, variables);
   return storeFile(config);
-}
-
-/** The file, or the address of the database without its password. */
-export function nameOfStore(config: Config): string {
-  const { databaseUrl } = config;
-  return databaseUrl === undefined ? storeFile(config) : parseAddress(databaseUrl).shown;
 }
 
 function requireStore(

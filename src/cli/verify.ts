@@ -1,7 +1,8 @@
 import { loadConfig } from '../config.ts';
 import type { Verification } from '../storage/verify.ts';
 import { defineCommand, type Call } from './command.ts';
-import { embeddedStoreFile, STORE_OPTIONS, nameOfStore } from './store-flags.ts';
+import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
+import { nameOfStore } from '../service.ts';
 
 export const verify = defineCommand({
   purpose: 'Check the database and the rules of the catalogue',

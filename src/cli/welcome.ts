@@ -6,7 +6,7 @@ import { openLog, type Log } from '../ops/log.ts';
 import type { Variables } from '../setting.ts';
 import type { Service } from '../service.ts';
 import type { Io } from './command.ts';
-import { nameOfStore } from './store-flags.ts';
+import { nameOfStore } from '../service.ts';
 import { programName, shellQuoted } from './program-name.ts';
 
 const PLAIN_HTTP =

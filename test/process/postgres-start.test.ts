@@ -89,6 +89,9 @@ for (const workers of [1, 2]) {
     const headers = { authorization: `Bearer ${key}` };
     assert.equal((await send(`${service.url}/v1/pets`, { headers })).status, 200);
     assert.equal((await send(`${service.url}/readyz`)).status, 200);
+    const monitor = await send(`${service.adminUrl}/`);
+    assert.match(monitor.text, /<dd>PostgreSQL<\/dd>/);
+    assert.ok(!monitor.text.includes(TEST_PASSWORD), 'the monitor must not show the password');
     if (workers > 1) {
       const title = 'a worker that waits for the database is no crash, and serves when it is there';
       await t.test(title, () => assertReplaced(service));

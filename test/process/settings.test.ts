@@ -403,6 +403,7 @@ test('a page of the admin port that fails is 500, and the log has the cause', as
         throw new Error('no figures');
       },
       isReady: () => Promise.reject(new Refusal('unavailable', 'No store.')),
+      storeName: 'none',
     },
   );
   t.after(() => admin?.close());

@@ -1,16 +1,16 @@
 import type { Environment } from '../../domain/api-key.ts';
 import { escapeHtml } from '../html.ts';
 
-/** The settings of the service that the monitor shows. */
+/** What the monitor shows of the service. It does not get the settings: one of them has a password. */
 export interface MonitoredService {
+  environment: Environment;
   /** Whether the figures are those of one of several workers. */
   isWorker: boolean;
-  environment: Environment;
-  host: string;
-  port: number;
+  storeKind: 'PostgreSQL' | 'SQLite';
+  /** Where the store is. */
+  storeName: string;
+  /** Undefined with port 0: the system chooses a port, which is not known here. */
   baseUrl: string | undefined;
-  dataFolder: string;
-  databaseUrl: string | undefined;
 }
 
 export interface Verdict {
@@ -19,9 +19,6 @@ export interface Verdict {
   uptimeMs: number;
 }
 
-const EVERY_ADDRESS = ['0.0.0.0', '::'];
-/** What may be shown of the address of a database: its hosts with their ports, and its name. */
-const SHOWN_ADDRESS = /^[\w.,:[\]-]+\/[\w.%-]*$/;
 const UNITS = [
   ['d', 86_400],
   ['h', 3_600],
@@ -31,14 +28,12 @@ const UNITS = [
 /** The first thing on the page: whether the service is ready. */
 export function renderVerdict(service: MonitoredService, verdict: Verdict): string {
   const { isReady, version, uptimeMs } = verdict;
-  const baseUrl = baseUrlOf(service);
-  const isPostgres = service.databaseUrl !== undefined;
   const facts: [name: string, value: string | undefined][] = [
-    ['Store', isPostgres ? 'PostgreSQL' : 'SQLite'],
-    ['Database', databaseOf(service)],
+    ['Store', service.storeKind],
+    ['Database', service.storeName],
     ['Version', version],
     ['Uptime', uptimeText(uptimeMs)],
-    ['Base address', baseUrl],
+    ['Base address', service.baseUrl],
   ];
   const items = facts.map(([name, value]) =>
     value === undefined ? '' : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
@@ -50,21 +45,7 @@ export function renderVerdict(service: MonitoredService, verdict: Verdict): stri
 
 /** The address of the console, which ends in `/`, or undefined if the port of the service is not known. */
 export function siteUrlOf(service: MonitoredService): string | undefined {
-  return baseUrlOf(service)?.replace(/v1$/, '');
-}
-
-/** Undefined with port 0: the system chooses a port, which is not known here. */
-function baseUrlOf({ baseUrl, host, port }: MonitoredService): string | undefined {
-  if (baseUrl !== undefined || port === 0) return baseUrl;
-  const name = EVERY_ADDRESS.includes(host) ? '127.0.0.1' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}/v1`;
-}
-
-/** The user name and the password are before the last `@`, and parameters after `?`. */
-function databaseOf({ databaseUrl, dataFolder }: MonitoredService): string | undefined {
-  if (databaseUrl === undefined) return `${dataFolder}/petstore.sqlite`;
-  const [shown = ''] = databaseUrl.replace(/^.*@|^\w+:\/\//s, '').split('?');
-  return SHOWN_ADDRESS.test(shown) ? shown : undefined;
+  return service.baseUrl?.replace(/v1$/, '');
 }
 
 /** The two largest units: "3 d 4 h", "12 min", or "under a minute". */
