@@ -145,14 +145,14 @@ export class App implements Handler {
   #finish(context: RequestContext, response: HttpResponse, error?: unknown): HttpResponse {
     const { clock, metrics, cors } = this.#parts;
     const { request, startedMs, operation } = context;
-    const { status, headers, body, code } = response;
+    const { status, headers, body, isBinary, code } = response;
     const durationMs = clock.elapsedMs() - startedMs;
     metrics.requestEnded(operation?.id ?? 'other', status, durationMs);
     // A 503 without an error is /readyz before a planned stop.
     if (code !== undefined && (status < 500 || error !== undefined)) metrics.error(code);
     this.#requestLog.add(context, { response, durationMs, error });
     if (cors !== undefined && !context.isOfConsole) context.headers.push(cors.headers(request));
-    return { status, headers, moreHeaders: context.headers, body };
+    return { status, headers, moreHeaders: context.headers, body, isBinary };
   }
 }
 

@@ -24,6 +24,13 @@ export interface HttpResponse {
   /** More such lists. One that is frozen is checked and encoded once, however often it is sent. */
   moreHeaders?: readonly (readonly string[])[];
   body: string;
+  /** Each character of the body is one byte, as in a compressed file. Otherwise the body is a text. */
+  isBinary?: boolean | undefined;
+}
+
+/** The length of a body as it is sent. */
+export function bytesOf({ body, isBinary }: HttpResponse): number {
+  return isBinary ? body.length : Buffer.byteLength(body);
 }
 
 /** Responds to requests. Never throws. */

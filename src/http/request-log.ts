@@ -1,7 +1,7 @@
 import { Refusal } from '../domain/errors.ts';
 import { parsePetId } from '../domain/pet.ts';
 import type { Log } from '../ops/log.ts';
-import type { HttpResponse } from './message.ts';
+import { bytesOf, type HttpResponse } from './message.ts';
 import type { RequestContext } from './operation.ts';
 
 export interface Outcome {
@@ -85,7 +85,7 @@ export class RequestLog {
 /** Who sent the request, and what it was about. `X-Forwarded-For` is only logged, because anybody can send it. */
 function accessFields(
   { request, route, petId, pathParameter }: RequestContext,
-  { body }: HttpResponse,
+  response: HttpResponse,
 ) {
   return {
     address: request.address,
@@ -93,6 +93,6 @@ function accessFields(
     route: route || undefined,
     // A string, because many programs read a JSON number as a double.
     petId: (petId ?? parsePetId(pathParameter))?.toString(),
-    bytes: request.method === 'HEAD' ? 0 : Buffer.byteLength(body),
+    bytes: request.method === 'HEAD' ? 0 : bytesOf(response),
   };
 }

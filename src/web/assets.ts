@@ -1,6 +1,19 @@
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import type { Page } from '../http/pages.ts';
 import { etagOf, respondConditionally, type Representation } from '../http/response-cache.ts';
 import { readProgramFile, withoutTypes } from '../installation.ts';
+
+/** The repository root. */
+const ROOT = new URL('../../', import.meta.url);
+
+/** The better one first. */
+const CODINGS = ['br', 'gzip'] as const;
+type Coding = (typeof CODINGS)[number];
+const COMPRESS: Record<Coding, (text: string) => Promise<Buffer>> = {
+  br: promisify(brotliCompress),
+  gzip: promisify(gzip),
+};
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -22,72 +35,74 @@ export const HTML_HEADERS = [
 ];
 
 export interface Asset {
-  file: URL;
+  /** Below the repository root. */
+  file: string;
   headers?: readonly string[];
   /** Transforms the text before it is cached. */
-  edit: (text: string) => string;
+  edit?: (text: string) => string;
 }
 
-/** Serves a file. Pages cost nothing until they are used. */
-export function assetPage({ file, headers, edit }: Asset): Page {
-  const extension = file.pathname.slice(file.pathname.lastIndexOf('.') + 1);
-  return contentPage(extension, async () => edit(readProgramFile(file)), headers);
+/** A file of the program at /assets/ and its path in the repository, so that imports work. */
+export function fileAsset(file: string): [path: string, page: Page] {
+  return [`/assets/${file}`, assetPage({ file })];
 }
 
-/** Serves a text that is made on the first request and kept. */
+/** Serves a file, of a script without its types. Pages cost nothing until they are used. */
+export function assetPage({ file, headers, edit = (text) => text }: Asset): Page {
+  const extension = file.slice(file.lastIndexOf('.') + 1);
+  return contentPage(
+    extension,
+    async () => {
+      const text = readProgramFile(new URL(file, ROOT));
+      return edit(extension === 'ts' ? withoutTypes(text) : text);
+    },
+    headers,
+  );
+}
+
+/** Serves a text that is made and compressed on the first request and kept. */
 export function contentPage(
   extension: string,
   load: () => Promise<string>,
   headers: readonly string[] = [],
 ): Page {
-  let loading: Promise<Representation> | undefined;
+  const type = ['Content-Type', CONTENT_TYPES[extension] ?? 'application/octet-stream'];
+  const make = async (coding: Coding | undefined): Promise<Representation> => {
+    const text = await load();
+    const etag = etagOf(coding === undefined ? text : `${coding}\n${text}`);
+    // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
+    const common = ['Cache-Control', 'no-cache', 'Vary', 'Accept-Encoding', 'ETag', etag];
+    const notModified = { status: 304, headers: [...common, ...headers], body: '' };
+    const all = [...type, ...notModified.headers];
+    if (coding === undefined) {
+      return { etag, response: { status: 200, headers: all, body: text }, notModified };
+    }
+    const body = (await COMPRESS[coding](text)).toString('latin1');
+    all.push('Content-Encoding', coding);
+    return { etag, response: { status: 200, headers: all, body, isBinary: true }, notModified };
+  };
+  const made = new Map<Coding | undefined, Promise<Representation>>();
   return async (request) => {
-    loading ??= load()
-      .then((text) => represent(text, extension, headers))
-      .catch((fault: unknown) => {
+    const coding = codingFor(request.headers['accept-encoding']);
+    const representation = made.getOrInsertComputed(coding, () =>
+      make(coding).catch((fault: unknown) => {
         // The next request tries again.
-        loading = undefined;
+        made.delete(coding);
         throw fault;
-      });
-    return respondConditionally(request, await loading);
+      }),
+    );
+    return respondConditionally(request, await representation);
   };
 }
 
-function represent(body: string, extension: string, headers: readonly string[]): Representation {
-  const etag = etagOf(body);
-  // A browser caches the file but revalidates it on each use, so that an update takes effect at once.
-  const common = ['Cache-Control', 'no-cache', 'ETag', etag, ...headers];
-  return {
-    etag,
-    response: {
-      status: 200,
-      headers: ['Content-Type', CONTENT_TYPES[extension] ?? 'application/octet-stream', ...common],
-      body,
-    },
-    notModified: { status: 304, headers: common, body: '' },
-  };
-}
-
-/** Converts TypeScript to JavaScript for browsers: removes the types, then the space they leave. */
-export function toJavaScript(source: string): string {
-  return tighten(withoutTypes(source));
-}
-
-const COMMENT_LINES = /^[ \t]*(?:\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm;
-const EDGE_SPACE = /^\s+|[ \t]+$/gm;
-
-/**
- * Removes comment lines and the space at both ends of each line. This is safe only while no template
- * literal spans several lines; a test checks that.
- */
-export function tighten(source: string): string {
-  return source.replace(COMMENT_LINES, '').replace(EDGE_SPACE, '');
-}
-
-/** Also removes the space that separates the parts of a rule. No text in quotes has these characters. */
-export function tightenStyles(source: string): string {
-  return tighten(source)
-    .replace(/\s*([{};,])\s*/g, '$1')
-    .replaceAll(': ', ':')
-    .replaceAll(';}', '}');
+/** The best coding that a client accepts, by its Accept-Encoding. */
+function codingFor(accepted = ''): Coding | undefined {
+  const offers = accepted.toLowerCase().replaceAll(/\s/g, '').split(',');
+  const weights = new Map(
+    offers.map((offer) => {
+      const [name, weight = '1'] = offer.split(';q=');
+      return [name, Number(weight)];
+    }),
+  );
+  return CODINGS.find((coding) => (weights.get(coding) ?? 0) > 0);
 }

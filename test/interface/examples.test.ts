@@ -91,3 +91,16 @@ function unescape(html: string): string {
     .replaceAll(/<[^>]+>/g, '')
     .replaceAll(/&(\w+);/g, (_, name: string) => characters[name] ?? '');
 }
+
+test('a page is compressed for a client that accepts it, and a response of the interface never is', async () => {
+  const { origin } = new URL(service.baseUrl);
+  for (const coding of ['br', 'gzip']) {
+    const headers = { 'accept-encoding': coding, authorization: `Bearer ${service.key}` };
+    const page = await fetch(`${origin}/docs`, { headers });
+    assert.equal(page.headers.get('content-encoding'), coding);
+    assert.equal(await page.text(), await textOf('/docs', String));
+    const list = await fetch(`${service.baseUrl}/pets`, { headers });
+    assert.equal(list.status, 200);
+    assert.equal(list.headers.get('content-encoding'), null);
+  }
+});

@@ -3,9 +3,9 @@ import type { Page } from 'playwright-core';
 import type { NewPet } from '../../sdk/src/index.ts';
 import { openMany, signIn, Stage, test, until, visit } from './stage.ts';
 
-const FIRST_VIEW_BYTES_MAX = 40 * 1024;
-const CATALOGUE_BYTES_MAX = 110 * 1024;
-const CONSOLE_BYTES_MAX = 172 * 1024;
+const FIRST_VIEW_BYTES_MAX = 16 * 1024;
+const CATALOGUE_BYTES_MAX = 56 * 1024;
+const CONSOLE_BYTES_MAX = 92 * 1024;
 const STATUSES = ['available', 'pending', 'sold'] as const;
 const WIDE = { width: 1440, height: 900 };
 const PHONE = { width: 360, height: 740 };
@@ -38,7 +38,7 @@ async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
 }
 
-test('console › the first visit asks for a key and loads less than 40 KiB including headers; the catalogue less than 110 KiB, with many at once less than 172 KiB', async (t) => {
+test('console › the first visit asks for a key and loads less than 16 KiB including headers; the catalogue less than 56 KiB, with many at once less than 92 KiB', async (t) => {
   const stage = await Stage.open(t);
   const { page, context } = await visit(t, stage);
   const network = await context.newCDPSession(page);

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../message.ts';
+import { bytesOf, type HttpResponse } from '../message.ts';
 import { STATUS_CODES } from './node-http.ts';
 
 /** A name must be a token. A value may have only visible ASCII characters, spaces and tabs. */
@@ -11,12 +11,13 @@ const NOT_IN_VALUE = /[^\t\x20-\x7e]/;
  * invalid.
  */
 export function encodeResponse(
-  { status, headers, moreHeaders = [], body }: HttpResponse,
+  response: HttpResponse,
   { method, isLast }: { method?: string | undefined; isLast: boolean },
 ): [text: string, encoding: 'latin1' | 'utf8'] {
+  const { status, headers, moreHeaders = [], body } = response;
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${linesOf(headers)}`;
   for (const more of moreHeaders) head += linesOf(more);
-  const length = Buffer.byteLength(body);
+  const length = bytesOf(response);
   // These two never have a body.
   if (status !== 204 && status !== 304) head += `Content-Length: ${length}\r\n`;
   head += `X-Content-Type-Options: nosniff\r\nDate: ${dateNow()}\r\nConnection: ${isLast ? 'close' : 'keep-alive'}\r\n\r\n`;

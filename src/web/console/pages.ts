@@ -1,16 +1,7 @@
 import { KEY_PREFIX, type Environment } from '../../domain/api-key.ts';
 import type { Page } from '../../http/pages.ts';
-import {
-  assetPage,
-  HTML_HEADERS,
-  tighten,
-  tightenStyles,
-  toJavaScript,
-  type Asset,
-} from '../assets.ts';
+import { assetPage, fileAsset, HTML_HEADERS } from '../assets.ts';
 
-/** The repository root. An asset has the URL /assets/ and its path below the root, so that imports work. */
-const ROOT = new URL('../../../', import.meta.url);
 const PAGE_FOLDER = 'src/web/console/page';
 
 /** The modules of the first view, the key form. The HTML preloads them. */
@@ -78,19 +69,14 @@ function newPages(environment: Environment): [path: string, page: Page][] {
     [
       '/',
       assetPage({
-        file: new URL(`${PAGE_FOLDER}/index.html`, ROOT),
+        file: `${PAGE_FOLDER}/index.html`,
         headers: HTML_HEADERS,
         edit: (html) => preloadModules(fillTemplate(html, environment)),
       }),
     ],
-    ...modules.map((file) => treeAsset(file, toJavaScript)),
-    ...['parts', 'style'].map((name) => treeAsset(`${PAGE_FOLDER}/${name}.css`, tightenStyles)),
-    treeAsset(`${PAGE_FOLDER}/icon.svg`, tighten),
+    ...modules.map(fileAsset),
+    ...['parts.css', 'style.css', 'icon.svg'].map((name) => fileAsset(`${PAGE_FOLDER}/${name}`)),
   ];
-}
-
-function treeAsset(file: string, edit: Asset['edit']): [path: string, page: Page] {
-  return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
 }
 
 /** A browser ignores the links with the relation "later" until the page changes it. */
@@ -99,7 +85,7 @@ function preloadModules(html: string): string {
     ...FIRST_MODULES.map((file) => `<link rel="modulepreload" href="assets/${file}" />\n`),
     ...WORKSPACE_MODULES.map((file) => `<link rel="later" href="assets/${file}" />\n`),
   ];
-  return tighten(html).replace('</head>', `${links.join('')}</head>`);
+  return html.replace('</head>', `${links.join('')}</head>`);
 }
 
 /** What the page says about its environment. Staging is marked, so that nobody takes it for production. */

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { test } from 'node:test';
-import { DOCS_MODULES } from '../docs/contents.ts';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
-import type { HttpRequest } from '../../http/message.ts';
+import { bytesOf, type HttpRequest } from '../../http/message.ts';
 import { respondWithPage } from '../../http/pages.ts';
-import { toJavaScript } from '../assets.ts';
 import { consolePages, FIRST_MODULES, LATER_MODULES, WORKSPACE_MODULES } from './pages.ts';
 
 const MODULES = [...FIRST_MODULES, ...WORKSPACE_MODULES, ...LATER_MODULES];
@@ -29,11 +28,6 @@ async function textOf(path: string): Promise<string> {
 
 function headerOf({ headers }: { headers: readonly string[] }, name: string): string | undefined {
   return headers[headers.indexOf(name) + 1];
-}
-
-/** The lines that are not empty, without the space around them. */
-function linesOf(text: string): string[] {
-  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 test('every page and asset has its type, and is 304 for its ETag', async () => {
@@ -72,18 +66,50 @@ test('every asset that the page names exists, and it names no other host', async
   }
 });
 
-test('the served modules lack only types, comments and space', async () => {
-  for (const file of [...MODULES, ...DOCS_MODULES]) {
+test('the served modules lack only their types', async () => {
+  for (const file of MODULES) {
     const source = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8');
-    const code = source.replaceAll(/^\s*(?:\/\/.*|\/\*[^]*?\*\/)$/gm, '');
-    for (const line of code.split('\n')) {
-      const backquotes = line.split('`').length - 1;
-      assert.equal(backquotes % 2, 0, `${file}: a text between backquotes spans lines: ${line}`);
+    assert.equal(await textOf(`/assets/${file}`), stripTypeScriptTypes(source), file);
+  }
+});
+
+const CODINGS = { br: brotliDecompressSync, gzip: gunzipSync } as const;
+
+test('every page and asset is compressed for a client that accepts it, and is 304 for the ETag of its coding', async () => {
+  for (const [path] of consolePages('production')) {
+    const plain = await ask(path);
+    assert.equal(plain.headers.includes('Content-Encoding'), false, path);
+    assert.equal(headerOf(plain, 'Vary'), 'Accept-Encoding', path);
+    for (const [coding, decompress] of Object.entries(CODINGS)) {
+      const accepts = { 'accept-encoding': coding };
+      const response = await ask(path, accepts);
+      assert.equal(headerOf(response, 'Content-Encoding'), coding);
+      assert.equal(headerOf(response, 'Vary'), 'Accept-Encoding');
+      assert.equal(decompress(Buffer.from(response.body, 'latin1')).toString(), plain.body, path);
+      assert.equal(bytesOf(response), response.body.length);
+      const etag = headerOf(response, 'ETag');
+      assert.notEqual(etag, headerOf(plain, 'ETag'));
+      assert.equal((await ask(path, { ...accepts, 'if-none-match': etag })).status, 304);
     }
-    const withoutTypes = stripTypeScriptTypes(source);
-    const withoutComments = withoutTypes.replaceAll(/^\s*\/\*\*?\s[^]*?\*\/|^\s*\/\/.*/gm, '');
-    assert.deepEqual(linesOf(toJavaScript(source)), linesOf(withoutComments), file);
-    assert.doesNotMatch(toJavaScript(source), /^\s*(?:interface|import type|export type) /m);
+  }
+});
+
+test('Accept-Encoding chooses Brotli before gzip, and nothing that it refuses', async () => {
+  const chosen = {
+    'gzip, deflate, br, zstd': 'br',
+    'GZIP;q=0.5': 'gzip',
+    'br; q=0, gzip': 'gzip',
+    'br;q=0.000, *': undefined,
+    'deflate, identity': undefined,
+    'xbr;q=1, gzipped': undefined,
+    '': undefined,
+  };
+  for (const [accepted, coding] of Object.entries(chosen)) {
+    const response = await ask('/', { 'accept-encoding': accepted });
+    const found = response.headers.includes('Content-Encoding')
+      ? headerOf(response, 'Content-Encoding')
+      : undefined;
+    assert.equal(found, coding, accepted);
   }
 });
 

@@ -1,4 +1,4 @@
-import { assetPage, contentPage, HTML_HEADERS, tightenStyles, toJavaScript } from '../assets.ts';
+import { contentPage, fileAsset, HTML_HEADERS } from '../assets.ts';
 import type { Page } from '../../http/pages.ts';
 import { DOCS, DOCS_MODULES, type DocumentedService } from './contents.ts';
 import type { Site } from './site.ts';
@@ -24,13 +24,7 @@ export function docsPages(service: DocumentedService): [path: string, page: Page
     // Relative, as every link, so that it also works behind a proxy that adds a path prefix.
     ['/docs/', () => ({ status: 308, headers: ['Location', '../docs'], body: '' })],
     ['/docs/search.json', contentPage('json', async () => (await site()).searchIndex)],
-    ...DOCS_MODULES.map((file): [string, Page] => [
-      `/assets/${file}`,
-      assetPage({ file: new URL(file, ROOT), edit: toJavaScript }),
-    ]),
-    [
-      '/assets/src/web/docs/page/docs.css',
-      assetPage({ file: new URL('src/web/docs/page/docs.css', ROOT), edit: tightenStyles }),
-    ],
+    ...DOCS_MODULES.map(fileAsset),
+    fileAsset('src/web/docs/page/docs.css'),
   ];
 }

@@ -1,11 +1,9 @@
-import { assetPage, HTML_HEADERS, tighten, tightenStyles, toJavaScript } from '../assets.ts';
+import { fileAsset, HTML_HEADERS } from '../assets.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Figure } from '../../ops/metrics.ts';
 import type { Page } from '../../http/pages.ts';
 import { History } from './history.ts';
 import type { MonitoredService } from './verdict.ts';
-
-const ROOT = new URL('../../../', import.meta.url);
 
 /** The page at the root of the admin port, for those who have no Prometheus. */
 export interface Monitor {
@@ -49,10 +47,10 @@ export function openMonitor({ figures, isReady, ...service }: MonitorParts): Mon
   return {
     pages: [
       ['/', page],
-      asset('src/web/monitor/page/main.ts', toJavaScript),
-      asset('src/web/monitor/page/monitor.css', tightenStyles),
-      asset('src/web/console/page/style.css', tightenStyles),
-      asset('src/web/console/page/icon.svg', tighten),
+      fileAsset('src/web/monitor/page/main.ts'),
+      fileAsset('src/web/monitor/page/monitor.css'),
+      fileAsset('src/web/console/page/style.css'),
+      fileAsset('src/web/console/page/icon.svg'),
     ],
     start() {
       take();
@@ -60,8 +58,4 @@ export function openMonitor({ figures, isReady, ...service }: MonitorParts): Mon
     },
     close: () => clearInterval(timer),
   };
-}
-
-function asset(file: string, edit: (text: string) => string): [path: string, page: Page] {
-  return [`/assets/${file}`, assetPage({ file: new URL(file, ROOT), edit })];
 }
