@@ -21,6 +21,8 @@ const JUDGED_ROUNDS_MIN = 5;
 /** How long the load runs before the backup begins. */
 const LOAD_MS = 1_000;
 const COMMAND_MS_MAX = 600_000;
+/** Above every id of a round. */
+const IDS_ABOVE = '100000000';
 
 export interface BackupOptions {
   rounds: number;
@@ -110,7 +112,7 @@ async function runRound({
   const created = acknowledged.size - before.length;
   await load.stop();
   try {
-    await command('restore', file, '--data', elsewhere);
+    await command('restore', file, '--ids-above', IDS_ABOVE, '--data', elsewhere);
     await command('verify', '--data', elsewhere);
     const missing = countMissing(storeFile(elsewhere), animals, before);
     if (missing > 0) load.violations.push(`${missing} acknowledged animals are not in the backup`);

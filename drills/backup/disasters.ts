@@ -19,13 +19,22 @@ export interface DisasterOptions {
   rounds: number;
   seed: number;
   /** Puts the backup in the place of the store, and returns what it has printed. */
-  restore: (data: string, file: string) => Promise<string>;
+  restore: (data: string, file: string, highestId: number) => Promise<string>;
   onProgress: (text: string) => void;
 }
 
-/** `petstore restore`, as a process of its own. */
-export async function restoreByCommand(data: string, file: string): Promise<string> {
-  return command('restore', file, '--data', data).then(({ stderr }) => stderr);
+/** `petstore restore`, as a process of its own. Where it requires an id, the operator names the highest one. */
+export async function restoreByCommand(
+  data: string,
+  file: string,
+  highestId: number,
+): Promise<string> {
+  const restore = (...flags: string[]) =>
+    command('restore', file, '--data', data, ...flags).then(({ stderr }) => stderr);
+  return restore().catch((error: unknown) => {
+    if (!String(error).includes('--ids-above is required')) throw error;
+    return restore('--ids-above', String(highestId));
+  });
 }
 
 /** The backup is only moved into place. */
@@ -106,10 +115,10 @@ async function runRound(
   await useStore(round);
   for (const name of disasters) {
     await DISASTERS[name]?.(round);
-    const printed = await restore(data, backup);
-    // The operator ends the keys again that the summary lists.
-    const listed = ended.filter(({ id }) => printed.includes(`${id} (`));
-    for (const { id } of listed) await command('keys', 'revoke', id, ...here);
+    const printed = await restore(data, backup, Math.max(...round.ids));
+    // The operator ends again what was ended.
+    const isAgain = printed.includes('may be valid again');
+    for (const { id } of isAgain ? ended : []) await command('keys', 'revoke', id, ...here);
     await useStore(round, { ended: ended.map(({ key }) => key) });
   }
 }

@@ -14,6 +14,8 @@ const UNCLAIMED_EVERY = 4;
 const IDLE_MS = 1_300;
 const NAME_END_LENGTH_MAX = 200;
 const POLL_MS = 1;
+/** Above every id of a run. */
+const IDS_ABOVE = '1000000';
 
 /** A command that changes the store, by the process that ran it. */
 export interface SentChange {
@@ -178,9 +180,8 @@ class Session {
   /** The backup is the whole store, so that restoring it loses nothing. */
   async backUpAndRestore(): Promise<void> {
     const backup = join(this.#recorder.root, BACKUP_PATH);
-    for (const kind of ['backup', 'restore'] as const) {
-      await this.#change(kind, [], [kind, backup]);
-    }
+    await this.#change('backup', [], ['backup', backup]);
+    await this.#change('restore', [], ['restore', backup, '--ids-above', IDS_ABOVE]);
   }
 
   async #change(kind: SentChange['kind'], ids: bigint[], args: string[]): Promise<void> {

@@ -197,7 +197,7 @@ test(
       ['keys', 'create', '--name', 'b'],
       ['catalogue', 'set-status', '1', '--to', 'sold'],
       ['backup', `${backup}-2`],
-      ['restore', backup],
+      ['restore', backup, '--ids-above', '1000'],
     ]) {
       // A service that starts although the disk is full would not end in this process.
       const finished = await (args[0] === 'serve' ? run : runHere)([...args, ...here]);

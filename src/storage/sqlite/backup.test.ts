@@ -82,7 +82,7 @@ function schemaOf(name: string): unknown[] {
 
 const backUp = (to = target, now = new Date()) => backUpStore(file, to, { now });
 const restore = (options: Partial<RestoreOptions> = {}) =>
-  restoreStore(file, target, { identity: newIdentity(), now: new Date(), ...options });
+  restoreStore(file, target, { identity: newIdentity(), idsAbove: 1_000_000n, ...options });
 const newIdentity = () => newStoreIdentity('production', { now: new Date(), randomBytes });
 
 /** When the file says that its last backup was made. */
@@ -295,54 +295,59 @@ describe('restore', () => {
     await createPets(5);
     await backUp();
     await createPets(7);
-    const { setAside, pastUnknown, verification } = await restore();
-    assert.equal(pastUnknown, undefined);
+    await assert.rejects(
+      restore({ idsAbove: 11n }),
+      /cannot begin above 11: name an id from 12 to/,
+    );
+    const { setAside, isPastKnown, verification } = await restore({ idsAbove: undefined });
+    assert.equal(isPastKnown, true);
     assert.equal(verification.animals, 5);
     assert.equal(await nextId(), 13n);
     assert.equal(verifySqlite(setAside ?? '').animals, 12, 'the former file is kept');
   });
 
-  test('without the former file the ids begin 1,000,000 per second since the backup above it, or above a given id', async () => {
-    const now = new Date();
-    const later = new Date(now.getTime() + 60_000);
+  test('without the former file the id above which new ones begin must be named, and the last one of the backup is accepted', async () => {
     await createPets(5);
-    await backUp(target, now);
+    await backUp();
     rmSync(file);
     const idFile = join(folder, 'petstore.store-id');
     const id = readFileSync(idFile, 'utf8');
     rmSync(idFile);
-    assert.match((await restore({ now: later })).pastUnknown ?? '', /no intact former file/);
+    const unknown = {
+      name: 'StoreUnusable',
+      reason: 'there is no intact former file',
+      lastIdOfBackup: 5n,
+    };
+    await assert.rejects(restore({ idsAbove: undefined }), unknown);
+    await assert.rejects(restore({ idsAbove: 4n }), /cannot begin above 4: name an id from 5 to/);
+    const most = 2n ** 63n - 1n - 2n ** 32n;
+    await assert.rejects(restore({ idsAbove: most + 1n }), new RegExp(`from 5 to ${most}\\.`));
+    assert.deepEqual(filesOf(folder), ['backup.sqlite']);
+    assert.equal((await restore({ idsAbove: 5n })).isPastKnown, false);
     assert.equal(readFileSync(idFile, 'utf8'), id, 'the restored store is the same store');
-    assert.equal(await nextId(), 70_000_006n);
+    assert.equal(await nextId(), 6n);
     rmSync(file);
     await restore({ idsAbove: 41n });
     assert.equal(await nextId(), 42n);
-    await assert.rejects(restore({ idsAbove: 41n }), /--ids-above must name an id from 42 to/);
-    rmSync(file);
-    const before = new Date(now.getTime() - 1);
-    await assert.rejects(restore({ now: before }), /from the future/);
-    assert.deepEqual(filesOf(folder), ['backup.sqlite']);
   });
 
   test('an empty store that was created in between, and an older copy, are not the past', async () => {
-    const now = new Date();
-    const options = { now: new Date(now.getTime() + 1_000) };
     await createPets(5);
     const older = join(folder, 'older.sqlite');
     copyFileSync(file, older);
     await createPets(5);
-    await backUp(target, now);
+    await backUp();
     rmSync(file);
     rmSync(join(folder, 'petstore.store-id'), { force: true });
     await createPets(20);
-    assert.match((await restore(options)).pastUnknown ?? '', /same store/);
-    assert.equal(await nextId(), 11_000_011n);
+    await assert.rejects(restore({ idsAbove: undefined }), /the former file is of another store/);
+    assert.equal((await restore({ idsAbove: 10n })).isPastKnown, false);
+    assert.equal(await nextId(), 11n);
     copyFileSync(older, file);
-    assert.match((await restore(options)).pastUnknown ?? '', /not newer/);
-    assert.equal(await nextId(), 11_000_011n);
+    await assert.rejects(restore({ idsAbove: undefined }), /not newer than the backup/);
   });
 
-  test('a copy that was put in place by hand is not the past: no id is assigned again, and the keys of both are united', async () => {
+  test('a copy that was put in place by hand is not the past, and the keys of both are united', async () => {
     const [revoked, ended] = [newKey(), newKey()];
     const now = new Date();
     await withStore(async (store) => {
@@ -350,15 +355,16 @@ describe('restore', () => {
       await store.createApiKey(ended);
     });
     await createPets(5);
-    await backUp(target, now);
+    await backUp();
     // The ids 6 and 7 are assigned and a key is revoked, and then the disk is lost.
     await createPets(2);
     await withStore((store) => store.revokeApiKey(revoked.id, now));
     copyFileSync(target, file);
     await withStore((store) => store.revokeApiKey(ended.id, now));
-    const { pastUnknown, keys } = await restore({ now: new Date(now.getTime() + 1_000) });
-    assert.match(pastUnknown ?? '', /the former file is not newer than the backup/);
-    assert.equal(await nextId(), 11_000_006n);
+    await assert.rejects(restore({ idsAbove: undefined }), /not newer than the backup/);
+    assert.equal((await restore({ idsAbove: 7n })).isPastKnown, false);
+    assert.equal(await nextId(), 8n);
+    const keys = await withStore((store) => store.listApiKeys());
     assert.deepEqual(keys, [revoked, { ...ended, revokedAt: now }]);
   });
 
@@ -369,8 +375,44 @@ describe('restore', () => {
     const database = new DatabaseSync(file);
     database.exec("UPDATE sqlite_sequence SET seq = 6 WHERE name = 'pets'");
     database.close();
-    assert.match((await restore()).pastUnknown ?? '', /no intact former file/);
-    assert.ok(((await nextId()) ?? 0n) > 10_000_000n);
+    await assert.rejects(restore({ idsAbove: undefined }), /there is no intact former file/);
+    assert.equal((await restore()).isPastKnown, false);
+  });
+
+  test('a key that is in both files ends at the earlier end, and is revoked if either says so', async () => {
+    const [early, late] = [new Date(1_000), new Date(2_000)];
+    const ends = [
+      [undefined, early, early],
+      [early, undefined, early],
+      [late, early, early],
+      [early, late, early],
+      [undefined, undefined, undefined],
+    ] as const;
+    const keys = ends.map(() => newKey());
+    await withStore(async (store) => {
+      for (const key of keys) await store.createApiKey(key);
+    });
+    await backUp();
+    const write = (name: string, side: 0 | 1) => {
+      using database = new DatabaseSync(name);
+      const set = database.prepare(
+        'UPDATE api_keys SET expires_at = ?, revoked_at = ? WHERE id = ?',
+      );
+      for (const [index, { id }] of keys.entries()) {
+        const ms = ends[index]?.[side]?.getTime() ?? null;
+        set.run(ms, ms, id);
+      }
+    };
+    write(target, 0);
+    write(file, 1);
+    await createPets(1);
+    await restore({ idsAbove: undefined });
+    const found = await withStore((store) => store.listApiKeys());
+    for (const [index, { id }] of keys.entries()) {
+      const { expiresAt, revokedAt } = found.find((key) => key.id === id) ?? newKey();
+      const expected = ends[index]?.[2];
+      assert.deepEqual([expiresAt, revokedAt], [expected, expected], `key ${index}`);
+    }
   });
 
   test('a key that was revoked, rotated or created after the backup is as it was', async () => {
@@ -397,8 +439,7 @@ describe('restore', () => {
     rmSync(file);
     rmSync(join(folder, 'petstore.store-id'), { force: true });
     await withStore((store) => store.createApiKey(theirs));
-    const { keys } = await restore();
-    assert.deepEqual(keys, [mine]);
+    await restore();
     assert.deepEqual(await withStore((store) => store.listApiKeys()), [mine]);
   });
 
@@ -430,7 +471,6 @@ describe('restore', () => {
     const older = schemaOf(target);
     rmSync(file);
     await restore();
-    assert.ok(((await nextId()) ?? 0n) > 13_000_000_000_000n, 'counted from 2026-01-01');
     assert.deepEqual(schemaOf(target), older);
     assert.notDeepEqual(schemaOf(file), older);
   });
@@ -532,10 +572,9 @@ describe('restore', () => {
       await createPets(2_000);
       await backUp();
       writeFileSync(file, Buffer.alloc(bytes, 7));
-      const { pastUnknown, setAside } = await restore();
-      assert.match(pastUnknown ?? '', /there is no intact former file/);
+      await assert.rejects(restore({ idsAbove: undefined }), /there is no intact former file/);
+      const { setAside } = await restore();
       assert.equal(statSync(setAside ?? '').size, bytes);
-      assert.ok(((await nextId()) ?? 0n) > 10_002_000n);
     });
   }
 });

@@ -27,7 +27,7 @@ export function requireSound(file: string): void {
   const realFile = existsSync(file) ? realpathSync(file) : file;
   if (!existsSync(markOf(realFile))) return;
   const fault = findFault(realFile);
-  if (fault === undefined) return unmarkDamaged(realFile);
+  if (fault === undefined) return rmSync(markOf(realFile));
   throw new StoreFault(
     `${file} is damaged (${fault}): restore a backup, or repair it until petstore verify finds no problem.`,
   );
@@ -44,8 +44,4 @@ function findFault(file: string): string | undefined {
     if (isCorrupt(error)) return (error as Error).message;
     throw error;
   }
-}
-
-export function unmarkDamaged(realFile: string): void {
-  rmSync(markOf(realFile), { force: true });
 }

@@ -1,22 +1,19 @@
 import { existsSync, lstatSync, realpathSync, renameSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
-import { StoreFault } from '../../domain/store.ts';
-import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
-import type { OnProgress } from '../copy.ts';
+import { INT64_MAX } from '../../domain/int64.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import {
-  isSameStore,
-  lastIdAfterRestore,
-  uniteKeys,
-  whyPastUnknown,
-  type Past,
-} from '../restore.ts';
+  requireEnvironment,
+  type Access,
+  type StoreIdentity,
+} from '../../domain/store-identity.ts';
+import type { OnProgress } from '../copy.ts';
 import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
 import type { Verification } from '../verify.ts';
 import { copyStore } from './backup.ts';
 import { hasCatalogue, openAsIs } from './connection.ts';
 import { setLastId } from './copy.ts';
-import { unmarkDamaged } from './damage.ts';
 import { fileError, isCorrupt, isLocked } from './errors.ts';
 import { freeName } from './file-identity.ts';
 import { findStoreIdentity, migrate } from './migrate.ts';
@@ -25,12 +22,12 @@ import { keepStoreId } from './open.ts';
 import { rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
 import { syncFile, syncName } from './sync.ts';
-import { LAST_ID, openToRead, verify } from './verify.ts';
+import { LAST_ID, openToRead, verify, type OpenStore } from './verify.ts';
 
 /** The backup and the former file must be of the environment. The identity is for a backup that has none. */
 export interface RestoreOptions extends Pick<Access, 'environment' | 'identity'> {
+  /** New ids begin above this one. Needed where the former file does not show which ids were assigned after the backup. */
   idsAbove?: bigint | undefined;
-  now: Date;
   onProgress?: OnProgress;
 }
 
@@ -38,11 +35,30 @@ export interface Restored {
   verification: Verification;
   /** Where the former file is now, if there was one. */
   setAside: string | undefined;
-  /** Why the past of the former file does not count, or undefined if it does. */
-  pastUnknown: string | undefined;
-  lastIdOfBackup: bigint;
+  /** Whether the former file shows which keys were ended after the backup. */
+  isPastKnown: boolean;
+}
+
+/** What a file says of its store. */
+interface Past {
+  identity: StoreIdentity | undefined;
+  lastId: bigint;
   keys: ApiKey[];
 }
+
+/** Nobody knows which ids were assigned after the backup: the caller must name the one above which new ids begin. */
+export class IdsUnknown extends StoreUnusable {
+  readonly reason: string;
+  readonly lastIdOfBackup: bigint;
+
+  constructor(reason: string, lastIdOfBackup: bigint) {
+    super(`the ids that were assigned after the backup are unknown, because ${reason}.`);
+    this.reason = reason;
+    this.lastIdOfBackup = lastIdOfBackup;
+  }
+}
+
+const IDS_LEFT_MIN = 2n ** 32n;
 
 /**
  * Replaces the store with a backup. No id that was assigned after the backup is assigned again, and no key that
@@ -51,26 +67,34 @@ export interface Restored {
 export async function restoreStore(
   file: string,
   backupFile: string,
-  options: RestoreOptions,
+  { idsAbove, onProgress = () => undefined, ...access }: RestoreOptions,
 ): Promise<Restored> {
-  const { environment, onProgress = () => undefined } = options;
+  const { environment } = access;
   // Opened before anything is changed: it may be missing or belong to another program.
   using source = openToRead(backupFile, environment, 'name another backup');
   const realFile = realFileOf(file);
   using former = lockFormer(realFile);
   const other = 'name another data folder';
   requireEnvironment(former.past?.identity, environment, { store: file, other });
+  const backup = pastOfBackup(source);
+  const reason = whyUnknown(backup, former.past);
+  const lastId = lastIdAfter(backup, reason === undefined ? former.past : undefined, idsAbove);
+  if (lastId === undefined) throw new IdsUnknown(reason ?? '', backup.lastId);
   using partial = temporaryFile(realFile);
   const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
     change(copy) {
-      migrate(copy, backupFile, options);
-      return carryOver(copy, former.past, options);
+      const identity = migrate(copy, backupFile, access);
+      using transaction = beginTransaction(copy);
+      setLastId(copy, lastId);
+      if (isSameStore(backup, former.past)) endKeys(copy, former.past.keys);
+      transaction.commit();
+      return identity;
     },
   });
   const setAside = replace(realFile, partial.name);
-  keepStoreId(file, changed.identity);
-  return { verification, setAside, ...changed };
+  keepStoreId(file, changed);
+  return { verification, setAside, isPastKnown: reason === undefined };
 }
 
 /** Follows symbolic links, and refuses one that leads nowhere: the disk behind it may be missing. */
@@ -84,24 +108,53 @@ function realFileOf(file: string): string {
   return file;
 }
 
-/** Writes the last id and the keys of both files into the copy of the backup. */
-function carryOver(copy: DatabaseSync, former: Past | undefined, options: RestoreOptions) {
-  using transaction = beginTransaction(copy);
-  const [row] = rowsOf<[bigint | null]>(copy, 'SELECT last_backup_at FROM store_identity');
-  const madeAt = typeof row?.[0] === 'bigint' ? new Date(Number(row[0])) : undefined;
-  const backup = { ...readPast(copy), madeAt };
-  setLastId(copy, lastIdAfterRestore(backup, former, options));
-  const pastUnknown = whyPastUnknown(backup, former);
-  const isSame = former !== undefined && isSameStore(backup, former);
-  const keys = uniteKeys(backup.keys, isSame ? former.keys : []);
+/** The id above which new ids begin, so that none is assigned again. Undefined if only the user can know it. */
+function lastIdAfter(
+  backup: Past,
+  known: Past | undefined,
+  idsAbove: bigint | undefined,
+): bigint | undefined {
+  const lastId = idsAbove ?? known?.lastId;
+  const lowest = known?.lastId ?? backup.lastId;
+  const highest = INT64_MAX - IDS_LEFT_MIN;
+  if (lastId === undefined || (lastId >= lowest && lastId <= highest)) return lastId;
+  throw new StoreUnusable(
+    `new ids cannot begin above ${lastId}: name an id from ${lowest} to ${highest}.`,
+  );
+}
+
+/** Why the former file does not show which ids were assigned after the backup, or undefined if it does. */
+function whyUnknown(backup: Past, former: Past | undefined): string | undefined {
+  if (former === undefined) return 'there is no intact former file';
+  if (!isSameStore(backup, former)) return 'the former file is of another store';
+  return former.lastId <= backup.lastId
+    ? 'the former file is not newer than the backup, and may be a copy of it'
+    : undefined;
+}
+
+function isSameStore(backup: Past, former: Past | undefined): former is Past {
+  return former?.identity !== undefined && former.identity.id === backup.identity?.id;
+}
+
+const earlier = (column: string) =>
+  `${column} = coalesce(min(${column}, excluded.${column}), ${column}, excluded.${column})`;
+
+/** Adds the keys of the former file. One that is in both is revoked if either says so, and ends at the earlier end. */
+function endKeys(copy: DatabaseSync, keys: readonly ApiKey[]): void {
+  const values = API_KEY_COLUMNS.replaceAll(/\w+/g, '?');
   const write = copy.prepare(
-    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${API_KEY_COLUMNS.replaceAll(/\w+/g, '?')})
-     ON CONFLICT (hash) DO UPDATE
-     SET expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`,
+    `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${values})
+     ON CONFLICT (hash) DO UPDATE SET ${earlier('expires_at')}, ${earlier('revoked_at')}`,
   );
   for (const key of keys) write.run(...rowOfApiKey(key));
-  transaction.commit();
-  return { identity: backup.identity, pastUnknown, lastIdOfBackup: backup.lastId, keys };
+}
+
+function pastOfBackup({ file, database }: OpenStore): Past {
+  try {
+    return readPast(database);
+  } catch (error) {
+    throw fileError(file, error);
+  }
 }
 
 function readPast(database: DatabaseSync): Past {
@@ -149,7 +202,6 @@ function replace(file: string, restored: string): string | undefined {
   // No loss of power may leave the former log beside the new file: SQLite would apply it.
   syncName(file);
   renameSync(restored, file);
-  unmarkDamaged(file);
   syncName(file);
   return isThere ? setAside : undefined;
 }
