@@ -18,14 +18,6 @@ async function pageFor(method: string, path: string, accept?: string, pages = PA
   return [status, code ?? body];
 }
 
-test('a page is for GET and HEAD, and OPTIONS tells so', async () => {
-  for (const method of ['GET', 'HEAD']) {
-    assert.deepEqual(await pageFor(method, '/docs'), [200, 'docs']);
-  }
-  assert.deepEqual(await pageFor('OPTIONS', '/docs'), [204, '']);
-  assert.deepEqual(await pageFor('POST', '/docs'), [405, 'method_not_allowed']);
-});
-
 test('for a path that does not exist, a browser gets a page and a program an Error', async () => {
   const html = 'text/html,application/xhtml+xml';
   for (const method of ['GET', 'HEAD']) {

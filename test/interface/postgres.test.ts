@@ -3,8 +3,7 @@
 
 import { after } from 'node:test';
 import { conformanceTests } from './conformance.ts';
-import { createPetTests } from './create-pet.ts';
-import { idempotencyTests } from './idempotency.ts';
+import { createTests } from './creates.ts';
 import { listPetsTests } from './list-pets.ts';
 import { openPostgresStorage } from '../../harness/postgres-storage.ts';
 
@@ -12,6 +11,5 @@ const postgresStorage = await openPostgresStorage();
 after(() => postgresStorage.close());
 
 listPetsTests(postgresStorage);
-createPetTests(postgresStorage);
-idempotencyTests(postgresStorage);
+createTests(postgresStorage);
 conformanceTests(postgresStorage);
