@@ -11,12 +11,15 @@ export const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 /** A store in a new database, with one key. Its claims are for REX. */
 export async function openFresh(t: TestContext, server: PostgresServer) {
   const database = await server.createDatabase();
-  const store = await openPostgresStore(server.url(database));
+  const warnings: string[] = [];
+  const store = await openPostgresStore(server.url(database), {
+    onWarning: (message) => warnings.push(message),
+  });
   t.after(() => store.close());
   const secret = newSecret('staging', randomBytes);
   const record = newApiKey({ secret, name: 'test', now: new Date(), randomBytes });
   await store.createApiKey(record);
   const newClaim = (key = 'once') =>
     newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });
-  return { store, database, newClaim };
+  return { store, database, newClaim, warnings };
 }

@@ -4,9 +4,8 @@ import type { Creation } from '../../domain/store.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import type { Deadline } from '../deadline.ts';
 import type { Statement } from './connection.ts';
-import { withRetries } from './errors.ts';
 import type { Past } from './past.ts';
-import type { Pool } from './pool.ts';
+import type { SendCreate } from './rows-by-hand.ts';
 import { STATEMENTS } from './statements.ts';
 
 /** A batch is one round trip and one commit: large enough to share them, small enough to respond soon. */
@@ -23,10 +22,10 @@ type PendingCreate = Pending<Create, Creation>;
  * Batches the creates of this process. One batch in flight is enough: all creates of all processes update
  * the counter one after the other.
  */
-export function newCreateBatcher(pool: Pool, past: Past): Batcher<Create, Creation> {
+export function newCreateBatcher(sendCreate: SendCreate, past: Past): Batcher<Create, Creation> {
   return new Batcher<Create, Creation>({
     batchMax: BATCH_CREATES_MAX,
-    send: (batch, deadline) => createBatch({ pool, past }, batch, deadline),
+    send: (batch, deadline) => createBatch({ sendCreate, past }, batch, deadline),
   });
 }
 
@@ -36,12 +35,11 @@ export function newCreateBatcher(pool: Pool, past: Past): Batcher<Create, Creati
  * stored meanwhile are sent again, and find those claims.
  */
 async function createBatch(
-  { pool, past }: { pool: Pool; past: Past },
+  { sendCreate, past }: { sendCreate: SendCreate; past: Past },
   batch: PendingCreate[],
   deadline: Deadline,
 ): Promise<void> {
-  const send = (statement: Statement, values: unknown[]) =>
-    withRetries(() => pool.query(statement, values, deadline));
+  const send = (statement: Statement, values: unknown[]) => sendCreate(statement, values, deadline);
   if (batch.every(({ item }) => item.claim === undefined)) {
     const [row] = await send(STATEMENTS.createPets, petColumns(batch.map(petOf)));
     const [before] = row as [bigint];
@@ -69,7 +67,7 @@ async function createBatch(
     duplicates[index] = [];
   }
   const left = duplicates.flat();
-  if (left.length > 0) await createBatch({ pool, past }, left, deadline);
+  if (left.length > 0) await createBatch({ sendCreate, past }, left, deadline);
 }
 
 const petOf = ({ item }: PendingCreate) => item.pet;

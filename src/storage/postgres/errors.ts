@@ -83,6 +83,12 @@ export function isRightMissing(error: unknown): boolean {
   return error instanceof Error && stateOf(error.cause) === '42501';
 }
 
+/** Whether an animal has the id that another was to get. */
+export function isIdTaken(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof DatabaseError && cause.code === '23505' && cause.table === 'pets';
+}
+
 /** The host was reached and cannot be used with these settings. The message follows the host's name. */
 export class UnusableHost extends Error {
   override name = 'UnusableHost';

@@ -46,6 +46,39 @@ test('creates that collide with others are sent again until they succeed', async
   assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[3]]);
 });
 
+const created = (id: bigint) => ({ kind: 'created', pet: { ...REX, id } });
+
+test('animals that were inserted by hand do not stop creates: the counter is raised above them once', async (context) => {
+  const { store, database, newClaim, warnings } = await openFresh(context, server);
+  await store.createPet(REX);
+  const insert = `INSERT INTO pets SELECT max(id) + 1, 'by hand', 1, 'sold' FROM pets`;
+  for (const sql of [insert, insert]) await server.query(sql, database);
+  assert.deepEqual(await store.createPet(REX), created(4n));
+  await server.query(insert, database);
+  assert.deepEqual(await store.createPet(REX, newClaim('once')), created(6n));
+  await server.query(insert, database);
+  assert.equal(await store.importPets([REX, REX]), true);
+  assert.deepEqual(await store.createPet(REX), created(10n));
+  assert.deepEqual(
+    warnings,
+    [3, 5, 7].map((id) => `animals were inserted by hand: the next id is above ${id}`),
+  );
+});
+
+test('an animal by hand with one of the last ids is named, and no create is stored', async (context) => {
+  const { store, database, warnings } = await openFresh(context, server);
+  const last = 2n ** 63n - 1n;
+  await server.query(`UPDATE pet_counter SET last_id = ${last - 1n}`, database);
+  await server.query(`INSERT INTO pets VALUES (${last}, 'by hand', 1, 'sold')`, database);
+  await assert.rejects(store.createPet(REX), {
+    name: 'Refusal',
+    code: 'unavailable',
+    message: 'The store cannot take new animals at the moment.',
+  });
+  assert.match(warnings.join(), /^an animal that was inserted by hand has one of the last million/);
+  assert.deepEqual(await server.query('SELECT count(*)::int FROM pets', database), [[1]]);
+});
+
 test('a create that is slow to commit holds back the higher ids of every other process', async (context) => {
   const { store, database } = await openFresh(context, server);
   const other = await openPostgresStore(server.url(database));

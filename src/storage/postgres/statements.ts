@@ -90,6 +90,11 @@ export const STATEMENTS = named({
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
     SELECT before FROM counter`,
+  /** Above the animals that were inserted by hand, if that leaves ids: at most $1. */
+  raiseCounter: `
+    UPDATE pet_counter SET last_id = greatest(last_id, (SELECT max(id) FROM pets))
+    WHERE (SELECT max(id) FROM pets) <= $1::bigint
+    RETURNING last_id`,
   /**
    * Stores animals together with the progress of their import. Returns one row, as createPets does, or none if
    * the stored position is no longer $9: then nothing is stored.

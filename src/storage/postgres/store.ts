@@ -36,6 +36,7 @@ import { Past } from './past.ts';
 import { Pool } from './pool.ts';
 import { portionsInDatabase } from './portions.ts';
 import { newCreateBatcher, petColumns } from './creates.ts';
+import { newSendCreate, type SendCreate } from './rows-by-hand.ts';
 import { SharedReads } from './shared-reads.ts';
 import { migrate } from './migrate.ts';
 import { requireRights, STORE_RIGHTS } from './rights.ts';
@@ -46,12 +47,13 @@ const CONNECTIONS_MAX = 10;
 export interface PostgresOptions extends Access {
   /** Called once for each database that has lost the past of the store, or is another store. */
   onRefused?: (message: string) => void;
+  onWarning?: (message: string) => void;
 }
 
 /** Opens the store in a PostgreSQL database, `postgres://user:password@host:port/database`. */
 export async function openPostgresStore(
   url: string,
-  { onRefused, ...access }: PostgresOptions = {},
+  { onRefused, onWarning = () => undefined, ...access }: PostgresOptions = {},
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
   const past = new Past(onRefused);
@@ -70,24 +72,26 @@ export async function openPostgresStore(
   const pool = new Pool(hosts, CONNECTIONS_MAX, (opened) => past.require(opened));
   hosts.watch(() => pool.destroyAll());
   past.watch(pool);
-  return new PostgresStore(pool, hosts, past);
+  return new PostgresStore(pool, hosts, past, newSendCreate(pool, onWarning));
 }
 
 class PostgresStore implements Store, Measured {
   readonly #pool: Pool;
   readonly #hosts: Hosts;
   readonly #past: Past;
+  readonly #sendCreate: SendCreate;
   readonly #creates: ReturnType<typeof newCreateBatcher>;
   readonly #reads: SharedReads;
   /** As of the report before. */
   #petCount: number | undefined;
   #isCounting = false;
 
-  constructor(pool: Pool, hosts: Hosts, past: Past) {
+  constructor(pool: Pool, hosts: Hosts, past: Past, sendCreate: SendCreate) {
     this.#pool = pool;
     this.#hosts = hosts;
     this.#past = past;
-    this.#creates = newCreateBatcher(pool, past);
+    this.#sendCreate = sendCreate;
+    this.#creates = newCreateBatcher(sendCreate, past);
     this.#reads = new SharedReads(pool);
   }
 
@@ -98,8 +102,12 @@ class PostgresStore implements Store, Measured {
   async importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean> {
     const values = petColumns(pets);
     const [row] = await (step === undefined
-      ? this.#write(STATEMENTS.createPets, values)
-      : this.#write(STATEMENTS.importPets, [...values, ...progressColumns(step)]));
+      ? this.#sendCreate(STATEMENTS.createPets, values, deadlineIn(CALL_TIMEOUT_MS))
+      : this.#sendCreate(
+          STATEMENTS.importPets,
+          [...values, ...progressColumns(step)],
+          deadlineIn(CALL_TIMEOUT_MS),
+        ));
     if (row === undefined) return false;
     this.#past.remember((row[0] as bigint) + BigInt(pets.length));
     return true;

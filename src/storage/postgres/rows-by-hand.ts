@@ -1,0 +1,42 @@
+// An animal that somebody has inserted by hand can have the id that the counter assigns next.
+
+import { Refusal } from '../../domain/errors.ts';
+import { INT64_MAX } from '../../domain/int64.ts';
+import type { Deadline } from '../deadline.ts';
+import type { Row, Statement } from './connection.ts';
+import { isIdTaken, withRetries } from './errors.ts';
+import type { Pool } from './pool.ts';
+import { STATEMENTS } from './statements.ts';
+
+/** Fewer ids than this are not left behind an animal of somebody's own. */
+const IDS_LEFT_MIN = 1_000_000n;
+
+export type SendCreate = (
+  statement: Statement,
+  values: unknown[],
+  deadline: Deadline,
+) => Promise<Row[]>;
+
+/** Sends creates. Where their ids are taken, it raises the counter above them, and sends the creates again. */
+export function newSendCreate(pool: Pool, onWarning: (message: string) => void): SendCreate {
+  return async (statement, values, deadline) => {
+    const send = (what: Statement, given: unknown[]) =>
+      withRetries(() => pool.query(what, given, deadline));
+    try {
+      return await send(statement, values);
+    } catch (error) {
+      if (!isIdTaken(error)) throw error;
+      const [row] = await send(STATEMENTS.raiseCounter, [INT64_MAX - IDS_LEFT_MIN]);
+      if (row === undefined) throw noIdsLeft(error, onWarning);
+      onWarning(`animals were inserted by hand: the next id is above ${String(row[0])}`);
+      return send(statement, values);
+    }
+  };
+}
+
+function noIdsLeft(cause: unknown, onWarning: (message: string) => void): Refusal {
+  onWarning(
+    'an animal that was inserted by hand has one of the last million ids: remove it (SELECT max(id) FROM pets)',
+  );
+  return new Refusal('unavailable', 'The store cannot take new animals at the moment.', { cause });
+}
