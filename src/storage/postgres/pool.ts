@@ -176,7 +176,8 @@ export class Pool {
 
   /** The server refuses more connections: for a while, callers wait for those that are open. */
   #useOnlyOpen({ options }: DriverPool): void {
-    options.max = Math.max(1, this.#connections.size);
+    // Of a pool that was replaced, some may be open too.
+    options.max = Math.min(this.connectionsMax, Math.max(1, this.#connections.size));
     setTimeout(() => (options.max = this.connectionsMax), REOPEN_DELAY_MS).unref();
   }
 }
