@@ -1,38 +1,15 @@
 import { oneOf, UsageError, type Flags } from '../setting.ts';
-import { PET_STATUSES, type Pet } from '../domain/pet.ts';
+import { INT64_MAX } from '../domain/int64.ts';
+import { PET_STATUSES } from '../domain/pet.ts';
 import type { CatalogueAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
 import { printable } from '../domain/printable.ts';
-import { IDS_MAX, readIds } from './pet-ids.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { renderTable } from './terminal.ts';
 
-/** How many animals are shown before a question or in a dry run. */
-const SHOWN_MAX = 10;
-/** How many animals are looked up at once. */
-const LOOKUPS_MAX = 100;
-
-const IDS = {
-  name: 'ID',
-  description: 'the ids of the animals',
-  isOptional: true,
-  isRepeated: true,
-};
-const OPTIONS = {
-  'from-file': {
-    value: 'FILE',
-    description: 'take ids from a file, one per line, or from standard input with -',
-    parse: (text: string) => text || undefined,
-    mustBe: 'a file of ids, or - for standard input',
-  },
-  ...STORE_OPTIONS,
-};
-const SWITCHES = {
-  'dry-run': 'show what would be changed, and change nothing',
-  json: 'write the result as one JSON document',
-};
-const NOTES = `All animals are changed in one transaction, at most ${IDS_MAX.toLocaleString('en-US')} at once. If an id does not exist,
-nothing is changed: each such id is reported on a line of its own, and the exit code is 1.`;
+const IDS = { name: 'ID', description: 'the ids of the animals', isRepeated: true };
+const NOTES = `All animals are changed in one transaction. If an id does not exist, nothing is changed: each such id
+is reported on a line of its own, and the exit code is 1.`;
 
 const setStatus = defineCommand({
   purpose: 'Give animals a status',
@@ -43,43 +20,38 @@ const setStatus = defineCommand({
       isRequired: true,
       description: 'the new status (available, pending or sold)',
     },
-    ...OPTIONS,
+    ...STORE_OPTIONS,
   },
-  switches: SWITCHES,
   notes: NOTES,
-  examples: [
-    'catalogue set-status 1 2 --to sold',
-    'catalogue set-status --from-file sold.txt --to sold --dry-run',
-  ],
-  action: ({ options: { to, ...options }, ...call }) =>
-    change(
-      { ...call, options },
-      {
-        apply: (store, found) => store.changePets(found, { status: to }),
-        words: (animals) => `set the status of ${animals} to ${to}`,
-        done: (animals) => `Set the status of ${animals} to ${to}.`,
-        needsConfirmation: false,
-      },
-    ),
+  examples: ['catalogue set-status 1 2 --to sold', 'catalogue set-status 1 --to available'],
+  action: ({ arguments: texts, options: { to }, flags, io }) =>
+    change(texts, flags, io, async (store, ids, animals) => {
+      const missing = await store.changePets(ids, { status: to });
+      return { missing, done: `Set the status of ${animals} to ${to}.` };
+    }),
 });
 
 const remove = defineCommand({
   purpose: 'Remove animals, after a question',
   arguments: [IDS],
-  options: OPTIONS,
-  switches: {
-    ...SWITCHES,
-    yes: 'remove without a question; needed where no terminal can be asked',
+  options: STORE_OPTIONS,
+  switches: { yes: 'remove without a question; needed where no terminal can be asked' },
+  notes: `${NOTES} With a file of ids, one per line:
+xargs petstore catalogue remove --yes < ids.txt`,
+  examples: ['catalogue remove 3 --yes', 'catalogue remove 1 2 --yes'],
+  action: ({ arguments: texts, switches, flags, io }) => {
+    if (!switches.yes && !isTerminal(io)) {
+      throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
+    }
+    return change(texts, flags, io, async (store, ids, animals) => {
+      if (!switches.yes) {
+        const missing = await show(store, ids, io);
+        if (missing.length > 0) return { missing };
+        if (!(await confirm(`Really remove ${animals}? This cannot be undone.`, io))) return {};
+      }
+      return { missing: await store.removePets(ids), done: `Removed ${animals}.` };
+    });
   },
-  notes: NOTES,
-  examples: ['catalogue remove 3 --yes', 'catalogue remove --from-file sold.txt --dry-run'],
-  action: (call) =>
-    change(call, {
-      apply: (store, found) => store.removePets(found),
-      words: (animals) => `remove ${animals}`,
-      done: (animals) => `Removed ${animals}.`,
-      needsConfirmation: !call.switches.yes,
-    }),
 });
 
 export const catalogue: CommandGroup = {
@@ -88,85 +60,47 @@ export const catalogue: CommandGroup = {
   commands: { 'set-status': setStatus, remove },
 };
 
-/** What both commands take. */
-interface ChangeCall {
-  arguments: readonly string[];
-  options: { 'from-file'?: string | undefined };
-  switches: { 'dry-run': boolean; json: boolean };
-  flags: Flags;
-  io: CommandIo;
+interface Changed {
+  /** The ids that do not exist. */
+  missing?: bigint[];
+  /** Undefined if nothing was tried. */
+  done?: string;
 }
 
-/** What is done to the animals, and how it is described. */
-interface Change {
-  apply: (store: CatalogueAdministration, ids: bigint[]) => Promise<bigint[]>;
-  /** "set the status of 2 animals to sold": after "Would", or as a question. */
-  words: (animals: string) => string;
-  done: (animals: string) => string;
-  needsConfirmation: boolean;
-}
-
-async function change(call: ChangeCall, work: Change): Promise<number> {
-  const { flags, io } = call;
-  const { 'dry-run': isDryRun, json: isJson } = call.switches;
-  const fromFile = call.options['from-file'];
-  const mustAsk = work.needsConfirmation && !isDryRun;
-  const ids = await readIds(call.arguments, fromFile, io);
-  if (mustAsk && (fromFile === '-' || !isTerminal(io))) {
-    throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
-  }
+async function change(
+  texts: readonly string[],
+  flags: Flags,
+  io: CommandIo,
+  apply: (store: CatalogueAdministration, ids: bigint[], animals: string) => Promise<Changed>,
+): Promise<number> {
+  const ids = [...new Set(texts.map(parseId))];
   const { store, name } = await openStoreByFlags(flags, io);
   try {
-    const animals = `${ids.length.toLocaleString('en-US')} animal${ids.length === 1 ? '' : 's'} in ${name}`;
-    const report = (missing: bigint[], isChanged: boolean) => {
-      if (isJson) io.stdout.write(resultJson(ids, missing, isChanged));
-      for (const id of missing) io.stderr.write(`petstore: no animal has the id ${id}.\n`);
-      if (missing.length > 0) io.stderr.write(`petstore: nothing was changed in ${name}.\n`);
-      return missing.length === 0 ? 0 : 1;
-    };
-    if (isDryRun || mustAsk) {
-      const found = await findPets(store, ids);
-      const missing = ids.filter((id) => !found.has(id));
-      if (missing.length > 0) return report(missing, false);
-      showPets([...found.values()], io);
-      if (isDryRun) {
-        io.stderr.write(`Would ${work.words(animals)}; nothing was changed.\n`);
-        return report([], false);
-      }
-      if (!(await confirm(`Really ${work.words(animals)}? This cannot be undone.`, io))) {
-        io.stderr.write(`Nothing was changed in ${name}.\n`);
-        return 1;
-      }
-    }
-    const missing = await work.apply(store, ids);
-    if (missing.length === 0) io.stderr.write(`${work.done(animals)}\n`);
-    return report(missing, missing.length === 0);
+    const animals = `${ids.length} animal${ids.length === 1 ? '' : 's'} in ${name}`;
+    const { missing = [], done } = await apply(store, ids, animals);
+    for (const id of missing) io.stderr.write(`petstore: no animal has the id ${id}.\n`);
+    const isDone = done !== undefined && missing.length === 0;
+    io.stderr.write(`${isDone ? done : `Nothing was changed in ${name}.`}\n`);
+    return isDone ? 0 : 1;
   } finally {
     await store.close();
   }
 }
 
-async function findPets(store: CatalogueAdministration, ids: bigint[]): Promise<Map<bigint, Pet>> {
-  const found = new Map<bigint, Pet>();
-  for (let start = 0; start < ids.length; start += LOOKUPS_MAX) {
-    const some = ids.slice(start, start + LOOKUPS_MAX);
-    for (const pet of await Promise.all(some.map((id) => store.findPet(id)))) {
-      if (pet !== undefined) found.set(pet.id, pet);
-    }
-  }
-  return found;
+function parseId(text: string): bigint {
+  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+  if (id !== undefined && id <= INT64_MAX) return id;
+  throw new UsageError(`"${text}" is not the id of an animal: it must be a whole number.`);
 }
 
-function showPets(pets: Pet[], io: Io): void {
-  const rows = pets.slice(0, SHOWN_MAX);
-  const more = pets.length - rows.length;
-  io.stderr.write(
-    renderTable(
-      rows.map(({ id, name, status }) => [`  ${id}`, status, printable(name)]),
-      io.stderr.columns,
-    ),
+/** Shows the animals, or returns the ids that do not exist. */
+async function show(store: CatalogueAdministration, ids: bigint[], io: Io): Promise<bigint[]> {
+  const pets = await Promise.all(ids.map((id) => store.findPet(id)));
+  const rows = pets.flatMap((pet) =>
+    pet === undefined ? [] : [[`  ${pet.id}`, pet.status, printable(pet.name)]],
   );
-  if (more > 0) io.stderr.write(`  … and ${more.toLocaleString('en-US')} more\n`);
+  if (rows.length === ids.length) io.stderr.write(renderTable(rows, io.stderr.columns));
+  return ids.filter((_, at) => pets[at] === undefined);
 }
 
 function isTerminal(io: Io): boolean {
@@ -181,9 +115,4 @@ async function confirm(question: string, io: Io): Promise<boolean> {
     if (line.includes('\n')) break;
   }
   return line.trim().toLowerCase() === 'yes';
-}
-
-/** JSON.stringify refuses a bigint, so the digits are written as they are. */
-function resultJson(ids: bigint[], missing: bigint[], isChanged: boolean): string {
-  return `{"ids":[${ids.join(',')}],"missing":[${missing.join(',')}],"changed":${isChanged}}\n`;
 }

@@ -77,7 +77,6 @@ function wordsOf(text = ''): string {
 /** The commands that print a table, and what must be in its lines whole. */
 const TABLES: (() => Promise<[args: string[], whole: string[]]>)[] = [
   async () => [['keys', 'list'], (await service.listKeys()).map(({ id }) => id)],
-  async () => [['catalogue', 'remove', ...PET_IDS, '--dry-run'], PET_IDS],
   async () => [['import', join(folder, 'pets.csv')], HEADINGS.map((text) => text.slice(0, 40))],
   async () => {
     const copy = `sqlite:${join(folder, `${(copies += 1)}.sqlite`)}`;

@@ -114,7 +114,6 @@ before(async () => {
     join(everything, 'tiere.csv'),
     Buffer.from('Tier;Art-Nr.\nL\u00f6we;7\n', 'latin1'),
   );
-  writeFileSync(join(everything, 'sold.txt'), '1\n2\n');
   mkdirSync(join(everything, 'bin'));
   mkdirSync(join(everything, 'backups'));
   const launcher = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));

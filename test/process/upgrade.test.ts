@@ -40,7 +40,7 @@ async function assertUnchanged(flags: string[], from: string, readAll: () => unk
   const commands = [
     ['keys', 'list', ...flags],
     ['export', ...flags],
-    ['catalogue', 'remove', '1', '--dry-run', ...flags],
+    ['catalogue', 'remove', '1', '--yes', ...flags],
     ['copy', '--from', from, '--to', `sqlite:${join(tmpdir(), 'not-created.sqlite')}`],
   ];
   const io = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
