@@ -152,7 +152,7 @@ class Program {
       const since = commit === undefined ? 'never written' : changesSince(ROOT, commit);
       rows.push([name, `${drill.rounds} ${drill.unit}${named}`, since, drill.promise]);
     }
-    this.#stdout.write(`${renderTable(rows, this.#stdout.columns)}\n${USAGE}`);
+    this.#stdout.write(`${renderTable(rows)}\n${USAGE}`);
   }
 
   async runAll(selection: Selection): Promise<number> {

@@ -99,7 +99,7 @@ async function show(store: CatalogueAdministration, ids: bigint[], io: Io): Prom
   const rows = pets.flatMap((pet) =>
     pet === undefined ? [] : [[`  ${pet.id}`, pet.status, printable(pet.name)]],
   );
-  if (rows.length === ids.length) io.stderr.write(renderTable(rows, io.stderr.columns));
+  if (rows.length === ids.length) io.stderr.write(renderTable(rows));
   return ids.filter((_, at) => pets[at] === undefined);
 }
 

@@ -2,7 +2,7 @@ import { hasHeadings, type Columns, type Field } from '../pet-file/columns.ts';
 import { PetFileError, shownHeading, type TableSample } from '../pet-file/layout.ts';
 import { printable } from '../domain/printable.ts';
 import { shellQuoted } from './program-name.ts';
-import { newTable } from './terminal.ts';
+import { renderTable } from './terminal.ts';
 
 const FIELDS_BY_WORD = {
   name: 'name',
@@ -75,10 +75,10 @@ function plain(heading: string): string {
 }
 
 /**
- * What a person needs to give `--columns`: the columns with their first cells, as a table of `lineWidth`, and
- * the option as it is guessed.
+ * What a person needs to give `--columns`: the columns with their first cells, as a table, and the option as it
+ * is guessed.
  */
-export function columnsAdvice({ rows, guess }: TableSample, lineWidth?: number): string[] {
+export function columnsAdvice({ rows, guess }: TableSample): string[] {
   const [headings = [], ...others] = rows;
   const columns = headings.slice(0, COLUMNS_SHOWN_MAX).map((heading, at) => {
     const cells = others.slice(0, CELLS_SHOWN_MAX).map((row) => shortened(row[at] ?? ''));
@@ -90,12 +90,7 @@ export function columnsAdvice({ rows, guess }: TableSample, lineWidth?: number):
   const option = isComplete ? guessedOption(headings, guess) : 'name=1,category=2';
   return [
     'Its columns, with their first cells:',
-    ...newTable(
-      [{}, {}, { fit: 'cut' }],
-      lineWidth,
-    )(columns)
-      .trimEnd()
-      .split('\n'),
+    ...renderTable(columns).trimEnd().split('\n'),
     ...(rest > 0 ? [`  and ${rest} more`] : []),
     isComplete
       ? 'If this is right, add it to the command; a column has its heading or its number:'

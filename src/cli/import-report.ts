@@ -73,7 +73,7 @@ export class ImportReport {
   /** Ends with nothing imported, and says how the columns can be named. */
   unknownColumns({ message, sample }: UnknownColumns): number {
     this.unreadable(message);
-    for (const line of columnsAdvice(sample, this.#output.columns)) this.#print(line);
+    for (const line of columnsAdvice(sample)) this.#print(line);
     return 1;
   }
 

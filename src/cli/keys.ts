@@ -15,7 +15,7 @@ import { defineCommand, type CommandGroup, type CommandIo, type Io } from './com
 import { printable } from '../domain/printable.ts';
 import { programName } from './program-name.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { listPrinter, relativeTime, timeText } from './terminal.ts';
+import { printList, relativeTime, timeText } from './terminal.ts';
 
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
@@ -28,17 +28,16 @@ const DURATION = {
 const JSON_SWITCH = { json: 'write the key and its properties as JSON' };
 const ID = { name: 'ID', description: 'the id of a key, as keys list shows it' };
 
-/** The columns that identify a key are always shown whole. A narrow terminal leaves out some of the times. */
-const LIST_COLUMNS = [
-  { title: 'ID' },
-  { title: 'NAME', fit: 'wrap' },
-  { title: 'STATE' },
-  { title: 'SCOPES' },
-  { title: 'CREATED', leaveOut: 2 },
-  { title: 'EXPIRES', leaveOut: 3 },
-  { title: 'LAST USED', leaveOut: 4 },
-  { title: 'DEPRECATED CALL', leaveOut: 1 },
-] as const;
+const COLUMNS = [
+  'ID',
+  'STATE',
+  'SCOPES',
+  'CREATED',
+  'EXPIRES',
+  'LAST USED',
+  'DEPRECATED CALL',
+  'NAME',
+];
 
 const create = defineCommand({
   purpose: 'Create a key and write it to standard output, once',
@@ -91,8 +90,8 @@ const list = defineCommand({
   options: STORE_OPTIONS,
   switches: { json: 'write one key per line as JSON' },
   notes: `Every process of the service stores when a key was last used, and when it last called the
-deprecated GET /v1/pets/{petId}, after at most 30 seconds. A narrow terminal shows fewer columns. In
-a pipe, each key is a line of all values separated by tabs, with exact times and without a heading.`,
+deprecated GET /v1/pets/{petId}, after at most 30 seconds. In a pipe, each key is a line of values
+separated by tabs, with exact times and without a heading.`,
   examples: ['keys list', 'keys list --json'],
   action: ({ switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { place }) => {
@@ -105,19 +104,18 @@ a pipe, each key is a line of all values separated by tabs, with exact times and
       }
       const isTable = io.stdout.isTTY === true;
       const time = (date: Date | undefined) => (isTable ? relativeTime(date, now) : timeText(date));
-      listPrinter(
+      printList(
         io,
-        LIST_COLUMNS,
-      )(
+        COLUMNS,
         found.map((key) => [
           key.id,
-          printable(key.name),
           stateOfKey(key, now),
           key.scopes.map((scope) => (isTable ? scope.replace('pets:', '') : scope)).join(','),
           time(key.createdAt),
           time(key.expiresAt),
           time(key.lastUsedAt),
           time(key.lastDeprecatedCallAt),
+          printable(key.name),
         ]),
       );
       return result;

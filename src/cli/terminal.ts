@@ -7,183 +7,36 @@ const COLUMN_GAP = '  ';
 const BAR_WIDTH = 24;
 const LINE_WIDTH_DEFAULT = 80;
 const REDRAW_INTERVAL_MS = 100;
-/** A fitted column keeps this width for as long as there are other columns to leave out. */
-const FITTED_WIDTH = 20;
-/**
- * A fitted cell never gets narrower than this, even if its line is then too long. On 60 columns, this much is
- * left for a name beside the longest id, status and category.
- */
-const FITTED_WIDTH_MIN = 6;
-const WRAPPED = { fit: 'wrap' } as const;
 const CLEAR_LINE = '\r\u001b[K';
 
 type Cell = string | number;
 
-interface Column {
-  alignRight?: boolean;
-  widthMin?: number;
-  /** How a line is made to fit on the terminal. At most one column is fitted. */
-  fit?: 'cut' | 'wrap';
-  /** On a narrow terminal this column is left out. The lowest number is left out first. */
-  leaveOut?: number;
-}
-
-interface Layout {
-  /** The indexes of the columns that are shown. */
-  shown: readonly number[];
-  widths: readonly number[];
-}
-
-/**
- * Returns a function that renders rows in aligned columns, in lines of at most `lineWidth`. A list can be
- * rendered page by page: the first page decides the widths, and a wider cell of a later page moves only the
- * rest of its own line. Cells may be coloured, but not those of a fitted column.
- */
-export function newTable(
-  columns: readonly Column[] = [],
-  lineWidth = Number.POSITIVE_INFINITY,
-): (rows: readonly (readonly Cell[])[]) => string {
-  let fixed: Layout | undefined;
-  const fitted = columns.findIndex(({ fit }) => fit !== undefined);
-
-  const linesOf = (row: readonly Cell[], { shown, widths }: Layout): string => {
-    const cells = shown.filter((at) => at < row.length);
-    const pad = (cell: Cell, at: number, isLast: boolean): string => {
-      const padding = ' '.repeat(Math.max(0, (widths[at] ?? 0) - visibleWidth(cell)));
-      if (columns[at]?.alignRight === true) return `${padding}${cell}`;
-      return isLast ? String(cell) : `${cell}${padding}`;
-    };
-    const line = (valueAt: (at: number) => Cell) =>
-      cells.map((at, index) => pad(valueAt(at), at, index === cells.length - 1)).join(COLUMN_GAP);
-    const others = cells
-      .filter((at) => at !== fitted)
-      .map((at) => Math.max(widths[at] ?? 0, visibleWidth(row[at] ?? '')));
-    const room = roomBeside(others, lineWidth);
-    const [first = '', ...rest] = fitText(String(row[fitted] ?? ''), columns[fitted]?.fit, room);
-    return [
-      line((at) => (at === fitted ? first : (row[at] ?? ''))),
-      ...rest.map((part) => line((at) => (at === fitted ? part : '')).trimEnd()),
-    ].join('\n');
-  };
-
-  return (rows) => {
-    const layout = (fixed ??= layOut(rows, columns, lineWidth));
-    return rows.map((row) => `${linesOf(row, layout)}\n`).join('');
-  };
-}
-
-function layOut(
-  rows: readonly (readonly Cell[])[],
-  columns: readonly Column[],
-  lineWidth: number,
-): Layout {
-  const widths = columnWidths(rows, columns);
-  const fitted = columns.findIndex(({ fit }) => fit !== undefined);
-  let shown = [...widths.keys()];
-  const least = (at: number) => Math.min(widths[at] ?? 0, at === fitted ? FITTED_WIDTH : Infinity);
-  const spare = shown
-    .filter((at) => columns[at]?.leaveOut !== undefined)
-    .toSorted((a, b) => (columns[a]?.leaveOut ?? 0) - (columns[b]?.leaveOut ?? 0));
-  while (spare.length > 0 && lineLength(shown.map(least)) > lineWidth) {
-    const without = spare.shift();
-    shown = shown.filter((at) => at !== without);
+/** Rows in aligned columns. A line that is wider than the terminal continues on its next line. */
+export function renderTable(rows: readonly (readonly Cell[])[]): string {
+  const widths: number[] = [];
+  for (const [at, cell] of rows.flatMap((row) => [...row.entries()])) {
+    widths[at] = Math.max(widths[at] ?? 0, visibleWidth(cell));
   }
-  const others = shown.filter((at) => at !== fitted).map((at) => widths[at] ?? 0);
-  const room = roomBeside(others, lineWidth);
-  return {
-    shown,
-    widths: widths.map((width, at) => (at === fitted ? Math.min(width, room) : width)),
-  };
+  const padded = (row: readonly Cell[]) =>
+    row.map((cell, at) => {
+      const width = at === row.length - 1 ? 0 : (widths[at] ?? 0);
+      return `${cell}${' '.repeat(Math.max(0, width - visibleWidth(cell)))}`;
+    });
+  return rows.map((row) => `${padded(row).join(COLUMN_GAP)}\n`).join('');
 }
 
-function lineLength(widths: readonly number[]): number {
-  return widths.reduce((sum, width) => sum + width, (widths.length - 1) * COLUMN_GAP.length);
-}
-
-/** The width that is left for a fitted column beside the others. */
-function roomBeside(others: readonly number[], lineWidth: number): number {
-  return Math.max(FITTED_WIDTH_MIN, lineWidth - lineLength([...others, 0]));
-}
-
-function fitText(text: string, fit: Column['fit'], room: number): string[] {
-  if (fit === 'wrap') return wrapText(text, room);
-  return [fit === 'cut' ? cutText(text, room) : text];
-}
-
-function columnWidths(rows: readonly (readonly Cell[])[], columns: readonly Column[]): number[] {
-  const widths = columns.map(({ widthMin = 0 }) => widthMin);
-  for (const [column, cell] of rows.flatMap((row) => [...row.entries()])) {
-    widths[column] = Math.max(widths[column] ?? 0, visibleWidth(cell));
-  }
-  return widths;
-}
-
-/** The rows in aligned columns, one line per row; a long last cell continues on the next line. */
-export function renderTable(rows: readonly (readonly Cell[])[], lineWidth?: number): string {
-  const last = Math.max(0, ...rows.map(({ length }) => length - 1));
-  const columns = Array.from({ length: last + 1 }, (_, at) => (at === last ? WRAPPED : {}));
-  return newTable(lineWidth === undefined ? [] : columns, lineWidth)(rows);
-}
-
-interface ListColumn extends Column {
-  title: string;
-}
-
-/**
- * Returns a function that prints rows, page by page: as a table below one heading on a terminal, and
- * elsewhere as complete values separated by tabs.
- */
-export function listPrinter(
-  { stdout, env }: Pick<Io, 'stdout' | 'env'>,
-  columns: readonly ListColumn[],
-): (rows: readonly (readonly string[])[]) => void {
-  if (stdout.isTTY !== true) {
-    return (rows) => stdout.write(rows.map((row) => `${row.join('\t')}\n`).join(''));
-  }
-  const render = newTable(columns, stdout.columns ?? LINE_WIDTH_DEFAULT);
-  const paint = newPaint({ stdout, env });
-  let heading = [columns.map(({ title }) => paint('bold', title))];
-  return (rows) => {
-    if (rows.length === 0) return;
-    stdout.write(render([...heading, ...rows]));
-    heading = [];
-  };
-}
-
-let segmenter: Intl.Segmenter | undefined;
-/** Characters that take two columns on a terminal. */
-const WIDE =
-  /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\uFE0F/u;
-
-/** What a reader sees as one character may be several code points. */
-function charactersOf(text: string): string[] {
-  segmenter ??= new Intl.Segmenter();
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
-}
-
-function characterWidth(character: string): number {
-  return WIDE.test(character) ? 2 : 1;
+/** A table with a heading on a terminal; elsewhere a line per row, with tabs between the values. */
+export function printList(
+  { stdout }: Pick<Io, 'stdout'>,
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  if (stdout.isTTY !== true) stdout.write(rows.map((row) => `${row.join('\t')}\n`).join(''));
+  else if (rows.length > 0) stdout.write(renderTable([titles, ...rows]));
 }
 
 function visibleWidth(cell: Cell): number {
-  const text = stripVTControlCharacters(String(cell));
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  return charactersOf(text).reduce((sum, each) => sum + characterWidth(each), 0);
-}
-
-function cutText(text: string, width: number): string {
-  return visibleWidth(text) <= width ? text : `${startOf(text, width - 1)}…`;
-}
-
-/** The start of the text, as far as it fits. */
-function startOf(text: string, width: number): string {
-  let [shown, used] = ['', 0];
-  for (const character of charactersOf(text)) {
-    used += characterWidth(character);
-    if (used > width) break;
-    shown += character;
-  }
-  return shown;
+  return stripVTControlCharacters(String(cell)).length;
 }
 
 /** Breaks a text between words into lines of at most `width`; a longer word is broken too. */
@@ -199,7 +52,7 @@ export function wrapText(text: string, width: number): string[] {
     if (line !== '') lines.push(line);
     line = word;
     while (visibleWidth(line) > width) {
-      const start = startOf(line, width);
+      const start = line.slice(0, width);
       lines.push(start);
       line = line.slice(start.length);
     }
