@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { EventData, run } from 'node:test';
 import type { Output } from '../src/cli/command.ts';
-import { Progress, wrapText } from '../src/cli/terminal.ts';
+import { Progress } from '../src/cli/terminal.ts';
 
 type TestsStream = ReturnType<typeof run>;
 
@@ -211,4 +211,19 @@ function linesOfMessage(message: string): string[] {
     return line === undefined ? [] : [`${name}: ${line.slice(1).trim()}`];
   };
   return [...first('+', 'actual'), ...first('-', 'expected')];
+}
+
+/** Breaks a text between words into lines of at most `width`; a longer word is broken too. */
+function wrapText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (longer.length > width && line !== '') {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width));
+  }
+  return [...lines, line];
 }

@@ -10,7 +10,6 @@ const KEEP_MAX = 100_000;
 
 export const backup = defineCommand({
   purpose: 'Copy the store into one file, while the service runs or not, and check the copy',
-  worksOn: 'store',
   arguments: [
     {
       name: 'FILE',

@@ -8,8 +8,8 @@ import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { renderTable } from './terminal.ts';
 
 const IDS = { name: 'ID', description: 'the ids of the animals', isRepeated: true };
-const NOTES = `All animals are changed in one transaction. If an id does not exist, nothing is changed: each such id
-is reported on a line of its own, and the exit code is 1.`;
+const NOTES = `All animals are changed in one transaction. If an id does not exist, nothing is changed: each such
+id is reported on a line of its own, and the exit code is 1.`;
 
 const setStatus = defineCommand({
   purpose: 'Give animals a status',
@@ -36,7 +36,7 @@ const remove = defineCommand({
   arguments: [IDS],
   options: STORE_OPTIONS,
   switches: { yes: 'remove without a question; needed where no terminal can be asked' },
-  notes: `${NOTES} With a file of ids, one per line:
+  notes: `${NOTES} For a file of ids:
 xargs petstore catalogue remove --yes < ids.txt`,
   examples: ['catalogue remove 3 --yes', 'catalogue remove 1 2 --yes'],
   action: ({ arguments: texts, switches, flags, io }) => {
@@ -56,7 +56,8 @@ xargs petstore catalogue remove --yes < ids.txt`,
 
 export const catalogue: CommandGroup = {
   purpose: 'Change and remove animals, whether or not the service runs',
-  worksOn: 'store',
+  // remove is similar to rename.
+  suggestsCommands: false,
   commands: { 'set-status': setStatus, remove },
 };
 

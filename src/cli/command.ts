@@ -66,10 +66,6 @@ interface Definition<Options extends Settings, Flag extends string> {
   arguments?: readonly ArgumentDefinition[];
   options?: Options;
   switches?: Readonly<Record<Flag, string>>;
-  /** Options of earlier versions. Each text completes the sentence "--name is gone since version 2.0.0: …". */
-  removed?: Readonly<Record<`--${string}`, string>>;
-  /** What the command works on, for the help of the program. */
-  worksOn?: 'service' | 'store';
   /** Paragraphs of the help, below the options. */
   notes?: string;
   /** Each is a whole command without its first word, `petstore`. A test runs them. */
@@ -96,7 +92,8 @@ export interface Command extends Omit<Definition<Settings, string>, 'action'> {
 /** Commands that share their first word. */
 export interface CommandGroup {
   purpose: string;
-  worksOn?: 'service' | 'store';
+  /** False if a similar command must not be suggested for an unknown one, because it does something else. */
+  suggestsCommands?: boolean;
   commands: Readonly<Record<string, Command | CommandGroup>>;
 }
 

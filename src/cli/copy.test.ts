@@ -540,9 +540,9 @@ test('what makes no sense is told in one line', async () => {
     [['--from', 'mysql://x', '--to', 'sqlite:b'], '--from is not usable: '],
     [['--from', 'my-postgres://x', '--to', 'sqlite:b'], '--from is not usable: '],
     [['--from', 'sqlite:a', '--to', 'sqlite:./a'], '--from and --to name the same catalogue: '],
-    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--fast'], 'unknown option --fast; '],
+    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--fast'], "unknown option '--fast'; "],
     // The value may be a key.
-    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--key=secret'], 'unknown option --key; '],
+    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--key=secret'], "unknown option '--key'; "],
     [['--from', 'postgres://host', '--to', 'sqlite:b'], 'the database URL cannot be read: '],
     [['--from', `sqlite:${missing}`, '--to', 'sqlite:b'], `there is no file ${missing}.`],
   ];

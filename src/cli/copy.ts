@@ -25,7 +25,6 @@ const END = {
 
 export const copy = defineCommand({
   purpose: 'Copy a whole catalogue from one store to another, then compare the two',
-  worksOn: 'store',
   options: {
     from: { ...END, description: 'the store to read: sqlite:FILE or postgres://…' },
     to: { ...END, description: 'the store to write: a new file, or an empty database' },

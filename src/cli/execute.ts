@@ -1,62 +1,38 @@
+// The commands as a program of commander. Only this file uses it.
+
+import { Command as Parser, CommanderError } from 'commander';
+import { UsageError, type Setting } from '../setting.ts';
 import type { Command, CommandGroup, Io, Parsed, Registry } from './command.ts';
+import { programName } from './program-name.ts';
 
-const HELP_FLAGS = ['--help', '-h'];
 const VERSION_WORDS = ['--version', '-v', '-V', 'version'];
+const HELP_WIDTH_MAX = 100;
+const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use or settings.';
 
-/**
- * Runs the command that the arguments name and returns its exit code. The parser is loaded only for
- * arguments that need it, so that it does not slow down the start of the service.
- */
+/** Runs the command that the arguments name and returns its exit code. Only that command is loaded. */
 export async function execute(
   registry: Registry,
   args: readonly string[],
   io: Io,
 ): Promise<number> {
   // `help keys create` is `keys create --help`.
-  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
-  const [name = '', ...rest] = words;
-  if (words.length === 0 || HELP_FLAGS.includes(name)) {
-    return showHelp([], await loadAll(registry), io);
-  }
+  const words = args.length === 0 || args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  const [name = ''] = words;
   if (VERSION_WORDS.includes(name)) return showVersion(io);
   const load = Object.hasOwn(registry, name) ? registry[name] : undefined;
-  if (load !== undefined) return executeFound([name], await load(), rest, io);
-  const { unknownCommand } = await import('./parser.ts');
-  throw unknownCommand([], { commands: registry }, name, io);
-}
-
-async function executeFound(
-  path: readonly string[],
-  found: Command | CommandGroup,
-  args: readonly string[],
-  io: Io,
-): Promise<number> {
-  if (!('commands' in found)) {
-    const plain = parsePlainly(found, args);
-    const parsed = plain ?? (await import('./parser.ts')).parse(path, found, args, io);
-    return parsed === undefined ? showHelp(path, found, io) : found.run(parsed, io);
+  const all = load === undefined ? await loadAll(registry) : groupOf({ [name]: await load() });
+  let exitCode = 0;
+  const program = newProgram(io);
+  define(program, all, async (command, parsed) => {
+    exitCode = await command.run(parsed, io);
+  });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    throw error;
   }
-  const [verb = '', ...rest] = args;
-  if (HELP_FLAGS.includes(verb)) return showHelp(path, found, io);
-  const member = Object.hasOwn(found.commands, verb) ? found.commands[verb] : undefined;
-  if (member !== undefined) return executeFound([...path, verb], member, rest, io);
-  const { unknownCommand } = await import('./parser.ts');
-  throw unknownCommand(path, found, verb, io);
-}
-
-/** Reads arguments that are only `--name value`, as most starts of the service have them. */
-function parsePlainly(command: Command, args: readonly string[]): Parsed | undefined {
-  if (command.arguments.length > 0) return undefined;
-  const flags: Record<string, string> = {};
-  for (let index = 0; index < args.length; index += 2) {
-    const [flag = '', value] = args.slice(index, index + 2);
-    const name = flag.slice('--'.length);
-    if (flag !== `--${name}` || !Object.hasOwn(command.options, name) || value === undefined) {
-      return undefined;
-    }
-    flags[name] = value;
-  }
-  return { arguments: [], flags, switches: new Set() };
 }
 
 /** All commands, for the help. */
@@ -64,24 +40,114 @@ export async function loadAll(registry: Registry): Promise<CommandGroup> {
   const loaded = Object.entries(registry).map(
     async ([name, load]) => [name, await load()] as const,
   );
-  return {
-    purpose: "Keeps a store's catalogue of animals",
-    commands: Object.fromEntries(await Promise.all(loaded)),
-  };
+  return groupOf(Object.fromEntries(await Promise.all(loaded)));
 }
 
-async function showHelp(
-  path: readonly string[],
-  found: Command | CommandGroup,
-  io: Io,
-): Promise<number> {
-  const { helpOf } = await import('./parser.ts');
-  io.stdout.write(helpOf(path, found, io));
-  return 0;
+function groupOf(commands: CommandGroup['commands']): CommandGroup {
+  return { purpose: "Keeps a store's catalogue of animals", commands };
 }
 
 async function showVersion(io: Io): Promise<number> {
   const { versions } = await import('./versions.ts');
   io.stdout.write(versions());
   return 0;
+}
+
+function newProgram({ env, stdout, stderr }: Io): Parser {
+  const width = Math.min(stdout.columns ?? HELP_WIDTH_MAX, HELP_WIDTH_MAX);
+  return new Parser(programName(env))
+    .option('-v, --version', 'show the versions of the program and its parts')
+    .helpOption('-h, --help', 'show this help')
+    .enablePositionalOptions()
+    .addHelpText('afterAll', `\n${EXIT_CODES}`)
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      // The error is thrown, too.
+      outputError: () => undefined,
+      getOutHelpWidth: () => width,
+      getErrHelpWidth: () => width,
+    });
+}
+
+type Run = (command: Command, parsed: Parsed) => Promise<void>;
+
+function define(parser: Parser, found: Command | CommandGroup, run: Run): void {
+  const name = [...ancestors(parser), parser.name()].join(' ');
+  parser
+    .description(`${found.purpose}.`)
+    .helpCommand(false)
+    .exitOverride((error) => {
+      throw isHelp(error) ? error : new UsageError(`${plainMessage(error)}; see ${name} --help.`);
+    });
+  if ('commands' in found) {
+    parser.showSuggestionAfterError(found.suggestsCommands ?? true);
+    parser.addHelpText('after', `\n${name} COMMAND --help explains a command.`);
+    for (const [word, member] of Object.entries(found.commands)) {
+      define(parser.command(word), member, run);
+    }
+    return;
+  }
+  for (const { name: argument, description, isOptional, isRepeated } of found.arguments) {
+    const shown = `${argument}${isRepeated === true ? '...' : ''}`;
+    parser.argument(isOptional === true ? `[${shown}]` : `<${shown}>`, description);
+  }
+  for (const [option, setting] of Object.entries(found.options)) {
+    parser.option(`--${option} <${setting.value}>`, describe(setting));
+  }
+  for (const [option, text] of Object.entries(found.switches)) parser.option(`--${option}`, text);
+  parser.addHelpText('after', examplesOf(found, programOf(parser).name()));
+  parser.action(() => run(found, parsedOf(parser)));
+}
+
+function ancestors({ parent }: Parser): string[] {
+  return parent === null ? [] : [...ancestors(parent), parent.name()];
+}
+
+function programOf(parser: Parser): Parser {
+  return parser.parent === null ? parser : programOf(parser.parent);
+}
+
+function isHelp({ code }: CommanderError): boolean {
+  return code === 'commander.help' || code === 'commander.helpDisplayed';
+}
+
+/** The message in one line, without the value of an option, which may be a secret. */
+function plainMessage({ message }: CommanderError): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/'(--[^=]+)=[^]*'/, "'$1'")
+    .replaceAll('\n', ' ')
+    .replace(/\.$/, '');
+}
+
+/** The options by the names that they have on the command line. */
+function parsedOf(parser: Parser): Parsed {
+  const values = parser.options.map(
+    (option) => [option.name(), parser.getOptionValue(option.attributeName()) as unknown] as const,
+  );
+  return {
+    arguments: parser.args,
+    flags: Object.fromEntries(
+      values.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    ),
+    switches: new Set(values.filter(([, value]) => value === true).map(([name]) => name)),
+  };
+}
+
+function describe({ description, variable, choices = [], ...setting }: Setting): string {
+  const { value, isRequired = false, default: byDefault = setting.defaultText } = setting;
+  const details = [
+    ...(choices.length === 0 || value === choices.join('|') ? [] : [choices.join(', ')]),
+    ...(isRequired ? ['required'] : []),
+    ...(variable === undefined ? [] : [variable]),
+    ...(byDefault === undefined ? [] : [`default: ${byDefault}`]),
+  ];
+  return details.length === 0 ? description : `${description} (${details.join('; ')})`;
+}
+
+function examplesOf({ notes, examples }: Command, program: string): string {
+  const lines = examples.map((example) => `  ${program} ${example}`);
+  return `\n${notes === undefined ? '' : `${notes}\n\n`}Examples:\n${lines.join('\n')}`;
 }

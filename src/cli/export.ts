@@ -9,7 +9,6 @@ import { Progress } from './terminal.ts';
 
 export const exportPets = defineCommand({
   purpose: 'Write all animals to standard output',
-  worksOn: 'store',
   options: {
     format: {
       ...oneOf(EXPORT_FORMATS),

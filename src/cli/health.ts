@@ -23,7 +23,6 @@ const NOT_LIVE = ['base-url', 'host', 'port'];
 
 export const health = defineCommand({
   purpose: 'Ask the service whether it can serve requests',
-  worksOn: 'service',
   options: {
     'base-url': baseUrl,
     host,

@@ -498,16 +498,6 @@ test('a refused record of several lines is named and counted with all of them', 
   assert.deepEqual(await shop.names(), ['A', 'C']);
 });
 
-test('--strict, which version 1.1.0 had, is refused with what to do', async (t) => {
-  const shop = newShop(t);
-  const file = shop.file('pets.csv', 'name,categoryId\nRex,7\n');
-  await assert.rejects(shop.import(file, '--strict'), {
-    name: 'UsageError',
-    message:
-      '--strict is gone since version 2.0.0: leave it out, because one invalid line always stops an import.',
-  });
-});
-
 test('the same content twice adds its animals once, under whatever name and from standard input', async (t) => {
   const shop = newShop(t);
   const content = '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}';

@@ -30,7 +30,6 @@ interface Import {
 
 export const importPets = defineCommand({
   purpose: 'Add the animals of a file',
-  worksOn: 'store',
   arguments: [{ name: 'FILE', description: 'a file with animals, or - for standard input' }],
   options: {
     format: {
@@ -51,7 +50,6 @@ export const importPets = defineCommand({
     'skip-invalid': 'import the valid lines of a file with invalid ones',
     ...CREATE_SWITCH,
   },
-  removed: { '--strict': 'leave it out, because one invalid line always stops an import' },
   notes: `The file is a table whose first line names its columns (name, categoryId or category, and status
 if you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array
 of at most 16 MiB. Other columns and fields, such as an id, are ignored. A table with other

@@ -180,7 +180,6 @@ const rotate = defineCommand({
 
 export const keys: CommandGroup = {
   purpose: 'Create, list, revoke and rotate API keys, whether or not the service runs',
-  worksOn: 'store',
   commands: { create, list, revoke, rotate },
 };
 

@@ -10,7 +10,6 @@ import { Progress } from './terminal.ts';
 
 export const restore = defineCommand({
   purpose: 'Replace the store by a backup, while no service uses it',
-  worksOn: 'store',
   arguments: [{ name: 'FILE', description: 'a file that backup has written' }],
   options: {
     'ids-above': {

@@ -38,21 +38,9 @@ export const SAME_SIGNAL_MS = 1_000;
  */
 const ALL_CLOSED_MS = 1_000;
 
-/** Of version 1.1.0. */
-const TRACE_FLAGS = [
-  '--otlp-endpoint',
-  '--otlp-headers',
-  '--service-name',
-  '--resource-attributes',
-  '--trace-sampler',
-  '--trace-sampler-arg',
-];
-const TRACES_INSTEAD = 'let OpenTelemetry make the traces, as in contrib/traces.env';
-
 export const serve = defineCommand({
   purpose: 'Run the service',
   options: SETTINGS,
-  removed: Object.fromEntries(TRACE_FLAGS.map((flag) => [flag, TRACES_INSTEAD])),
   notes: `The first start on an empty store creates an API key and prints it once. PETSTORE_BOOTSTRAP_KEY
 supplies that key instead; with --access-log none is created without it. SIGTERM or Ctrl-C stops
 the service when its requests are done, after the --drain-delay; a second one, after a second or

@@ -1,6 +1,6 @@
-// What commands, benchmarks and drills show to a person: tables, colours and progress.
+// What commands, benchmarks and drills show to a person: tables and progress.
 
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import type { Io, Output } from './command.ts';
 
 const COLUMN_GAP = '  ';
@@ -37,35 +37,6 @@ export function printList(
 
 function visibleWidth(cell: Cell): number {
   return stripVTControlCharacters(String(cell)).length;
-}
-
-/** Breaks a text between words into lines of at most `width`; a longer word is broken too. */
-export function wrapText(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (visibleWidth(longer) <= width) {
-      line = longer;
-      continue;
-    }
-    if (line !== '') lines.push(line);
-    line = word;
-    while (visibleWidth(line) > width) {
-      const start = line.slice(0, width);
-      lines.push(start);
-      line = line.slice(start.length);
-    }
-  }
-  return [...lines, line];
-}
-
-export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
-
-/** Colours text on a terminal; leaves it as it is elsewhere, when NO_COLOR is set, or when TERM is dumb. */
-export function newPaint({ stdout, env }: Pick<Io, 'stdout' | 'env'>): Paint {
-  const isColoured = stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
-  return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text);
 }
 
 interface BarState {

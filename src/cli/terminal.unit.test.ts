@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPaint, Progress, relativeTime, renderTable, wrapText } from './terminal.ts';
+import { Progress, relativeTime, renderTable } from './terminal.ts';
 
 function newOutput(options: { isTTY: boolean; columns?: number }) {
   const written: string[] = [];
@@ -18,21 +18,6 @@ test('a table is as wide as its cells, and no line ends in padding', () => {
     renderTable(rows),
     '          ONE    TWO\nanimals   7      x\nlast id   12345\n\u001b[1mcoloured\u001b[22m  1      y\n',
   );
-});
-
-test('colours are only for a terminal that knows them', () => {
-  const { output } = newOutput({ isTTY: true });
-  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
-    assert.equal(newPaint({ stdout: output, env })('green', 'sold'), 'sold');
-  }
-  assert.notEqual(newPaint({ stdout: output, env: { TERM: 'xterm' } })('green', 'sold'), 'sold');
-});
-
-test('text is wrapped between words, and a word that is too long is broken', () => {
-  assert.deepEqual(wrapText('one two three', 7), ['one two', 'three']);
-  assert.deepEqual(wrapText('unbreakable', 5), ['unbre', 'akabl', 'e']);
-  assert.deepEqual(wrapText('', 5), ['']);
-  assert.deepEqual(wrapText('abcdefgh', 4), ['abcd', 'efgh']);
 });
 
 test('times are told as people say them', () => {

@@ -6,7 +6,6 @@ import { nameOfStore } from '../service.ts';
 
 export const verify = defineCommand({
   purpose: 'Check the database and the rules of the catalogue',
-  worksOn: 'store',
   arguments: [
     { name: 'FILE', description: 'a backup to check instead of the store', isOptional: true },
   ],
