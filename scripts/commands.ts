@@ -9,7 +9,7 @@ const INTRODUCTION = `# Commands
 
 The help of every command, as \`petstore COMMAND --help\` shows it. \`npm run commands\` writes this page.
 
-The command is \`petstore\`. In a clone, write \`npx petstore\` in its folder: elsewhere npx would fetch a package of another author.
+The command is \`petstore\`. In a clone, write \`./petstore\` in its folder.
 \`health\` calls a running service. The others open the store itself, and name it on standard error; only \`restore\`
 needs the service to be stopped.
 

@@ -53,9 +53,9 @@ async function showVersion(io: Io): Promise<number> {
   return 0;
 }
 
-function newProgram({ env, stdout, stderr }: Io): Parser {
+function newProgram({ stdout, stderr }: Io): Parser {
   const width = Math.min(stdout.columns ?? HELP_WIDTH_MAX, HELP_WIDTH_MAX);
-  return new Parser(programName(env))
+  return new Parser(programName())
     .option('-v, --version', 'show the versions of the program and its parts')
     .helpOption('-h, --help', 'show this help')
     .enablePositionalOptions()

@@ -11,7 +11,7 @@ import {
   type Scope,
 } from '../domain/api-key.ts';
 import type { KeyAdministration } from '../domain/store.ts';
-import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
+import { defineCommand, type CommandGroup, type CommandIo } from './command.ts';
 import { printable } from '../domain/printable.ts';
 import { programName } from './program-name.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
@@ -130,7 +130,7 @@ const revoke = defineCommand({
   examples: ['keys revoke key_4fR9sT0aBc', 'keys revoke key_4fR9sT0aBc --env staging'],
   action: ({ arguments: [id = ''], flags, io }) =>
     withStore(flags, io, {}, async (store, { place }) => {
-      const key = await findKey(store, id, io);
+      const key = await findKey(store, id);
       await store.revokeApiKey(key.id, io.clock.now());
       io.stderr.write(
         `Revoked ${key.id} (${printable(key.name)}) in ${place}; every process refuses it within 5 seconds.\n`,
@@ -149,7 +149,7 @@ const rotate = defineCommand({
   examples: ['keys rotate key_4fR9sT0aBc', 'keys rotate key_4fR9sT0aBc --overlap 1h --json'],
   action: ({ arguments: [id = ''], options, switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { environment, place }) => {
-      const key = await findKey(store, id, io);
+      const key = await findKey(store, id);
       // Later than the key it replaces, even if another machine created that key and its clock is ahead.
       const now = new Date(Math.max(io.clock.now().getTime(), key.createdAt.getTime() + 1));
       const endsAt = new Date(now.getTime() + options.overlap);
@@ -164,7 +164,7 @@ const rotate = defineCommand({
         randomBytes: io.randomBytes,
       });
       if (!(await store.rotateApiKey(key.id, endsAt, record))) {
-        const state = stateOfKey(await findKey(store, id, io), now);
+        const state = stateOfKey(await findKey(store, id), now);
         throw new UsageError(
           state === 'active'
             ? `${key.id} has a successor already and cannot be rotated again; rotate that one, or create a new key.`
@@ -204,10 +204,10 @@ async function withStore(
   return 0;
 }
 
-async function findKey(store: KeyAdministration, id: string, { env }: Io): Promise<ApiKey> {
+async function findKey(store: KeyAdministration, id: string): Promise<ApiKey> {
   const key = (await store.listApiKeys()).find((each) => each.id === id);
   if (key !== undefined) return key;
-  throw new UsageError(`there is no key "${id}"; ${programName(env)} keys list shows them.`);
+  throw new UsageError(`there is no key "${id}"; ${programName()} keys list shows them.`);
 }
 
 /** `read`, `write` and `manage` are the scopes as keys list shows them. */

@@ -3,7 +3,6 @@ import { SETTINGS, type Config } from '../config.ts';
 import { VERSION } from '../installation.ts';
 import { isLoopback, networkUrls } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
-import type { Variables } from '../setting.ts';
 import type { Service } from '../service.ts';
 import type { Io } from './command.ts';
 import { nameOfStore } from '../service.ts';
@@ -26,7 +25,7 @@ export function announce(
   const { environment } = config;
   const start = { version: VERSION, environment, workers };
   if (io.stderr.isTTY === true) {
-    io.stderr.write(welcome(config, service, io.env));
+    io.stderr.write(welcome(config, service));
     log.info(start, 'started');
     return;
   }
@@ -36,7 +35,7 @@ export function announce(
     shown.info('the first API key, shown only this once, is the line on standard output');
     io.stdout.write(`${key}\n`);
   }
-  const createKey = key === undefined ? commandForKey(config, io.env) : undefined;
+  const createKey = key === undefined ? commandForKey(config) : undefined;
   const places = placesOf(config, service).map(([name, place]) => [name.toLowerCase(), place]);
   const network = networkOf(config, service);
   shown.info(
@@ -54,7 +53,7 @@ export function announce(
 }
 
 /** The text after a start: each address once, and the first key. */
-export function welcome(config: Config, service: Started, variables: Variables): string {
+export function welcome(config: Config, service: Started): string {
   const key = keyToShow(config, service);
   const network = networkOf(config, service).map((url) => ['Network', url] as const);
   const places = placesOf(config, service).toSpliced(1, 0, ...network);
@@ -65,7 +64,7 @@ export function welcome(config: Config, service: Started, variables: Variables):
     '',
     ...(isLoopback(config.host) ? [] : [`  ${PLAIN_HTTP}.`, '']),
     ...(key === undefined
-      ? [`  Use a key you have, or make one: ${commandForKey(config, variables)}`]
+      ? [`  Use a key you have, or make one: ${commandForKey(config)}`]
       : ['  Open the console and paste this key. It is shown only this once:', '', `    ${key}`]),
     '',
   ];
@@ -107,11 +106,8 @@ function noMetrics({ adminPort }: Config): string {
 }
 
 /** The command that creates a key for this service. */
-function commandForKey(
-  { environment, dataFolder, databaseUrl }: Config,
-  variables: Variables,
-): string {
-  const command = [`${programName(variables)} keys create --name NAME`];
+function commandForKey({ environment, dataFolder, databaseUrl }: Config): string {
+  const command = [`${programName()} keys create --name NAME`];
   if (environment !== 'production') command.push(`--env ${environment}`);
   // The address of a database may hold a password, so it is not printed.
   if (databaseUrl !== undefined) {

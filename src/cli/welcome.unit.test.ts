@@ -11,9 +11,7 @@ import { announce, welcome } from './welcome.ts';
 
 function hint(args: string[], variables: Variables = {}): string | undefined {
   const service = { baseUrl: 'http://a/v1', adminUrl: undefined, firstKey: undefined };
-  return /make one: (.*)$/m.exec(
-    welcome(loadConfig(flagsOf(args), variables), service, variables),
-  )?.[1];
+  return /make one: (.*)$/m.exec(welcome(loadConfig(flagsOf(args), variables), service))?.[1];
 }
 
 test('the command for a lost key has the settings that differ from the defaults, and no others', () => {
@@ -107,7 +105,7 @@ test('elsewhere a start is one line of the log; another one before the first key
 test('a start without an admin port says that the metrics are off', () => {
   const service = { baseUrl: 'http://a/v1', adminUrl: undefined, firstKey: undefined };
   const metricsOf = (adminPort: string) =>
-    /Metrics +(.*)$/m.exec(welcome(loadConfig({ 'admin-port': adminPort }, {}), service, {}))?.[1];
+    /Metrics +(.*)$/m.exec(welcome(loadConfig({ 'admin-port': adminPort }, {}), service))?.[1];
   assert.equal(metricsOf('off'), 'off');
   assert.match(metricsOf('9464') ?? '', /^off: port 9464 is already in use/);
 });

@@ -343,7 +343,7 @@ test('if the default admin port is in use, the service starts without metrics an
   const headers = { authorization: `Bearer ${service.firstKey}` };
   assert.equal((await send(`${service.baseUrl}/pets`, { headers })).status, 200);
   assert.match(
-    welcome(config, service, {}),
+    welcome(config, service),
     /^ +Metrics +off: port 9474 is already in use; --admin-port \(PETSTORE_ADMIN_PORT\) names another$/m,
   );
 });

@@ -3,8 +3,16 @@
 import assert from 'node:assert/strict';
 import { fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MAIN, NODE_FLAGS, run } from '../../harness/command.ts';
@@ -207,6 +215,21 @@ describe('Setup', options, () => {
       await once(child.stdout, 'data');
       child.kill(signal);
       assert.deepEqual(await once(child, 'exit'), [7, null], signal);
+    }
+  });
+
+  test('./petstore runs the command of the clone, also through a link, and is named as it was called', (t) => {
+    const file = fileURLToPath(new URL('../../petstore', import.meta.url));
+    const link = join(temporaryFolder(t), 'petstore');
+    symlinkSync(file, link);
+    for (const [program, name] of [
+      [file, './petstore'],
+      [link, 'petstore'],
+    ] as const) {
+      const env = { PATH: dirname(process.execPath) };
+      const { status, stderr } = spawnSync(program, ['fly'], { env, encoding: 'utf8' });
+      assert.equal(status, 2, stderr);
+      assert.equal(stderr, `petstore: unknown command 'fly'; see ${name} --help.\n`);
     }
   });
 

@@ -122,7 +122,7 @@ const RUNNERS: Record<string, (file: string, code: string) => Promise<string>> =
       .replaceAll('key_4fR9sT0aBc', key?.id ?? '')
       .replace("'<API_KEY>'", service.key)
       // The command of this clone.
-      .replaceAll(/^petstore /gm, 'npx petstore ');
+      .replaceAll(/^petstore /gm, './petstore ');
     return run(
       'bash',
       ['-euo', 'pipefail', '-c', command],
@@ -171,7 +171,7 @@ describe('The samples of /docs', () => {
 
   test('the command of the README marks an animal as sold', async () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
-    const [, command = ''] = /`(npx petstore catalogue set-status 7 [^`]+)`/.exec(readme) ?? [];
+    const [, command = ''] = /`(\.\/petstore catalogue set-status 7 [^`]+)`/.exec(readme) ?? [];
     const body = '{"name":"Rex","categoryId":7}';
     const { id } = (await service.send('/pets', { method: 'POST', body })).json() as { id: number };
     await run('bash', ['-euo', 'pipefail', '-c', command.replace(' 7 ', ` ${id} `)], root);
