@@ -200,8 +200,13 @@ async function assertRevoked(service: ServiceProcess, data: string): Promise<voi
   });
 }
 
+/** Resolves when all workers listen: one that ends before would end the service. */
 async function untilComplete(service: ServiceProcess): Promise<void> {
-  await until('all workers must run', () => workersOf(service).length === WORKERS);
+  const listens = (pid: number) => service.countLogLines(`:${pid}","worker":`) > 0;
+  await until(
+    'all workers must listen',
+    () => workersOf(service).filter(listens).length === WORKERS,
+  );
 }
 
 /** Resolves when an old worker has ended and its successor starts. SIGHUP is ignored while a worker is started again. */
