@@ -39,7 +39,7 @@ function startGroup(t: TestContext) {
       assert.equal(primary.exitCode, null, said);
       return said.includes(`"msg":"${line}"`);
     });
-  return { pid, says, ended: once(primary, 'exit') };
+  return { pid, says, written: () => said, ended: once(primary, 'exit') };
 }
 
 test(
@@ -60,7 +60,7 @@ test(
   'SIGHUP to the process group replaces each worker once, and SIGTERM to it stops the service with exit code 0',
   { skip: NEEDS_LINUX },
   async (t) => {
-    const { pid, says, ended } = startGroup(t);
+    const { pid, says, written, ended } = startGroup(t);
     await says('started');
     const before = childrenOf(pid);
     process.kill(-pid, 'SIGHUP');
@@ -68,6 +68,7 @@ test(
     const after = childrenOf(pid);
     assert.equal(after.length, WORKERS);
     assert.ok(after.every((child) => !before.includes(child)));
+    assert.doesNotMatch(written(), /a worker ended/, 'a planned end is no crash');
     process.kill(-pid, 'SIGTERM');
     assert.deepEqual(await ended, [0, null]);
   },
