@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
 import { gauge, type Figure } from '../../ops/metrics.ts';
 import { CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
@@ -10,9 +9,6 @@ import type { Pool } from './pool.ts';
 const WAITING_MAX = 10_000;
 /** One for creates, one for portions of rate limits and writes of keys and imports. */
 const CONNECTIONS_FOR_WRITES = 2;
-
-/** How often a closing store looks whether every read is settled. */
-const IDLE_POLL_MS = 10;
 
 interface WaitingRead extends PromiseWithResolvers<Row[]> {
   statement: Statement;
@@ -51,11 +47,6 @@ export class SharedReads {
   figures(): Figure[] {
     const help = 'Reads that wait for a connection.';
     return [gauge('petstore_reads_waiting', help, this.#callersWaiting)];
-  }
-
-  /** Resolves when everything that was accepted is settled. */
-  async idle(): Promise<void> {
-    while (this.#callersWaiting + this.#inFlight > 0) await sleep(IDLE_POLL_MS);
   }
 
   #join(name: string, statement: Statement, values: unknown[]): WaitingRead {

@@ -226,7 +226,6 @@ class PostgresStore implements Store, Measured {
 
   async close(): Promise<void> {
     await this.#creates.close();
-    await this.#reads.idle();
     this.#hosts.close();
     this.#past.close();
     await this.#pool.close();
