@@ -9,7 +9,6 @@ export const DRILLS: DrillList = {
   linearizability: () => import('./linearizability/drill.ts'),
   simulation: () => import('./simulation/drill.ts'),
   'rolling-load': () => import('./rolling/drill.ts'),
-  upgrade: () => import('./upgrade/drill.ts'),
   'postgres-faults': () => import('./postgres/faults.ts'),
   'postgres-commits': () => import('./postgres/commits.ts'),
   'postgres-failover': () => import('./postgres/failover.ts'),

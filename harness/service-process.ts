@@ -10,7 +10,7 @@ import { newSecret } from '../src/domain/api-key.ts';
 import { MAIN, NODE_FLAGS, start, type RunOptions } from './command.ts';
 
 const STOP_MS_MAX = 20_000;
-/** The line of a start. That of version 1.1.0 is text. */
+/** The line of a start, in the log or as text. */
 export const READY = /"baseUrl":"([^"]+)".*"msg":"started"| is ready at (\S+)/;
 /** What the service logs when a rolling restart is complete. */
 const REPLACED = 'all workers were replaced';
@@ -25,8 +25,6 @@ export interface ServiceOptions {
   key?: string;
   /** More flags of `petstore serve`. */
   flags?: readonly string[];
-  /** The program of another version. */
-  main?: string | undefined;
   env?: Readonly<Record<string, string>>;
   /** Flags of Node.js, which break the service on purpose for the control of a drill. */
   nodeFlags?: readonly string[] | undefined;
@@ -69,14 +67,14 @@ export class ServiceProcess {
 
   /** Resolves when the service accepts requests. It has a key, and its log is silent. */
   static start(options: ServiceOptions = {}): Promise<ServiceProcess> {
-    const { key = newSecret('production', randomBytes), database, main = MAIN } = options;
+    const { key = newSecret('production', randomBytes), database } = options;
     const data = options.data ?? mkdtempSync(join(tmpdir(), 'petstore-'));
     const fixed = ['--log', 'silent', '--data', data];
     if (database !== undefined) fixed.push('--database', database);
     const nodeFlags = [...NODE_FLAGS, ...(options.nodeFlags ?? [])];
     const env = { PETSTORE_BOOTSTRAP_KEY: key, ...options.env };
     return ServiceProcess.run([...fixed, ...(options.flags ?? [])], {
-      command: [process.execPath, ...nodeFlags, main],
+      command: [process.execPath, ...nodeFlags, MAIN],
       env,
       key,
       file: join(data, 'production', 'petstore.sqlite'),

@@ -45,8 +45,6 @@ export interface LinearizabilityOptions extends DrillOptions {
   stores?: readonly StoreName[];
   /** These break the service on purpose. */
   nodeFlags?: readonly string[];
-  /** The program of an older version, which is started first and serves the same store. */
-  olderMain?: string;
   runCommand?: typeof runHere;
 }
 
@@ -64,10 +62,10 @@ export async function drillLinearizability(options: LinearizabilityOptions): Pro
 async function runOn(
   store: StoreName,
   count: number,
-  { seed, nodeFlags, olderMain, runCommand = runHere, onProgress }: LinearizabilityOptions,
+  { seed, nodeFlags, runCommand = runHere, onProgress }: LinearizabilityOptions,
 ): Promise<DrillReport> {
   const key = newSecret('production', randomBytes);
-  const processes = await Processes.open(store, { key, nodeFlags, olderMain });
+  const processes = await Processes.open(store, { key, nodeFlags });
   const follower = new Follower(() => processes.pickUrl(newRandom(performance.now())), key);
   const figures = { creates: 0, commands: 0, reads: 0, 'without a response, or with 503': 0 };
   const violations: string[] = [];

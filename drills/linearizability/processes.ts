@@ -49,29 +49,19 @@ export class Processes {
     this.#options = { ...options, data: folder.path, database: database?.url() };
   }
 
-  /** One process more runs `olderMain`, on the same store. */
   static async open(
     store: StoreName,
-    {
-      olderMain,
-      ...options
-    }: {
-      key: string;
-      nodeFlags?: readonly string[] | undefined;
-      olderMain?: string | undefined;
-    },
+    options: { key: string; nodeFlags?: readonly string[] | undefined },
   ): Promise<Processes> {
     const database = store === 'PostgreSQL' ? await PostgresServer.start() : undefined;
     const processes = new Processes(store, await disposableFolder(), database, options);
-    // This version migrates the store of the older one.
-    const older = olderMain === undefined ? [] : [await processes.#start(olderMain)];
     const starts = Array.from({ length: PROCESSES[store] }, () => processes.#start());
-    processes.#services = [...(await Promise.all(starts)), ...older];
+    processes.#services = await Promise.all(starts);
     return processes;
   }
 
-  #start(main?: string): Promise<ServiceProcess> {
-    return ServiceProcess.start({ ...this.#options, main });
+  #start(): Promise<ServiceProcess> {
+    return ServiceProcess.start(this.#options);
   }
 
   /** The flags with which a command finds the store. */
@@ -92,7 +82,6 @@ export class Processes {
   /** Resolves when everything runs again. */
   async cause(fault: Fault, random: Random): Promise<void> {
     if (fault === 'a process is killed') {
-      // The older version is the last one. It cannot start again on the newer schema.
       const index = random.integer(PROCESSES[this.#store]);
       this.#services[index]?.signal('SIGKILL');
       this.#services[index] = await this.#start();

@@ -577,28 +577,6 @@ test('a file that grows while it is checked is not imported', async (t) => {
   assert.deepEqual(await shop.names(), []);
 });
 
-test('an import that 1.1.0 began is continued, also if it skipped invalid lines', async (t) => {
-  const lines = ['name,categoryId', 'A,1', 'B,x', 'C,1'];
-  const content = lines.join('\n');
-  const digest = createHash('sha256').update(content).digest('hex');
-  const to = { source: `csv:${digest}`, position: 24, lines: 3, imported: 1, skipped: 1 };
-  const shop = newShop(t);
-  await shop.withStore((store) =>
-    store.importPets([{ name: 'A', categoryId: 1n, status: 'available' }], { from: 0, to }),
-  );
-  const file = shop.file('pets.csv', content);
-  const refused = await shop.import(file);
-  assert.equal(refused.code, 1);
-  assert.match(refused.words, /stopped after line 3, with 1 animal imported: add --skip-invalid/);
-  assert.deepEqual(await shop.names(), ['A']);
-  const { words } = await shop.import(file, '--skip-invalid');
-  assert.match(
-    words,
-    /stopped after line 3, with 1 animal imported; this import continues there\./,
-  );
-  assert.deepEqual(await shop.names(), ['A', 'C']);
-});
-
 test('a JSON array is imported once, and continues where it was stopped', async (t) => {
   const shop = newShop(t);
   const names = Array.from({ length: 2_500 }, (_, index) => `Animal ${index}`);

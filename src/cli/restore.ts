@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
 import { parseInt64 } from '../domain/int64.ts';
-import { newStoreIdentity } from '../domain/store-identity.ts';
 import type { IdsUnknown } from '../storage/sqlite/restore.ts';
 import { defineCommand } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
@@ -39,7 +37,6 @@ For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
     try {
       const { verification, setAside, isPastKnown } = await restoreStore(store, file, {
         environment,
-        identity: newStoreIdentity(environment, { now: new Date(), randomBytes }),
         idsAbove: options['ids-above'],
         onProgress: (count, total) => progress.showBar({ count, share: count / total }),
       });

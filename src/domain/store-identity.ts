@@ -12,7 +12,7 @@ export interface StoreIdentity {
 export interface Access {
   /** A store of another environment is refused. */
   environment?: Environment;
-  /** A store that has no identity yet gets this one. */
+  /** A store that is created gets this one. */
   identity?: StoreIdentity;
   /** Whether a store that does not exist is created. By default it is. */
   mayCreate?: boolean;

@@ -26,7 +26,7 @@ export const TABLES = {
   claims: { name: 'idempotency_keys', columns: CLAIM_COLUMNS, start: ['', ''] },
   imports: { name: 'imports', columns: IMPORT_COLUMNS, start: [''] },
   // A copy is the same store as its source.
-  identity: { name: 'store_identity', columns: `${IDENTITY_COLUMNS}, migrated_by`, start: [''] },
+  identity: { name: 'store_identity', columns: IDENTITY_COLUMNS, start: [''] },
 } as const satisfies Record<string, { name: string; columns: string; start: Row }>;
 
 type Kind = keyof typeof TABLES;

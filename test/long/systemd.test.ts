@@ -6,7 +6,6 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,18 +14,14 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import manifest from '../../package.json' with { type: 'json' };
 import { MAIN } from '../../harness/command.ts';
 import { commandsBelow } from '../../harness/documented-commands.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { needs } from '../../harness/needs.ts';
-import { checkOut, isInHistory } from '../../harness/older-version.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
-import { until } from '../../harness/until.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 
 const CONTRIB = fileURLToPath(new URL('../../contrib', import.meta.url));
@@ -168,38 +163,6 @@ async function newInstallation(t: TestContext): Promise<Machine> {
 }
 
 const START = 'systemctl start petstore@production';
-const skip = needs('the whole history: git fetch --unshallow', isInHistory('1.1.0'));
-
-test(
-  'the documented commands lead from version 1.1.0 to this one, and back to 1.1.0',
-  { skip },
-  async (t) => {
-    const machine = await newMachine(t);
-    const { root } = machine;
-    const older = checkOut('1.1.0', { isServing: false });
-    mkdirSync(join(root, 'var/lib/private/petstore'), { recursive: true });
-    symlinkSync('private/petstore', join(root, 'var/lib/petstore'));
-    writeProgram(join(root, 'usr/local/bin/petstore'), programOf(older));
-    const unit = join(dirname(dirname(older)), 'contrib/petstore.service');
-    cpSync(unit, join(root, 'etc/systemd/system/petstore.service'));
-    writeFileSync(join(root, 'etc/petstore/petstore.env'), '');
-    succeed(machine, 'systemctl start petstore');
-    await until('the service is ready', () => machine.sh('petstore health').status === 0);
-    for (let count = 0; count < 3; count += 1) await create(machine);
-
-    const moved = succeed(machine, commandsBelow('upgrade.md', '## From version 1.1.0'));
-    assert.match(moved, /\nready\n[^\n]*animals: 3, last id: 3, problems: 0\.\n$/);
-    assert.match(succeed(machine, 'petstore --version'), RegExp(`^petstore ${manifest.version}\n`));
-    assert.equal(await countPets(machine), 3);
-    await create(machine);
-
-    const downgrade = commandsBelow('upgrade.md', '## Downgrade').replace('FILE', 'before.sqlite');
-    assert.match(succeed(machine, downgrade), /^ready\n$/m);
-    assert.match(succeed(machine, 'petstore --version'), /^petstore 1\.1\.0\n/);
-    assert.equal(await countPets(machine), 3);
-  },
-);
-
 test('the documented upgrade makes a backup, keeps the program before, and ends with a store that is verified', async (t) => {
   const machine = await newInstallation(t);
   succeed(machine, START);

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import manifest from '../../../package.json' with { type: 'json' };
 import { newCertificate } from '../../../harness/certificate.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import { StoreFault, StoreUnusable, type Store } from '../../domain/store.ts';
+import { StoreUnusable, type Store } from '../../domain/store.ts';
 import { newStoreIdentity, type Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
+import { parseAddress } from './address.ts';
+import { openConnection } from './connection.ts';
+import { migrate } from './migrate.ts';
 import { openPostgresStore } from './store.ts';
 
 const server = await PostgresServer.start();
@@ -112,29 +113,6 @@ test('a database whose encoding cannot hold every name is refused', async () => 
   assert.match(await refusalOf(server.url('latin')), /ENCODING 'UTF8'/);
 });
 
-test('a newer schema version is refused with the program that made it, and not changed', async () => {
-  const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database), SERVE)).close();
-  await server.query('UPDATE petstore_schema SET version = 999', database);
-  assert.ok(
-    (await refusalOf(server.url(database))).includes(` by petstore ${manifest.version}: use that `),
-  );
-  await server.query("UPDATE store_identity SET migrated_by = '9.8.7'", database);
-  assert.match(
-    await refusalOf(server.url(database)),
-    /schema version 999, .* was migrated by petstore 9\.8\.7: use that version or a newer one\.$/,
-  );
-  const unnamed = / was migrated by a newer petstore: use that version or a newer one\.$/;
-  for (const change of [
-    'UPDATE store_identity SET migrated_by = NULL',
-    'DROP TABLE store_identity',
-  ]) {
-    await server.query(change, database);
-    assert.match(await refusalOf(server.url(database)), unnamed, change);
-  }
-  assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[999]]);
-});
-
 test("another program's tables are refused and left alone", async () => {
   const database = await server.createDatabase();
   await server.query('CREATE TABLE pets (legs integer)', database);
@@ -203,7 +181,7 @@ test('of ten processes that start at once on an empty database, one sets it up',
       Array.from({ length: 10 }, () => openWhenReady(server.url(database))),
     );
     await Promise.all(stores.map((store) => store.close()));
-    const newest = readMigrations(new URL('./migrations/', import.meta.url)).length;
+    const newest = readMigrations(new URL('./migrations/', import.meta.url)).at(-1)?.version;
     const version = await server.query('SELECT version FROM petstore_schema', database);
     assert.deepEqual(version, [[newest]]);
     assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', database), [[0]]);
@@ -211,35 +189,6 @@ test('of ten processes that start at once on an empty database, one sets it up',
 });
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
-const CLAIM = newIdempotencyClaim('once', REX, { apiKeyId: 'key_1', now: new Date() });
-
-/** A database as version 1.0.0 leaves it, with one animal that was created under a claim. */
-async function newOldDatabase(): Promise<string> {
-  const database = await server.createDatabase();
-  const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
-  await server.query(
-    `CREATE TABLE petstore_schema (only_row boolean PRIMARY KEY DEFAULT true, version integer NOT NULL);
-     INSERT INTO petstore_schema (version) VALUES (2); ${first?.sql} ${second?.sql}
-     INSERT INTO api_keys (id, hash, name, scopes, created_at) VALUES ('key_1', 'h', 'n', 's', 0);
-     INSERT INTO pets VALUES (1, 'Rex', 7, 'available'); UPDATE pet_counter SET last_id = 1;
-     INSERT INTO idempotency_keys
-     VALUES ('key_1', 'once', '${CLAIM.fingerprint}', 1, ${CLAIM.expiresAt.getTime()})`,
-    database,
-  );
-  return database;
-}
-
-test('a create that version 1.0.0 has stored is repeated as it was created, whatever became of the animal', async () => {
-  const store = await openPostgresStore(server.url(await newOldDatabase()));
-  const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
-  assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
-  await store.changePets([1n], { status: 'sold' });
-  assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
-  await store.removePets([1n]);
-  assert.deepEqual(await store.createPet(REX, CLAIM), replayed);
-  await store.close();
-});
-
 const PRODUCTION = newStoreIdentity('production', { now: new Date(0), randomBytes });
 /** What `serve` asks for. */
 const SERVE = { environment: PRODUCTION.environment, identity: PRODUCTION };
@@ -249,49 +198,12 @@ const COMMAND = { environment: PRODUCTION.environment, mayCreate: false, mayMigr
 const identitiesIn = (database: string) =>
   server.query('SELECT store_id, environment, created_at::int FROM store_identity', database);
 
-test('a store gets an identity when it is created or migrated by the service, and keeps it', async () => {
-  for (const database of [await server.createDatabase(), await newOldDatabase()]) {
-    await (await openPostgresStore(server.url(database), SERVE)).close();
-    assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
-    const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
-    await (await openPostgresStore(server.url(database), { ...SERVE, identity })).close();
-    assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
-  }
-});
-
-test('a store without an identity gets that of the service that opens it, and never that of a command', async () => {
+test('a store gets an identity when it is created, and keeps it', async () => {
   const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database))).close();
-  for (const mayCreate of [true, false]) {
-    const command = { ...SERVE, ...COMMAND, mayCreate };
-    await (await openPostgresStore(server.url(database), command)).close();
-    assert.deepEqual(await identitiesIn(database), []);
-  }
   await (await openPostgresStore(server.url(database), SERVE)).close();
   assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
-  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
-  const staging = { environment: identity.environment, identity };
-  assert.match(await refusalOf(server.url(database), staging), /is a production store/);
-});
-
-test('a role that may not write a missing identity is refused with that right, and starts with it', async () => {
-  const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database))).close();
-  await server.query(
-    `CREATE ROLE "Rows only" LOGIN PASSWORD '${TEST_PASSWORD}';
-     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "Rows only";
-     REVOKE INSERT ON store_identity FROM "Rows only"`,
-    database,
-  );
-  const url = server.url(database).replace('petstore:', 'Rows%20only:');
-  assert.match(await refusalOf(url, SERVE), / the rights it needs \(INSERT ON store_identity\): /);
-  // A command does not write it, and does not need the right.
-  await (await openPostgresStore(url, COMMAND)).close();
-  await server.query('GRANT INSERT ON store_identity TO "Rows only"', database);
-  await (await openPostgresStore(url, SERVE)).close();
-  // It is written once.
-  await server.query('REVOKE INSERT ON store_identity FROM "Rows only"', database);
-  await (await openPostgresStore(url, SERVE)).close();
+  const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
+  await (await openPostgresStore(server.url(database), { ...SERVE, identity })).close();
   assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
 });
 
@@ -318,22 +230,19 @@ test('a role that may not change animals starts, and a change is refused with th
   await store.close();
 });
 
-for (const kind of ['an empty database', 'a store without an identity']) {
-  test(`of a production and a staging service that start at once on ${kind}, one is refused`, async () => {
-    const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
-    const database = await server.createDatabase();
-    if (kind.startsWith('a store')) await (await openPostgresStore(server.url(database))).close();
-    const opened = await Promise.allSettled(
-      [SERVE, { environment: identity.environment, identity }].map((access) =>
-        openPostgresStore(server.url(database), access),
-      ),
-    );
-    const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    await Promise.all(stores.map((store) => store.close()));
-    assert.equal(stores.length, 1);
-    assert.equal((await identitiesIn(database)).length, 1);
-  });
-}
+test('of a production and a staging service that start at once on an empty database, one is refused', async () => {
+  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
+  const database = await server.createDatabase();
+  const opened = await Promise.allSettled(
+    [SERVE, { environment: identity.environment, identity }].map((access) =>
+      openPostgresStore(server.url(database), access),
+    ),
+  );
+  const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  await Promise.all(stores.map((store) => store.close()));
+  assert.equal(stores.length, 1);
+  assert.equal((await identitiesIn(database)).length, 1);
+});
 
 test('a store of another environment is refused with both names and the statement that corrects it', async () => {
   const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
@@ -354,18 +263,7 @@ test('a store of another environment is refused with both names and the statemen
   }
 });
 
-test('a command neither migrates a store of an earlier version nor creates one', async () => {
-  const database = await newOldDatabase();
-  const newest = readMigrations(new URL('./migrations/', import.meta.url)).length;
-  await assert.rejects(
-    openPostgresStore(server.url(database), { ...COMMAND, mayCreate: true }),
-    (error: unknown) =>
-      error instanceof StoreFault &&
-      error.message.endsWith(
-        `/${database} is of schema 2, this program needs ${newest}: start the service once, or use petstore 1.1.0 or older.`,
-      ),
-  );
-  assert.deepEqual(await server.query('SELECT version FROM petstore_schema', database), [[2]]);
+test('a command creates no store', async () => {
   const empty = await server.createDatabase();
   assert.match(
     await refusalOf(server.url(empty), COMMAND),
@@ -375,14 +273,39 @@ test('a command neither migrates a store of an earlier version nor creates one',
   assert.deepEqual(await server.query(tables, empty), [[0]]);
 });
 
+const STEPS = [
+  { version: 9, sql: 'CREATE TABLE pets (never integer)' },
+  { version: 10, sql: 'ALTER TABLE pets ADD COLUMN colour text' },
+];
+
+/** Brings a store up to date by a step of this test, as often as a refusal says that it may succeed later. */
+async function migrateWhenReady(url: string): Promise<void> {
+  const address = parseAddress(url);
+  const [host] = address.hosts;
+  assert.ok(host !== undefined);
+  const connection = await openConnection(address, host);
+  try {
+    await migrate(connection, address.shown, SERVE, STEPS);
+  } catch (error) {
+    assert.ok(error instanceof Refusal && error.code === 'unavailable', String(error));
+    await sleep(200);
+    await migrateWhenReady(url);
+  } finally {
+    connection.destroy();
+  }
+}
+
 test('a migration that waits for a backup does not stop the programs that are serving', async () => {
-  const database = await newOldDatabase();
+  const database = await server.createDatabase();
   const url = server.url(database);
+  const first = await openPostgresStore(url, SERVE);
+  await first.createPet(REX);
+  await first.close();
   const backup = new Client(url);
   await backup.connect();
   await backup.query('BEGIN; SELECT FROM pets');
   let isOpen = false;
-  const opening = openWhenReady(url).finally(() => {
+  const opening = migrateWhenReady(url).finally(() => {
     isOpen = true;
   });
   // The lock is asked for again and again; each reader waits for one attempt at most.
@@ -392,9 +315,11 @@ test('a migration that waits for a backup does not stop the programs that are se
   for (let reads = 0; performance.now() < endMs; reads += 1) await serving.query('TABLE pets');
   assert.equal(isOpen, false);
   await backup.query('ROLLBACK');
-  const store = await opening;
-  assert.deepEqual(await store.findPet(1n), { ...REX, id: 1n });
-  await Promise.all([store.close(), backup.end(), serving.end()]);
+  await opening;
+  const { rows } = await serving.query('SELECT name, colour FROM pets');
+  assert.deepEqual(rows, [{ name: 'Rex', colour: null }]);
+  assert.match(await refusalOf(url), /has schema version 10, this program needs 9: use a newer/);
+  await Promise.all([backup.end(), serving.end()]);
 });
 
 /** A server with TLS. With `asksUsers` it also asks them for a certificate, which `client` names. */

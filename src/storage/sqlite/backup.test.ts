@@ -67,22 +67,9 @@ const nextId = () =>
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
 
-/** Turns a store into one of version 1.1.0, which had five migrations. */
-function makeOlder(name: string): void {
-  using database = new DatabaseSync(name);
-  database.exec(
-    'DROP TABLE store_identity; ALTER TABLE api_keys DROP COLUMN first_key_id; PRAGMA user_version = 5',
-  );
-}
-
-function schemaOf(name: string): unknown[] {
-  using database = new DatabaseSync(name);
-  return database.prepare('SELECT sql FROM sqlite_schema ORDER BY sql').all();
-}
-
 const backUp = (to = target, now = new Date()) => backUpStore(file, to, { now });
 const restore = (options: Partial<RestoreOptions> = {}) =>
-  restoreStore(file, target, { identity: newIdentity(), idsAbove: 1_000_000n, ...options });
+  restoreStore(file, target, { idsAbove: 1_000_000n, ...options });
 const newIdentity = () => newStoreIdentity('production', { now: new Date(), randomBytes });
 
 /** When the file says that its last backup was made. */
@@ -271,15 +258,6 @@ describe('backup', () => {
     await store.close();
   });
 
-  test('it keeps the schema of its store, which it does not change', async () => {
-    await createPets(3);
-    makeOlder(file);
-    const older = schemaOf(file);
-    await backUp();
-    assert.deepEqual(schemaOf(file), older);
-    assert.deepEqual(schemaOf(target), older);
-  });
-
   test('a store that breaks a rule is not called a backup', async () => {
     await createPets(3);
     const database = new DatabaseSync(file);
@@ -365,7 +343,9 @@ describe('restore', () => {
     assert.equal((await restore({ idsAbove: 7n })).isPastKnown, false);
     assert.equal(await nextId(), 8n);
     const keys = await withStore((store) => store.listApiKeys());
-    assert.deepEqual(keys, [revoked, { ...ended, revokedAt: now }]);
+    const revokedAt = (id: string) => keys.find((key) => key.id === id)?.revokedAt;
+    assert.equal(keys.length, 2);
+    assert.deepEqual([revokedAt(revoked.id), revokedAt(ended.id)], [undefined, now]);
   });
 
   test('a former file that breaks a rule is not the past, even if it can be read', async () => {
@@ -463,17 +443,6 @@ describe('restore', () => {
       assert.deepEqual(verifySqlite(file).animals, 5);
     });
   }
-
-  test('a backup of an earlier version is migrated in the restored file, and stays as it is', async () => {
-    await createPets(5);
-    makeOlder(file);
-    await backUp();
-    const older = schemaOf(target);
-    rmSync(file);
-    await restore();
-    assert.deepEqual(schemaOf(target), older);
-    assert.notDeepEqual(schemaOf(file), older);
-  });
 
   test('a backup or a former file of another environment is refused, and nothing is changed', async () => {
     await createPets(5);

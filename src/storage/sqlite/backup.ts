@@ -7,7 +7,6 @@ import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';
 import { openAsIs } from './connection.ts';
 import { fileError } from './errors.ts';
-import { findStoreIdentity } from './migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { openToRead, verify, type OpenStore } from './verify.ts';
 
@@ -15,8 +14,7 @@ import { openToRead, verify, type OpenStore } from './verify.ts';
 const STEP_PAGES = 100;
 
 /**
- * Copies the store into a new file while other processes read and write, and checks the copy. It keeps the schema
- * of the store, so that a program of that version can use it. `isRecorded` is false if the time of the backup could
+ * Copies the store into a new file while other processes read and write, and checks the copy. `isRecorded` is false if the time of the backup could
  * not be written into the store, which this user may only read.
  */
 export async function backUpStore(
@@ -40,9 +38,8 @@ export async function backUpStore(
   }
 }
 
-/** In a backup: when it was made. In a store: when its last backup was made. An older store has no place for it. */
+/** In a backup: when it was made. In a store: when its last backup was made. */
 function recordBackup(database: DatabaseSync, now: Date): void {
-  if (findStoreIdentity(database) === undefined) return;
   database.prepare('UPDATE store_identity SET last_backup_at = ?').run(now.getTime());
 }
 

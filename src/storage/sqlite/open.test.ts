@@ -6,15 +6,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import manifest from '../../../package.json' with { type: 'json' };
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
-import { StoreFault, StoreUnusable } from '../../domain/store.ts';
+import { StoreUnusable } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
-import { readMigrations } from '../migrations.ts';
 import { insertIdentity } from '../rows.ts';
 import { TABLES } from '../copy.ts';
 import { openSqliteReader } from './copy.ts';
@@ -231,12 +228,8 @@ test('a store whose mode this user may not change is refused', async (t) => {
   );
 });
 
-test('of two processes that migrate an older file at once, one does it, and both open it', async (t) => {
+test('of two processes that create a store at once, one does it, and both open it', async (t) => {
   const file = join(folder, 'race.sqlite');
-  const [first] = readMigrations(new URL('./migrations/', import.meta.url));
-  const old = new DatabaseSync(file);
-  old.exec(`${first?.sql} PRAGMA application_id = 1346720851; PRAGMA user_version = 1`);
-  old.close();
   const execute = Reflect.get(DatabaseSync.prototype, 'exec');
   let isFirst = true;
   let other: ReturnType<typeof openSqliteStore> | undefined;
@@ -285,35 +278,6 @@ test('a log that has grown is truncated while the store is open', async () => {
   await store.close();
 });
 
-test('a create that version 1.0.0 has stored is repeated as it was created, whatever became of the animal', async () => {
-  const file = join(folder, 'old.sqlite');
-  const claim = newIdempotencyClaim('once', REX, { apiKeyId: 'key_1', now: new Date() });
-  const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
-  const old = new DatabaseSync(file);
-  old.exec(`${first?.sql} ${second?.sql}
-    PRAGMA application_id = 1346720851; PRAGMA user_version = 2;
-    INSERT INTO api_keys (id, hash, name, scopes, created_at) VALUES ('key_1', 'h', 'n', 's', 0);
-    INSERT INTO pets VALUES (1, 'Rex', 7, 'available');
-    INSERT INTO idempotency_keys
-    VALUES ('key_1', 'once', '${claim.fingerprint}', 1, ${claim.expiresAt.getTime()})`);
-  old.close();
-  const store = openSqliteStore(file);
-  const replayed = { kind: 'replayed', pet: { ...REX, id: 1n } };
-  assert.deepEqual(await store.createPet(REX, claim), replayed);
-  await store.changePets([1n], { status: 'sold' });
-  assert.deepEqual(await store.createPet(REX, claim), replayed);
-  await store.removePets([1n]);
-  assert.deepEqual(await store.createPet(REX, claim), replayed);
-  await store.close();
-  const database = new DatabaseSync(file);
-  assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), []);
-  assert.deepEqual(
-    { ...database.prepare('PRAGMA integrity_check').get() },
-    { integrity_check: 'ok' },
-  );
-  database.close();
-});
-
 const PRODUCTION = newStoreIdentity('production', { now: new Date(0), randomBytes });
 const STAGING = newStoreIdentity('staging', { now: new Date(0), randomBytes });
 /** What `serve` asks for. */
@@ -328,15 +292,6 @@ function identityIn(file: string) {
   } finally {
     database.close();
   }
-}
-
-/** A file as version 1.0.0 leaves it. */
-function writeOldStore(file: string): void {
-  const [first, second] = readMigrations(new URL('./migrations/', import.meta.url));
-  const old = new DatabaseSync(file);
-  old.exec(`PRAGMA journal_mode = WAL; ${first?.sql} ${second?.sql}
-    PRAGMA application_id = 1346720851; PRAGMA user_version = 2`);
-  old.close();
 }
 
 test('a store gets an identity when it is created, and keeps it', async () => {
@@ -358,14 +313,6 @@ test('of several processes that create a store at once, one gives it its identit
   assert.deepEqual(findStoreIdentity(database), PRODUCTION);
 });
 
-test('a store of an earlier version gets its identity from the service', async () => {
-  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
-  writeOldStore(file);
-  assert.equal(identityIn(file), undefined);
-  await openSqliteStore(file, SERVE).close();
-  assert.deepEqual(identityIn(file), PRODUCTION);
-});
-
 test('a store of another environment is refused, and both environments are named', async () => {
   const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
   await openSqliteStore(file, { environment: 'staging', identity: STAGING }).close();
@@ -373,23 +320,6 @@ test('a store of another environment is refused, and both environments are named
     /petstore\.sqlite is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another data folder\.$/;
   refused(file, reason, SERVE);
   refused(file, reason, COMMAND);
-});
-
-test('a command changes no store of an earlier version, and names both schemas', async () => {
-  const file = join(await mkdtemp(join(folder, 'older-')), 'petstore.sqlite');
-  writeOldStore(file);
-  const bytes = await readFile(file);
-  const newest = readMigrations(new URL('./migrations/', import.meta.url)).length;
-  for (const options of [COMMAND, { ...COMMAND, mayCreate: true, identity: PRODUCTION }]) {
-    assert.throws(
-      () => openSqliteStore(file, options),
-      (error: unknown) =>
-        error instanceof StoreFault &&
-        error.message ===
-          `${file} is of schema 2, this program needs ${newest}: start the service once, or use petstore 1.1.0 or older.`,
-    );
-  }
-  assert.ok((await readFile(file)).equals(bytes));
 });
 
 test('a file of 0 bytes is no store for a command, and the service completes it', async () => {
@@ -447,14 +377,6 @@ test('an id that is missing or empty beside the store is written again, and anot
   assert.equal(await readFile(idFile, 'utf8'), `${STAGING.id}\n`);
 });
 
-test('a store of this version that has no identity gets one from the service', async () => {
-  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
-  await openSqliteStore(file).close();
-  assert.equal(identityIn(file), undefined);
-  await openSqliteStore(file, SERVE).close();
-  assert.deepEqual(identityIn(file), PRODUCTION);
-});
-
 for (const [what, empty] of [
   ['whose log is lost', (file: string) => rm(`${file}-wal`)],
   ['that was replaced by an empty one', replaceByEmpty],
@@ -497,7 +419,8 @@ test('an id that cannot be written beside the store is one warning, and the stor
   const own = await mkdtemp(join(folder, 'id-'));
   const file = join(own, 'petstore.sqlite');
   const warnings: string[] = [];
-  await openSqliteStore(file).close();
+  await openSqliteStore(file, SERVE).close();
+  await rm(join(own, 'petstore.store-id'));
   await mkdir(join(own, 'petstore.store-id'));
   const onWarning = (message: string) => warnings.push(message);
   await openSqliteStore(file, { ...SERVE, onWarning }).close();
@@ -511,25 +434,6 @@ test('a connection syncs every commit, and not only the checkpoints', async () =
   using database = openConnection(file);
   // 2 is FULL. That a power cut loses nothing is the drill power-cut.
   assert.equal(pragma(database, 'synchronous'), 2n);
-});
-
-test('a newer schema version is refused with the program that made it, and not changed', async () => {
-  const file = join(folder, 'future.sqlite');
-  await openSqliteStore(file, SERVE).close();
-  const database = new DatabaseSync(file);
-  database.exec('PRAGMA user_version = 999');
-  refused(file, new RegExp(` by petstore ${RegExp.escape(manifest.version)}: use that `));
-  database.exec("UPDATE store_identity SET migrated_by = '9.8.7'");
-  refused(
-    file,
-    /schema version 999, .* was migrated by petstore 9\.8\.7: use that version or a newer one\.$/,
-  );
-  database.exec('UPDATE store_identity SET migrated_by = NULL');
-  refused(file, /schema version 999, .* was migrated by a newer petstore: use that version or /);
-  database.exec('DROP TABLE store_identity');
-  refused(file, /schema version 999, .* was migrated by a newer petstore: use that version or /);
-  assert.deepEqual({ ...database.prepare('PRAGMA user_version').get() }, { user_version: 999 });
-  database.close();
 });
 
 test('while another program locks the file, every write is refused in time and reads continue', async () => {

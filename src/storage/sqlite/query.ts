@@ -8,8 +8,3 @@ export function rowsOf<Row>(database: DatabaseSync, sql: string): Row[] {
 export function pragma(database: DatabaseSync, name: string): unknown {
   return rowsOf<unknown[]>(database, `PRAGMA ${name}`)[0]?.[0];
 }
-
-export function hasTable(database: DatabaseSync, name: string): boolean {
-  const tables = rowsOf<[string]>(database, "SELECT name FROM sqlite_schema WHERE type = 'table'");
-  return tables.some(([table]) => table === name);
-}

@@ -24,8 +24,8 @@ import { beginTransaction } from './statements.ts';
 import { syncFile, syncName } from './sync.ts';
 import { LAST_ID, openToRead, verify, type OpenStore } from './verify.ts';
 
-/** The backup and the former file must be of the environment. The identity is for a backup that has none. */
-export interface RestoreOptions extends Pick<Access, 'environment' | 'identity'> {
+/** The backup and the former file must be of the environment. */
+export interface RestoreOptions extends Pick<Access, 'environment'> {
   /** New ids begin above this one. Needed where the former file does not show which ids were assigned after the backup. */
   idsAbove?: bigint | undefined;
   onProgress?: OnProgress;
@@ -67,9 +67,8 @@ const IDS_LEFT_MIN = 2n ** 32n;
 export async function restoreStore(
   file: string,
   backupFile: string,
-  { idsAbove, onProgress = () => undefined, ...access }: RestoreOptions,
+  { environment, idsAbove, onProgress = () => undefined }: RestoreOptions,
 ): Promise<Restored> {
-  const { environment } = access;
   // Opened before anything is changed: it may be missing or belong to another program.
   using source = openToRead(backupFile, environment, 'name another backup');
   const realFile = realFileOf(file);
@@ -84,7 +83,7 @@ export async function restoreStore(
   const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
     change(copy) {
-      const identity = migrate(copy, backupFile, access);
+      const identity = migrate(copy, backupFile);
       using transaction = beginTransaction(copy);
       setLastId(copy, lastId);
       if (isSameStore(backup, former.past)) endKeys(copy, former.past.keys);
@@ -161,8 +160,7 @@ function readPast(database: DatabaseSync): Past {
   const identity = findStoreIdentity(database);
   const [row] = rowsOf<[bigint]>(database, `SELECT ${LAST_ID}`);
   const select = `SELECT ${API_KEY_COLUMNS} FROM api_keys`;
-  // The keys of an earlier version have fewer columns.
-  const keys = identity === undefined ? [] : rowsOf<ApiKeyRow>(database, select).map(apiKeyOfRow);
+  const keys = rowsOf<ApiKeyRow>(database, select).map(apiKeyOfRow);
   return { identity, lastId: row?.[0] ?? 0n, keys };
 }
 

@@ -6,7 +6,7 @@ import { requireEnvironment } from '../../domain/store-identity.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { hasCatalogue, openAsIs, refuseForeign } from './connection.ts';
 import { fileError } from './errors.ts';
-import { findStoreIdentity, refuseUnfinishedCopy } from './migrate.ts';
+import { findStoreIdentity, requireKnownSchema } from './migrate.ts';
 import { unusableStore } from './open.ts';
 import { rowsOf } from './query.ts';
 
@@ -28,7 +28,7 @@ export interface OpenStore {
   database: DatabaseSync;
 }
 
-/** Opens a store of any version, and of this environment if one is given, without changing it. */
+/** Opens a store of this environment if one is given, without changing it. */
 export function openToRead(
   file: string,
   environment?: Environment,
@@ -41,9 +41,8 @@ export function openToRead(
     if (!hasCatalogue(database)) {
       throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
     }
-    refuseUnfinishedCopy(database, file);
-    const identity = findStoreIdentity(database);
-    requireEnvironment(identity, environment, { store: file, other });
+    requireKnownSchema(database, file);
+    requireEnvironment(findStoreIdentity(database), environment, { store: file, other });
   } catch (error) {
     database.close();
     throw fileError(file, error);
