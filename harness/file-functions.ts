@@ -6,6 +6,7 @@ type FileFunction =
   | 'chmodSync'
   | 'closeSync'
   | 'fsyncSync'
+  | 'linkSync'
   | 'mkdirSync'
   | 'openSync'
   | 'renameSync'

@@ -343,7 +343,7 @@ test('a store of another program is refused with exit code 2, and a damaged, new
   newer.close();
   const refusedPast = await runHere(['keys', 'list', '--data', future]);
   assert.equal(refusedPast.code, 1);
-  assert.match(refusedPast.stderr, /^petstore: [^\n]* is of schema 2, [^\n]*\n$/);
+  assert.match(refusedPast.stderr, /^petstore: [^\n]* has schema version 2, [^\n]*\n$/);
 });
 
 test('flags take precedence over variables, and variables over defaults', () => {

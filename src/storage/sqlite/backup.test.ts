@@ -24,7 +24,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { intercept } from '../../../harness/file-functions.ts';
+import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
@@ -465,10 +465,25 @@ describe('restore', () => {
     );
   });
 
-  test('while the file is replaced no start begins an empty store: the id beside it is there', async (t) => {
+  test('at no moment is there no file at the path, where a start would find none', async (t) => {
+    await createPets(2);
+    await backUp();
+    const isThere: boolean[] = [];
+    intercept(t, 'renameSync', (rename, from, to) => {
+      rename(from, to);
+      isThere.push(existsSync(file));
+    });
+    await restore();
+    assert.ok(isThere.length > 0 && !isThere.includes(false));
+  });
+
+  test('without links, no start begins an empty store while the file is replaced', async (t) => {
     await createPets(2);
     await backUp();
     const refusals: string[] = [];
+    intercept(t, 'linkSync', () => {
+      throw systemError('EPERM');
+    });
     intercept(t, 'renameSync', (rename, from, to) => {
       rename(from, to);
       if (existsSync(file)) return;

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, realpathSync, renameSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, realpathSync, renameSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { INT64_MAX } from '../../domain/int64.ts';
@@ -189,12 +189,13 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
   }
 }
 
-/** Between the two renames there is no file: a start then fails, because the id of the store is there. */
+/** At no moment is there no file at the path, also after a loss of power: the former one has two names for a while. */
 function replace(file: string, restored: string): string | undefined {
   syncFile(restored);
   const isThere = existsSync(file);
   const setAside = freeName(`${file}.before-restore`);
-  for (const suffix of ['', ...LOG_SUFFIXES]) {
+  if (isThere) giveSecondName(file, setAside);
+  for (const suffix of LOG_SUFFIXES) {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${setAside}${suffix}`);
   }
   // No loss of power may leave the former log beside the new file: SQLite would apply it.
@@ -202,4 +203,13 @@ function replace(file: string, restored: string): string | undefined {
   renameSync(restored, file);
   syncName(file);
   return isThere ? setAside : undefined;
+}
+
+/** On a file system without links there is no file for a moment. A start then ends, because the id of the store is there. */
+function giveSecondName(file: string, name: string): void {
+  try {
+    linkSync(file, name);
+  } catch {
+    renameSync(file, name);
+  }
 }

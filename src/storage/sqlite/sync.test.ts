@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The syncs and renames of this thread, in their order; and the files that it has not closed. */
+/** The syncs, links and renames of this thread, in their order; and the files that it has not closed. */
 function record(t: TestContext): { events: string[]; open: Map<number, string> } {
   const events: string[] = [];
   const open = new Map<number, string>();
@@ -44,10 +44,12 @@ function record(t: TestContext): { events: string[]; open: Map<number, string> }
     events.push(`sync ${open.get(descriptor)}`);
     original(descriptor);
   });
-  intercept(t, 'renameSync', (original, from, to) => {
-    events.push(`renameSync ${basename(String(from))} ${basename(String(to))}`);
-    original(from, to);
-  });
+  for (const name of ['linkSync', 'renameSync'] as const) {
+    intercept(t, name, (original, from, to) => {
+      events.push(`${name} ${basename(String(from))} ${basename(String(to))}`);
+      original(from, to);
+    });
+  }
   return { events, open };
 }
 
@@ -76,14 +78,14 @@ test('a backup: its content is synced before it gets its name, and the name befo
   assert.deepEqual([...open.values()], []);
 });
 
-test('a restore: the former file has another name before the restored one takes its place', async (t) => {
+test('a restore: the former file has its second name before the restored one takes its place', async (t) => {
   await openSqliteStore(file, { identity }).close();
   await backUpStore(file, target, { now });
   const { events, open } = record(t);
   await restoreStore(file, target, { idsAbove: 100n });
   assert.deepEqual(events.slice(-5), [
     `sync petstore.sqlite.${process.pid}.partial`,
-    'renameSync petstore.sqlite petstore.sqlite.before-restore-1',
+    'linkSync petstore.sqlite petstore.sqlite.before-restore-1',
     `sync ${basename(folder)}`,
     `renameSync petstore.sqlite.${process.pid}.partial petstore.sqlite`,
     `sync ${basename(folder)}`,
