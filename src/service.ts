@@ -223,7 +223,7 @@ function newReadiness(ping: () => Promise<void>) {
 function refusalReports(
   metrics: Metrics,
   { log, accessLog }: Runtime,
-): Pick<ServerParts, 'onRefusal' | 'onInvalidResponse' | 'onDrop'> {
+): Pick<ServerParts, 'onRefusal' | 'onInvalidResponse' | 'onDrop' | 'onClosedForRoom'> {
   return {
     onRefusal(code, requestId, address) {
       metrics.error(code);
@@ -235,6 +235,9 @@ function refusalReports(
     },
     onDrop(connectionsMax) {
       log.error({ connectionsMax }, 'connections are refused because there are too many');
+    },
+    onClosedForRoom(closed) {
+      log.warn(closed, 'connections were closed because memory or places ran short');
     },
   };
 }

@@ -105,6 +105,7 @@ export class App implements Handler {
     headers.push(this.#deprecationHeaders.get(operation) ?? []);
 
     const caller = await authenticate(request);
+    request.hasAcceptedKey = true;
     context.keyId = caller.id;
     keyUses.note(caller.id);
     const usage = await countRequest?.(caller.id);

@@ -9,6 +9,8 @@ export interface HttpRequest {
   headers: Readonly<Record<string, string | undefined>>;
   /** Why the request must be refused, whatever it asks for. */
   fault?: Refusal | undefined;
+  /** Set by the app as soon as the key was accepted, before the body is read: the connection is that of a client. */
+  hasAcceptedKey?: boolean;
   /** The address of the other end of the connection: the client or a proxy. */
   address?: string | undefined;
   /** Reads the whole body. Throws `body_too_large` if it exceeds a limit. */

@@ -2,11 +2,14 @@
 // places.
 
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newSecret } from '../../src/domain/api-key.ts';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
@@ -114,6 +117,66 @@ test('strangers that send packets full of requests do not cut the uploads of oth
   void uploads.finally(() => clearInterval(attack));
   assert.deepEqual(await uploads, Array(12).fill(201));
 });
+
+test('strangers with invented keys, each with a few requests, do not cut the uploads of clients', async (t) => {
+  const service = await serve(t, ['--data', temporaryFolder(t)]);
+  const port = portOf(service);
+  const get = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
+  const sockets = Array.from({ length: 700 }, () => sendUnread(t, port, get));
+  const uploads = Promise.all(
+    Array.from({ length: 12 }, (_, index) => uploadSlowly(port, service.key, `slow-${index}`)),
+  );
+  const attack = setInterval(() => {
+    for (const socket of sockets) {
+      // An unknown key waits for the next read of the keys, and 112 KiB of requests behind it.
+      const key = newSecret('production', randomBytes);
+      const list = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+      if (!socket.destroyed) socket.write(list + get.repeat(7));
+    }
+  }, 500);
+  void uploads.finally(() => clearInterval(attack));
+  assert.deepEqual(await uploads, Array(12).fill(201));
+});
+
+test(
+  'strangers take no place of an idle client, and their closings are counted and logged',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const places = 100;
+    const limited = ['sh', '-c', `ulimit -n ${places + 128}; exec "$0" "$@"`] as const;
+    const service = await serve(t, ['--data', temporaryFolder(t), '--admin-port', '0'], {
+      command: [...limited, process.execPath, MAIN],
+    });
+    const port = portOf(service);
+    const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+    t.after(() => agent.destroy());
+    const listAll = async () =>
+      Promise.all(Array.from({ length: 10 }, () => listOn(agent, port, service.key)));
+    const ports = await listAll();
+    assert.equal(new Set(ports).size, 10);
+    // Idle for longer than a client may be where there is no stranger.
+    await sleep(1_500);
+    const livez = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
+    for (let count = 0; count < 2 * places; count += 1) sendUnread(t, port, livez);
+    const closed = () => figure(service, 'connections_closed_for_room_total');
+    await until('strangers make room', async () => (await closed()) > 0);
+    assert.deepEqual(new Set(await listAll()), new Set(ports), 'no connection was replaced');
+    const said = '"clients":0,"msg":"connections were closed because memory or places ran short"';
+    await until('the log has it', async () => service.stderr().includes(said));
+  },
+);
+
+/** Lists on a connection of the agent, and returns the local port of that connection. */
+function listOn(agent: Agent, port: number, key: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const sent = request({ port, path: '/v1/pets', agent, headers }, (response) => {
+      const { localPort } = response.socket;
+      response.resume().on('end', () => resolve(localPort));
+    });
+    sent.on('error', reject).end();
+  });
+}
 
 test(
   'idle strangers make room for others once nine tenths of the places are taken, and are counted',

@@ -13,8 +13,13 @@ import { Exchange, ReceivedRequest } from './node-http.ts';
 
 const KIB = 1024;
 
+function socketWithRead(): Socket {
+  const socket = new Socket();
+  return Object.defineProperty(socket, 'bytesRead', { value: 1_000 * KIB, configurable: true });
+}
+
 /** One connection, and the requests that it is given. None of them gets its response, unless there is one for all. */
-function openConnection(t: TestContext, socket = new Socket(), sent?: HttpResponse) {
+function openConnection(t: TestContext, socket = socketWithRead(), sent?: HttpResponse) {
   t.after(() => socket.destroy());
   const begun: HttpRequest[] = [];
   const seen = { occupiedBytes: 0, refusals: 0, responses: 0 };
@@ -34,8 +39,9 @@ function openConnection(t: TestContext, socket = new Socket(), sent?: HttpRespon
     isClosing: false,
     occupy: (_, bytes) => (seen.occupiedBytes = bytes),
     noteResponse: () => (seen.responses += 1),
+    close: () => socket.destroy(),
   });
-  socket.once('close', () => connection.destroy());
+  socket.once('close', () => connection.abandon());
   const accept = () => {
     const request = new ReceivedRequest(socket);
     request.headers = { 'content-length': '50000' };
@@ -47,14 +53,17 @@ function openConnection(t: TestContext, socket = new Socket(), sent?: HttpRespon
 }
 
 test('a connection occupies the body that it receives, what was read behind it, and 16 KiB for each request', (t) => {
-  const { accept, begun, seen } = openConnection(t);
+  const { socket, accept, begun, seen } = openConnection(t);
+  let bytesRead = 300;
+  Object.defineProperty(socket, 'bytesRead', { get: () => bytesRead });
   const first = accept();
   first.push(Buffer.alloc(100));
   assert.equal(seen.occupiedBytes, 100);
   accept();
-  assert.equal(seen.occupiedBytes, 100 + 64 * KIB + 16 * KIB);
+  assert.equal(seen.occupiedBytes, 100 + 300 + 16 * KIB);
+  bytesRead = 1_000 * KIB;
   accept();
-  assert.equal(seen.occupiedBytes, 100 + 64 * KIB + 2 * 16 * KIB);
+  assert.equal(seen.occupiedBytes, 100 + 64 * KIB + 2 * 16 * KIB, 'a read has at most 64 KiB');
   assert.equal(begun.length, 1, 'one request at a time');
 });
 

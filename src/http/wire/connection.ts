@@ -33,6 +33,7 @@ export interface Shared {
   occupy(connection: Connection, bytes: number): void;
   /** Called after each response that another may follow. */
   noteResponse(connection: Connection): void;
+  close(connection: Connection): void;
 }
 
 /**
@@ -54,6 +55,9 @@ export class Connection {
   #held: (Exchange | Refusal)[] = [];
   /** Requests that get no response. node:http keeps them until the socket closes. */
   #ignored = 0;
+  #hasHadClient = false;
+  /** What the socket had read when it was last idle. */
+  #bytesReadIdle = 0;
   /** Keeps the socket in memory until it ends, even if the socket is closed. */
   #lingering: NodeJS.Timeout | undefined;
 
@@ -67,6 +71,11 @@ export class Connection {
   /** Whether it waits for a request, or for the rest of its head. */
   get isIdle(): boolean {
     return this.#state === 'idle';
+  }
+
+  /** Whether the key of a request on it was accepted. Otherwise it is that of a stranger. */
+  get isClient(): boolean {
+    return this.#hasHadClient || this.#current?.hasAcceptedKey === true;
   }
 
   /** Takes the next request, and handles it when its turn comes. Requests beyond the limit are ignored. */
@@ -103,12 +112,12 @@ export class Connection {
     else this.socket.resume();
   }
 
-  destroy(): void {
-    this.#current?.body?.fail(CUT_SHORT);
+  /** The socket is closed: nothing that it has sent is handled any more. */
+  abandon(): void {
     this.#held = [];
     this.#state = 'closing';
     clearTimeout(this.#lingering);
-    this.socket.destroy();
+    this.#current?.body?.fail(CUT_SHORT);
   }
 
   #hold(turn: Exchange | Refusal): void {
@@ -158,7 +167,7 @@ export class Connection {
     if (!this.socket.writable) return;
     this.socket.once('finish', () => {
       exchange?.endLast();
-      this.#lingering = setTimeout(() => this.socket.destroy(), LINGER_MS).unref();
+      this.#lingering = setTimeout(() => this.#shared.close(this), LINGER_MS).unref();
     });
     this.socket.end(...this.#encode(response, exchange, true));
     this.#update();
@@ -177,22 +186,30 @@ export class Connection {
   }
 
   #next(): void {
+    this.#hasHadClient = this.isClient;
     this.#current = undefined;
     // One held request per turn of the event loop, so that others are served too.
     if (this.#held.length > 0) setImmediate(() => this.#begin());
-    else if (this.#state === 'handling') this.#state = 'idle';
+    else if (this.#state === 'handling') this.#becomeIdle();
     this.#shared.noteResponse(this);
     this.#update();
   }
 
+  #becomeIdle(): void {
+    this.#state = 'idle';
+    this.#bytesReadIdle = this.socket.bytesRead;
+  }
+
   #update(): void {
+    // Nothing is read behind a held request, and a body may keep all of what was read with it.
+    const heldBytes = Math.min(READ_BYTES_MAX, this.socket.bytesRead - this.#bytesReadIdle);
     // Until the event `close`, a destroyed connection occupies what node:http still parses of its last read.
     const requests = this.#held.length + this.#ignored + (this.#state === 'closing' ? 1 : 0);
     this.#shared.occupy(
       this,
       this.socket.writableLength +
         (this.#current?.body?.occupiedBytes ?? 0) +
-        (this.#held.length > 0 ? READ_BYTES_MAX : 0) +
+        (this.#held.length > 0 ? heldBytes : 0) +
         requests * REQUEST_BYTES,
     );
     this.updateReading();

@@ -6,7 +6,7 @@ import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import type { Connection, Responder } from './connection.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ClosedForRoom } from './connections.ts';
 import { Exchange, ReceivedRequest } from './node-http.ts';
 
 const KIB = 1024;
@@ -26,7 +26,10 @@ function openConnections(t: TestContext, count: number, connectionsMax = 10_000)
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const time = { nowMs: 0 };
   const nowMs = () => time.nowMs;
-  const all = new Connections(RESPONDER, { connectionsMax, quietMsMax: QUIET_MS_MAX, nowMs });
+  const reports: ClosedForRoom[] = [];
+  const limits = { connectionsMax, quietMsMax: QUIET_MS_MAX, nowMs };
+  const onClosedForRoom = (closed: ClosedForRoom) => reports.push(closed);
+  const all = new Connections(RESPONDER, { ...limits, onClosedForRoom });
   const opened: { socket: Socket; connection: Connection }[] = [];
   const add = () => {
     const socket = new Socket();
@@ -37,9 +40,11 @@ function openConnections(t: TestContext, count: number, connectionsMax = 10_000)
   for (let index = 0; index < count; index += 1) add();
   const at = (index: number) => opened[index]?.connection as Connection;
   const occupy = (index: number, bytes: number) => all.occupy(at(index), bytes);
-  const respond = (index: number) => all.noteResponse(at(index));
   const closed = () => opened.flatMap(({ socket }, index) => (socket.destroyed ? [index] : []));
-  return { all, opened, time, add, at, occupy, respond, closed };
+  /** The app accepts the key of the request that is in progress, or of one that was. */
+  const acceptKey = (index: number) =>
+    Object.defineProperty(at(index), 'isClient', { value: true });
+  return { all, opened, time, add, at, occupy, acceptKey, reports, closed };
 }
 
 /** Gives a connection a request that is not complete. */
@@ -55,41 +60,56 @@ function moveBytes(socket: Socket | undefined, time: { nowMs: number }): void {
   Object.defineProperty(socket, 'bytesRead', { get: () => time.nowMs });
 }
 
-test('up to 64 MiB no connection is closed, and beyond the largest ones until 56 MiB are left', (t) => {
-  const { occupy, closed } = openConnections(t, 5);
-  occupy(0, 1);
-  occupy(1, 16 * MIB);
-  occupy(2, 6 * MIB);
-  occupy(3, 4 * MIB);
-  occupy(4, 38 * MIB - 1);
-  assert.deepEqual(closed(), []);
-  occupy(3, 4 * MIB + 1);
-  assert.deepEqual(closed(), [4], 'the largest is enough');
-  occupy(2, 44 * MIB);
-  assert.deepEqual(closed(), [2, 4], 'also if it is the one that grows');
-});
+interface Open {
+  isClient?: true;
+  kib: number;
+  /** When it finished its last response. */
+  sinceMs?: number;
+}
 
-test('of connections up to 128 KiB, the one longest without a response is closed first, and only after the larger ones', (t) => {
-  const { occupy, respond, closed } = openConnections(t, 514);
-  for (let index = 0; index < 447; index += 1) occupy(index, 128 * KIB);
-  occupy(512, 8 * MIB);
-  respond(0);
-  assert.deepEqual(closed(), []);
-  occupy(513, 128 * KIB + 1);
-  assert.deepEqual(closed(), [512, 513], 'the two large ones');
-});
+const stranger = (kib: number, sinceMs = 0): Open => ({ kib, sinceMs });
+const client = (kib: number, sinceMs = 0): Open => ({ isClient: true, kib, sinceMs });
+const MANY = 32 * KIB;
 
-test('of small connections, the one longest without a response is closed first', (t) => {
-  const { time, occupy, respond, closed } = openConnections(t, 514);
-  time.nowMs = 1;
-  for (let index = 0; index < 512; index += 1) occupy(index, 128 * KIB);
-  respond(0);
-  assert.deepEqual(closed(), []);
-  occupy(513, 1);
-  assert.deepEqual(
-    closed(),
-    [...Array(65).keys()].map((index) => index + 1),
-  );
+/** Each has 64 MiB and a KiB more. At least 8 MiB are freed. */
+const SHORT_OF_MEMORY: [what: string, connections: Open[], closed: number[]][] = [
+  ['the largest of strangers', [stranger(MANY), stranger(MANY - KIB), stranger(KIB + 1)], [0]],
+  [
+    'as many as it takes',
+    [stranger(4 * KIB), stranger(50 * KIB), stranger(6 * KIB), stranger(4 * KIB + 1)].map(
+      (each, index) => (index === 1 ? { ...each, isClient: true } : each),
+    ),
+    [2, 3],
+  ],
+  ['a small stranger before a large client', [client(56 * KIB), stranger(8 * KIB + 1)], [1]],
+  [
+    'all strangers before the largest client',
+    [client(40 * KIB), client(20 * KIB), stranger(2 * KIB), stranger(2 * KIB + 1)],
+    [0, 2, 3],
+  ],
+  ['among equals the longest idle', [stranger(MANY, 5), client(1), stranger(MANY, 4)], [2]],
+  ['the longest idle of clients too', [client(MANY, 5), client(1), client(MANY, 4)], [2]],
+];
+
+for (const [what, connections, expected] of SHORT_OF_MEMORY) {
+  test(`beyond 64 MiB connections are closed until 56 are left: ${what}`, (t) => {
+    const { all, at, time, occupy, acceptKey, closed } = openConnections(t, connections.length);
+    for (const [index, { isClient, kib, sinceMs = 0 }] of connections.entries()) {
+      if (isClient === true) acceptKey(index);
+      time.nowMs = sinceMs;
+      all.noteResponse(at(index));
+      assert.deepEqual(closed(), [], 'up to 64 MiB none is closed');
+      occupy(index, kib * KIB);
+    }
+    assert.deepEqual(closed(), expected);
+  });
+}
+
+test('the connection that grows may be the one that is closed', (t) => {
+  const { occupy, closed } = openConnections(t, 2);
+  occupy(0, 30 * MIB);
+  occupy(1, 40 * MIB);
+  assert.deepEqual(closed(), [1]);
 });
 
 test('what a closed connection has occupied is free', async (t) => {
@@ -127,65 +147,128 @@ test('thousands of connections that receive bodies are closed at once', (t) => {
   assert.equal(closed().length, Math.ceil((8 * MIB) / (14 * KIB)));
 });
 
-test('from nine tenths of the places on, a new connection closes an idle one, first those that never had a response', (t) => {
-  const { time, add, at, respond, closed } = openConnections(t, 0, 10);
-  for (let index = 0; index < 9; index += 1) {
-    time.nowMs = index * 100;
+/** Of 20 places 18 or 19 are taken when another one comes at 10 s: 17 are kept. */
+const PLACES = 20;
+const SHORT_OF_PLACES: [what: string, kinds: [count: number, kind: string][], closed: number[]][] =
+  [
+    [
+      'strangers before clients',
+      [
+        [16, 'idle client'],
+        [3, 'stranger'],
+      ],
+      [16, 17],
+    ],
+    ['the longest idle client', [[19, 'idle client']], [0, 1]],
+    [
+      'strangers, then clients',
+      [
+        [17, 'idle client'],
+        [1, 'stranger'],
+      ],
+      [17],
+    ],
+    [
+      'no client that is served',
+      [
+        [17, 'busy client'],
+        [2, 'idle client'],
+      ],
+      [17, 18],
+    ],
+    ['nobody, where all clients are served', [[19, 'busy client']], []],
+    [
+      'a stranger whatever it does',
+      [
+        [17, 'idle client'],
+        [2, 'busy stranger'],
+      ],
+      [17, 18],
+    ],
+    [
+      'no client for a stranger that has just come',
+      [
+        [17, 'idle client'],
+        [2, 'fresh stranger'],
+      ],
+      [],
+    ],
+    ['no client that was idle for less than a second', [[19, 'fresh client']], []],
+    ['no stranger that came within a second', [[19, 'fresh stranger']], []],
+    [
+      'a stranger that had a response just now',
+      [
+        [17, 'idle client'],
+        [2, 'served stranger'],
+      ],
+      [17, 18],
+    ],
+  ];
+
+for (const [what, kinds, expected] of SHORT_OF_PLACES) {
+  test(`from nine tenths of the places on, a new connection closes ${what}`, (t) => {
+    const { all, at, time, add, acceptKey, reports, closed } = openConnections(t, 0, PLACES);
+    const list = kinds.flatMap(([count, kind]) => Array.from({ length: count }, () => kind));
+    // The first attempt is early, and finds nobody.
+    for (const [index, kind] of list.entries()) {
+      time.nowMs = kind.startsWith('fresh') ? 9_500 : index;
+      add();
+      if (kind.startsWith('busy')) beginRequest(at(index));
+      if (kind.endsWith('client')) acceptKey(index);
+      if (kind.startsWith('served')) time.nowMs = 9_999;
+      all.noteResponse(at(index));
+    }
+    assert.deepEqual(closed(), []);
+    time.nowMs = 10_000;
     add();
-  }
-  for (const index of [0, 1]) respond(index);
-  beginRequest(at(2));
-  time.nowMs = 1_350;
-  assert.deepEqual(closed(), []);
-  add();
-  assert.deepEqual(closed(), [3], 'the longest idle one that never had a response');
-  add();
-  assert.deepEqual(closed(), [3], 'the others have been idle for less than a second');
-  time.nowMs = 1_750;
-  for (let count = 0; count < 5; count += 1) add();
-  assert.deepEqual(closed(), [3, 4, 5, 6, 7]);
-  time.nowMs = 1_850;
-  add();
-  assert.deepEqual(
-    closed(),
-    [0, 3, 4, 5, 6, 7, 8].slice(1),
-    'number 8 before those with a response',
-  );
-  for (let count = 0; count < 2; count += 1) add();
-  assert.deepEqual(closed(), [0, 1, 3, 4, 5, 6, 7, 8], 'and not the one that is being served');
-});
+    assert.deepEqual(closed(), expected);
+    all.sweep();
+    assert.equal(reports.length, expected.length > 0 ? 1 : 0);
+  });
+}
 
-test('of idle connections, one that had a response long ago stays longer than a newer one that had none', (t) => {
-  const { time, add, respond, closed } = openConnections(t, 1, 10);
-  respond(0);
-  time.nowMs = 5_000;
-  for (let index = 1; index < 9; index += 1) add();
-  time.nowMs = 7_000;
-  add();
-  assert.deepEqual(closed(), [1]);
-});
-
-test('making room looks at no connection that stays, however many there are', (t) => {
-  const { all, opened, at, time, add, respond, closed } = openConnections(t, 10_000);
-  for (let index = 0; index < 10_000; index += 1) respond(index);
-  let looks = 0;
-  for (let index = 0; index < 10_000; index += 1) {
-    Object.defineProperty(at(index), 'isIdle', { get: () => (looks += 1) > 0 });
-  }
-  time.nowMs = 1_000;
-  add();
+test('what was closed for room is counted, and reported at most once per minute', (t) => {
+  const { all, time, occupy, acceptKey, reports } = openConnections(t, 6);
+  acceptKey(4);
+  for (const index of [0, 1]) occupy(index, 40 * MIB);
   all.sweep();
-  assert.equal(closed().length, 1 + 1_002);
-  assert.equal(looks, closed().length);
-  assert.equal(opened.length, 10_001);
+  assert.deepEqual(reports, [{ strangers: 1, clients: 0 }]);
+  for (const index of [2, 3]) occupy(index, 40 * MIB);
+  occupy(4, OCCUPIED_MAX);
+  occupy(5, 1);
+  time.nowMs = 59_999;
+  all.sweep();
+  assert.equal(reports.length, 1);
+  time.nowMs = 60_000;
+  all.sweep();
+  all.sweep();
+  assert.deepEqual(reports.slice(1), [{ strangers: 3, clients: 1 }]);
+  const total = all.figures().find(({ name }) => name.endsWith('_closed_for_room_total'));
+  assert.equal(total?.values[0]?.value, 5);
+});
+
+test('where nobody may be closed, the connections are looked at ten times per second', (t) => {
+  const { all, at, time, add } = openConnections(t, 19, PLACES);
+  let looks = 0;
+  Object.defineProperty(at(0), 'isClient', {
+    get: () => {
+      looks += 1;
+      return false;
+    },
+  });
+  for (time.nowMs = 100; time.nowMs < 900; time.nowMs += 1) {
+    if (time.nowMs % 400 === 0) add();
+    all.sweep();
+  }
+  assert.ok(looks >= 1 && looks <= 8, `${looks}`);
 });
 
 test('a sweep makes room too, because beyond the last place no new connection is seen', (t) => {
-  const { all, time, respond, closed } = openConnections(t, 20, 20);
+  const { all, time, acceptKey, closed } = openConnections(t, PLACES, PLACES);
   time.nowMs = 1_000;
-  for (const index of [0, 1]) respond(index);
+  for (const index of [0, 1]) acceptKey(index);
   all.sweep();
-  assert.deepEqual(closed(), [2, 3, 4], 'one place more than nine tenths are taken');
+  assert.deepEqual(closed(), [2, 3, 4], 'until 85 % are taken');
 });
 
 test('a connection on which no byte has moved is closed after 65 seconds', (t) => {

@@ -45,6 +45,7 @@ export class Exchange implements HttpRequest {
   readonly #response: ServerResponse;
   /** After the refusal the connection closes. */
   fault: Refusal | undefined;
+  hasAcceptedKey = false;
 
   constructor(
     request: ReceivedRequest,

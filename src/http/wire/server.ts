@@ -6,7 +6,7 @@ import { counter, type Figure, type Measured } from '../../ops/metrics.ts';
 import { errorResponse, FAILED } from '../error-response.ts';
 import { requestIdOf, type Handler } from '../message.ts';
 import type { Responder } from './connection.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ClosedForRoom } from './connections.ts';
 import {
   explainClientFault,
   HEADER_BYTES_MAX,
@@ -50,6 +50,8 @@ export interface ServerParts {
   onInvalidResponse?: (error: unknown, requestId: string) => void;
   /** Called when connections are refused because there are too many, at most once per minute. */
   onDrop?: (connectionsMax: number) => void;
+  /** Called at most once per minute. */
+  onClosedForRoom?: (closed: ClosedForRoom) => void;
   timeouts?: typeof CLIENT_TIMEOUTS | undefined;
   quietMsMax?: number;
 }
@@ -100,6 +102,7 @@ export class HttpServer implements Measured {
       connectionsMax: server.maxConnections,
       quietMsMax,
       nowMs: () => performance.now(),
+      onClosedForRoom: parts.onClosedForRoom,
     });
     this.#sweeping = setInterval(() => this.#connections.sweep(), timeouts.sweepMs).unref();
     server.on('drop', () => (this.#dropped += 1));
@@ -117,7 +120,7 @@ export class HttpServer implements Measured {
       onFault: (fault, socket) => {
         const refusal = explainClientFault(fault);
         // Without a refusal, the client is gone.
-        if (refusal === undefined) socket.destroy();
+        if (refusal === undefined) this.#connections.close({ socket });
         else this.#connections.find(socket)?.refuse(refusal);
       },
     });
