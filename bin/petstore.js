@@ -65,11 +65,12 @@ async function runOn(node) {
   const { spawn } = await import('node:child_process');
   // The path as it was given: texts for people name the command as it was started.
   const args = [...NODE_FLAGS, ...process.argv.slice(1)];
-  const child = spawn(node, args, { stdio: 'inherit' });
-  // Ctrl-C reaches both processes, so the child receives it twice; it counts the two as one.
+  // Before the child starts, so that no signal ends this process alone. Ctrl-C reaches both processes, so the child
+  // receives it twice; it counts the two as one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => child.kill(signal));
   }
+  const child = spawn(node, args, { stdio: 'inherit' });
   child.on('error', reportBrokenNode);
   child.on('exit', (code, signal) => {
     if (code === LOADER_FAILED) reportBrokenNode();

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { newSecret } from '../src/domain/api-key.ts';
 import { MAIN, NODE_FLAGS, start, type RunOptions } from './command.ts';
+import { until } from './until.ts';
 
 const STOP_MS_MAX = 20_000;
 /** The line of a start, in the log or as text. */
@@ -124,13 +125,19 @@ export class ServiceProcess {
     return (children.match(/\d+/g) ?? []).map(Number);
   }
 
-  /** The admin addresses of its workers, in their order. They log them at the level info, with `--admin-port 0`. */
-  workerAdminUrls(): string[] {
+  /**
+   * The admin addresses of its workers, in their order. Each logs its own at the level info, with `--admin-port 0`;
+   * the primary may say before that all of them listen.
+   */
+  async workerAdminUrls(count: number): Promise<string[]> {
     const byPlace = new Map<string, string>();
-    for (const line of this.#written.stderrLines) {
-      const [, place, url] = /"worker":"([^"]+)","adminUrl":"([^"]+)"/.exec(line) ?? [];
-      if (place !== undefined && url !== undefined) byPlace.set(place, url);
-    }
+    await until('each worker must log its admin address', () => {
+      for (const line of this.#written.stderrLines) {
+        const [, place, url] = /"worker":"([^"]+)","adminUrl":"([^"]+)"/.exec(line) ?? [];
+        if (place !== undefined && url !== undefined) byPlace.set(place, url);
+      }
+      return byPlace.size === count;
+    });
     const places = [...byPlace.keys()].toSorted((a, b) => Number.parseInt(a) - Number.parseInt(b));
     return places.map((place) => byPlace.get(place) ?? '');
   }

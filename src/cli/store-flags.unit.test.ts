@@ -58,7 +58,7 @@ test('serve and every command refuse a store of another environment with exit co
     ['import', animals],
     ['export'],
     ['catalogue', 'set-status', '1', '--to', 'sold'],
-    ['catalogue', 'remove', '1', '--dry-run'],
+    ['catalogue', 'remove', '1', '--yes'],
   ]) {
     const refused = await run(...args, '--data', data);
     assert.deepEqual(refused, { code: 2, stdout: '', stderr: line }, args.join(' '));

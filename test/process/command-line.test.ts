@@ -389,7 +389,7 @@ test('without a terminal the first key is alone on standard output, and is print
   const second = await serve(t, flags);
   assert.equal(second.stdout(), '');
   const createKey = String(second.started['createKey']);
-  const [, args] = /^node \S+petstore\.js (keys create .*)$/.exec(createKey) ?? [];
+  const [, args] = /^\.\/petstore (keys create .*)$/.exec(createKey) ?? [];
   assert.match(String(args), / --env staging/);
   const shell = `"$NODE" "$MAIN" ${args}`;
   const key = execFileSync('sh', ['-c', shell], {
@@ -444,7 +444,10 @@ test('keys are created, limited, listed, rotated and revoked while the service r
   assert.equal(await statusOf(service.baseUrl, key, 'POST'), 403);
 
   const listed = await keys('list');
-  assert.match(listed.stdout, /^key_\w+\tactive\tpets:read,pets:write\t.*\tfirst key$/m);
+  assert.match(
+    listed.stdout,
+    /^key_\w+\tactive\tpets:read,pets:write,pets:manage\t.*\tfirst key$/m,
+  );
   const unknown = await keys('revoke', 'key_x');
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /^petstore: [^\n]*"key_x"[^\n]*keys list[^\n]*\n$/);

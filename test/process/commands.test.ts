@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -22,9 +23,11 @@ import { commandsDocument, pathsOf } from '../../scripts/commands.ts';
 import type { Command, CommandGroup } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
-import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
+import { ENVIRONMENTS, hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
+import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { runHere, type Finished } from '../../harness/command.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
@@ -62,19 +65,21 @@ test('every help has a purpose, two examples or more, and the exit codes', async
 
 interface Services {
   production: TestService;
+  adminPort: number;
   postgres: PostgresServer;
   databaseUrl: string;
 }
 
 let services: Services;
 before(async () => {
+  const adminPort = await freePort();
   const [production, postgres] = await Promise.all([
-    startTestService(sqliteStorage),
+    startTestService(sqliteStorage, { flags: ['--admin-port', String(adminPort)] }),
     PostgresServer.start({ isDurable: false }),
   ]);
   await production.send('/pets', { method: 'POST', body: '{"name":"Rex","categoryId":7}' });
   const databaseUrl = postgres.url(await postgres.createDatabase());
-  services = { production, postgres, databaseUrl };
+  services = { production, adminPort, postgres, databaseUrl };
 });
 after(async () => {
   await Promise.all([services.production.close(), services.postgres.close()]);
@@ -96,9 +101,11 @@ const SHOP_KEY: Omit<ApiKey, 'hash'> = {
 let everything = '';
 before(async () => {
   everything = mkdtempSync(join(tmpdir(), 'petstore-examples-'));
-  for (const environment of ['production', 'staging']) {
+  for (const environment of ENVIRONMENTS) {
     mkdirSync(join(everything, 'data', environment), { recursive: true });
-    const store = openSqliteStore(join(everything, 'data', environment, 'petstore.sqlite'));
+    const identity = newStoreIdentity(environment, { now: new Date(), randomBytes });
+    const file = join(everything, 'data', environment, 'petstore.sqlite');
+    const store = openSqliteStore(file, { identity });
     await store.importPets(
       ['Rex', 'Tom', 'Ada'].map((name) => ({ name, categoryId: 7n, status: 'available' })),
     );
@@ -109,6 +116,10 @@ before(async () => {
     join(everything, 'data', 'production', 'petstore.sqlite'),
     join(everything, 'sunday.sqlite'),
   );
+  // The store is newer than its backup of Sunday.
+  const store = openSqliteStore(join(everything, 'data', 'production', 'petstore.sqlite'));
+  await store.createPet({ name: 'Max', categoryId: 7n, status: 'available' });
+  await store.close();
   writeFileSync(join(everything, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');
   writeFileSync(join(everything, 'animals.csv'), 'name,categoryId\nRex,7\n');
   writeFileSync(
@@ -124,8 +135,10 @@ after(() => rmSync(everything, { recursive: true, force: true }));
 
 async function runExample(cwd: string, example: string): Promise<Finished> {
   cpSync(everything, cwd, { recursive: true, verbatimSymlinks: true });
-  const { production, databaseUrl } = services;
-  const line = example.replace('http://127.0.0.1:8080/v1', production.baseUrl);
+  const { production, adminPort, databaseUrl } = services;
+  const line = example
+    .replace('http://127.0.0.1:8080/v1', production.baseUrl)
+    .replace('--admin-port 9465', `--admin-port ${adminPort}`);
   const env: Record<string, string> = {
     ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
   };

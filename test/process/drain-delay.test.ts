@@ -18,7 +18,7 @@ describe('Drain delay', { concurrency: true }, () => {
     test(`--workers ${workers}: after SIGTERM /readyz is 503 and new connections get responses; a second signal ends it`, async (t) => {
       const delay = ['--drain-delay', '300'];
       const service = await serve(t, ['--data', temporaryFolder(t), ...flags, ...delay]);
-      const adminUrls = workers === '1' ? [service.adminUrl] : service.workerAdminUrls();
+      const adminUrls = workers === '1' ? [service.adminUrl] : await service.workerAdminUrls(2);
       assert.equal(adminUrls.length, Number(workers));
       const readyUrls = [service.baseUrl, ...adminUrls].map((url) => new URL('/readyz', url).href);
       for (const url of readyUrls) assert.equal((await send(url)).status, 200);

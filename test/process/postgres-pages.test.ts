@@ -98,14 +98,14 @@ test(
 );
 
 test(
-  'an environment that upgrade.md corrects is the one that the service needs',
+  'an environment that troubleshooting.md corrects is the one that the service needs',
   needsPsql,
   async (t) => {
     const url = server.url(await server.createDatabase());
     const flags = ['--env', 'staging'];
     await (await startTestService(storageOf('--database', url), { flags })).close();
-    const [, command = ''] =
-      /`(psql "\$DATABASE_URL" -c "UPDATE [^`]+)`/.exec(read('upgrade.md')) ?? [];
+    const [, statement = ''] = /`(UPDATE [^`]+)`/.exec(read('troubleshooting.md')) ?? [];
+    const command = `psql "$DATABASE_URL" -c "${statement}"`;
     await runInShell(t, command, temporaryFolder(t), { DATABASE_URL: url });
     await (await startTestService(storageOf('--database', url))).close();
   },

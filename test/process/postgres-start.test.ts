@@ -13,7 +13,7 @@ import { newApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
-import { freePort } from '../../harness/free-port.ts';
+import { freePort, freePortOfTwo } from '../../harness/free-port.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
 import { MAIN, runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
@@ -37,7 +37,7 @@ interface Starting {
 }
 
 async function start(t: TestContext, database: string, workers: number): Promise<Starting> {
-  const [port, adminPort] = [await freePort(), await freePort()];
+  const [port, adminPort] = [await freePort(), await freePortOfTwo()];
   const ports = ['--port', String(port), '--admin-port', String(adminPort)];
   const flags = ['--database', database, '--workers', String(workers)];
   const child = spawn(process.execPath, [MAIN, 'serve', ...ports, ...flags], {

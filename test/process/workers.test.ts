@@ -64,8 +64,7 @@ test('Workers', { skip: NEEDS_LINUX }, async (t) => {
   });
 
   await t.test('each worker has an admin port of its own, with its own metrics', async () => {
-    const urls = service.workerAdminUrls();
-    assert.equal(urls.length, WORKERS);
+    const urls = await service.workerAdminUrls(WORKERS);
     for (const url of urls) {
       assert.equal((await send(`${url}/readyz`)).status, 200);
       assert.match((await send(`${url}/metrics`)).text, /^petstore_api_keys 1$/m);
@@ -220,9 +219,8 @@ async function untilReplacing(service: ServiceProcess): Promise<void> {
 
 /** The sum of a series over all workers. */
 async function sumOf(service: ServiceProcess, series: string): Promise<number> {
-  const texts = await Promise.all(
-    service.workerAdminUrls().map(async (url) => (await send(`${url}/metrics`)).text),
-  );
+  const urls = await service.workerAdminUrls(WORKERS);
+  const texts = await Promise.all(urls.map(async (url) => (await send(`${url}/metrics`)).text));
   const lines = texts.flatMap((text) => text.split('\n').filter((line) => line.startsWith(series)));
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }

@@ -126,7 +126,7 @@ const RUNNERS: Record<string, (file: string, code: string) => Promise<string>> =
     return run(
       'bash',
       ['-euo', 'pipefail', '-c', command],
-      command.includes('npx') ? root : folder,
+      /npx|\.\/petstore/.test(command) ? root : folder,
     );
   },
   client: (file) => run(process.execPath, [`${file}.mjs`]),
