@@ -1,0 +1,33 @@
+// The product may only shrink: three operations need no more code than this.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countLines } from '../../scripts/lines.ts';
+
+/** The most lines of code of each folder of the product, as `npm run lines` counts them. */
+const LINES_MAX: Readonly<Record<string, number>> = {
+  bin: 95,
+  check: 1_818,
+  scripts: 511,
+  sdk: 479,
+  src: 737,
+  'src/cli': 2_387,
+  'src/domain': 738,
+  'src/http': 2_442,
+  'src/ops': 222,
+  'src/pet-file': 751,
+  'src/storage': 3_764,
+  'src/web': 6_736,
+};
+
+test('no folder of the product has more lines of code than before', () => {
+  const counts = countLines().get('product') ?? new Map<string, number>();
+  assert.deepEqual([...counts.keys()].toSorted(), Object.keys(LINES_MAX));
+  for (const [folder, lines] of counts) {
+    const max = LINES_MAX[folder] ?? 0;
+    assert.ok(
+      lines <= max,
+      `${folder} has ${lines} lines of code, and ${max} are allowed. Remove some, or raise the number in a commit that says which promise they buy, and who has met the event.`,
+    );
+  }
+});
