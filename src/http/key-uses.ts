@@ -9,7 +9,7 @@ export class KeyUses {
   readonly #store: Pick<KeyStore, 'recordKeyUse'>;
   readonly #clock: Clock;
   readonly #timer: NodeJS.Timeout;
-  /** The last uses that are not stored. */
+  /** The first use of each key that is not stored: reading the clock for every request would cost time. */
   readonly #unrecorded = new Map<string, KeyUse>();
 
   constructor(store: Pick<KeyStore, 'recordKeyUse'>, clock: Clock) {
@@ -25,11 +25,12 @@ export class KeyUses {
   }
 
   note(keyId: string): void {
-    const deprecatedCallAt = this.#unrecorded.get(keyId)?.deprecatedCallAt;
-    this.#unrecorded.set(keyId, { usedAt: this.#clock.now(), deprecatedCallAt });
+    if (this.#unrecorded.has(keyId)) return;
+    this.#unrecorded.set(keyId, { usedAt: this.#clock.now(), deprecatedCallAt: undefined });
   }
 
   noteDeprecatedCall(keyId: string): void {
+    if (this.#unrecorded.get(keyId)?.deprecatedCallAt !== undefined) return;
     const now = this.#clock.now();
     this.#unrecorded.set(keyId, { usedAt: now, deprecatedCallAt: now });
   }

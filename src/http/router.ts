@@ -4,16 +4,18 @@ import { operations } from './operations.ts';
 
 /** The version of the interface. */
 const PREFIX = '/v1';
+const PREFIX_AND_SLASH = `${PREFIX}/`;
 const CONSOLE_PREFIX = '/console';
+const CONSOLE_PREFIX_AND_SLASH = `${CONSOLE_PREFIX}/`;
 
 /** Whether a path belongs to the interface, so that a key is required. */
 export function isInInterface(path: string): boolean {
-  return path === PREFIX || path.startsWith(`${PREFIX}/`);
+  return path === PREFIX || path.startsWith(PREFIX_AND_SLASH);
 }
 
 /** Whether a path is one of the console's own requests. They require a key too. */
 export function isOfConsole(path: string): boolean {
-  return path.startsWith(`${CONSOLE_PREFIX}/`);
+  return path.startsWith(CONSOLE_PREFIX_AND_SLASH);
 }
 
 export interface Route {

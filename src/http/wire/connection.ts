@@ -200,16 +200,20 @@ export class Connection {
     this.#bytesReadIdle = this.socket.bytesRead;
   }
 
+  /** Nothing is read behind a held request, and a body may keep all of what was read with it. */
+  get #heldBytes(): number {
+    if (this.#held.length === 0) return 0;
+    return Math.min(READ_BYTES_MAX, this.socket.bytesRead - this.#bytesReadIdle);
+  }
+
   #update(): void {
-    // Nothing is read behind a held request, and a body may keep all of what was read with it.
-    const heldBytes = Math.min(READ_BYTES_MAX, this.socket.bytesRead - this.#bytesReadIdle);
     // Until the event `close`, a destroyed connection occupies what node:http still parses of its last read.
     const requests = this.#held.length + this.#ignored + (this.#state === 'closing' ? 1 : 0);
     this.#shared.occupy(
       this,
       this.socket.writableLength +
         (this.#current?.body?.occupiedBytes ?? 0) +
-        (this.#held.length > 0 ? heldBytes : 0) +
+        this.#heldBytes +
         requests * REQUEST_BYTES,
     );
     this.updateReading();
