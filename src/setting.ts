@@ -65,7 +65,9 @@ export function parseValue<Of extends Pick<Setting, 'parse' | 'mustBe' | 'isSecr
 ): NonNullable<ReturnType<Of['parse']>> {
   const value = parse(text) as ReturnType<Of['parse']>;
   if (value !== undefined && value !== null) return value;
-  const shown = isSecret === true ? 'not usable' : `"${text}"`;
+  // Whatever stands before an @ may be a password.
+  const isHidden = isSecret === true || text.includes('@');
+  const shown = isHidden ? 'not usable' : `"${text}"`;
   throw new UsageError(`${source} is ${shown}: it must be ${mustBe}.`);
 }
 

@@ -10,7 +10,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   check: 1_818,
   scripts: 511,
   sdk: 479,
-  src: 737,
+  src: 738,
   'src/cli': 2_387,
   'src/domain': 738,
   'src/http': 2_450,
