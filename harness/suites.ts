@@ -22,6 +22,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
     'drills/{*.test.ts,!(bugs|crash)/*.test.ts}',
     'sdk/test/*.test.ts',
     'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
+    '**/*.long.test.ts',
   ],
   generators: ['test/generators/{clients,languages}.ts'],
   traces: ['test/traces/traces.ts'],
@@ -30,10 +31,12 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
 /** The unit tests that start no server. test/units.ts runs them in one process. */
 const UNIT_TESTS = '**/*.unit.test.ts';
 
-/** The files of a suite in the order of its patterns. */
+/** The files of a suite in the order of its patterns. Long tests that stand beside others are in no other suite. */
 export function filesOf(suite: string): string[] {
   const files = (SUITES[suite] ?? []).flatMap(filesThatMatch);
-  return [...new Set(files)].filter((file) => !file.endsWith('.unit.test.ts'));
+  const isElsewhere = (file: string) =>
+    file.endsWith('.unit.test.ts') || (suite !== 'long' && file.endsWith('.long.test.ts'));
+  return [...new Set(files)].filter((file) => !isElsewhere(file));
 }
 
 export function unitTestFiles(): string[] {

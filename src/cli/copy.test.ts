@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,13 +8,12 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
-import { StoreUnusable, type Store } from '../domain/store.ts';
+import type { Store } from '../domain/store.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
 import {
   copyCatalogue,
@@ -37,7 +35,6 @@ const NAMES = ['Rex', '🐈‍⬛ "\\', "'; --", '{NULL}', 'line\nbreak\t', '\u{
 /** More than one page of a copy. */
 const ANIMALS = 2_503;
 const IDENTITY = newStoreIdentity('production', { now: new Date(), randomBytes });
-const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
 /** Ends every session of the program, from a process of its own. */
 const END_SESSIONS = [
@@ -196,48 +193,6 @@ test('a copy that was interrupted, even right before its commit, leaves nothing,
   }
 });
 
-const KILLED_ROUNDS_MAX = 40;
-
-test('a copy that is killed at any moment leaves all or nothing, and after nothing the same command succeeds', async () => {
-  const here = newFile();
-  const store = openSqliteStore(here);
-  const pets = Array.from({ length: 10_000 }, (_, index) => ({ ...REX, name: `Rex ${index}` }));
-  await store.importPets(pets);
-  await store.close();
-  let kills = 0;
-  // Where all copies were faster than their kill, there are more rounds.
-  for (let round = 1; round <= 4 || (kills === 0 && round <= KILLED_ROUNDS_MAX); round += 1) {
-    const to = (await newTargets())[round % 2]?.[0] ?? '';
-    const args = ['copy', '--from', `sqlite:${here}`, '--to', to];
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
-    const ended = once(child, 'exit');
-    while (child.exitCode === null && !(await hasBegun(to))) await sleep(20);
-    await sleep(randomInt(Math.ceil(400 / round)));
-    child.kill('SIGKILL');
-    const [code] = (await ended) as [number | null];
-    // Only a copy that was faster than the kill is there, and then it is whole.
-    if (code === 0) continue;
-    const again = await run('--from', `sqlite:${here}`, '--to', to).catch((error: Error) => error);
-    if (again instanceof Error) {
-      // It was killed after its commit.
-      assert.ok(again instanceof StoreUnusable, again.message);
-      const back = newFile();
-      assert.equal((await run('--from', to, '--to', `sqlite:${back}`)).code, 0);
-      assert.deepEqual(dump(back), dump(here));
-      continue;
-    }
-    kills += 1;
-    assert.equal(again.code, 0, again.stderr);
-    assert.match(again.stderr, /; animals: 10000, /);
-    if (to.startsWith('sqlite:')) {
-      const left = `petstore.sqlite.${child.pid}.partial`;
-      const names = readdirSync(dirname(fileOf(to))).filter((name) => !name.startsWith(left));
-      assert.deepEqual(names, ['petstore.sqlite']);
-    }
-  }
-  assert.ok(kills > 0, 'no copy was killed before its end');
-});
-
 test('a copy is one moment of its source, whatever is written meanwhile', async () => {
   const database = await server.createDatabase();
   const store = await openPostgresStore(server.url(database));
@@ -350,27 +305,6 @@ test('of two copies into one target, one is there in the end, and the other repo
     assert.equal(outcome, 'complete');
     assert.equal((await run('--from', to, '--to', `sqlite:${newFile()}`)).code, 0);
   }
-});
-
-test('a copy to PostgreSQL that Ctrl-C has ended leaves no table behind', async () => {
-  const here = newFile();
-  const store = openSqliteStore(here);
-  await store.importPets(Array.from({ length: 30_000 }, () => REX));
-  await store.close();
-  for (let round = 1; round <= KILLED_ROUNDS_MAX; round += 1) {
-    const url = server.url(await server.createDatabase());
-    const args = ['copy', '--from', `sqlite:${here}`, '--to', url];
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
-    const ended = once(child, 'exit');
-    while (child.exitCode === null && !(await hasBegun(url))) await sleep(5);
-    child.kill('SIGINT');
-    const [code] = (await ended) as [number | null];
-    // Where the copy was faster, there is another round.
-    if (code === 0) continue;
-    await server.waitForNoSession(new URL(url).pathname.slice(1));
-    return assertEmpty(url);
-  }
-  assert.fail('no copy was ended before its end');
 });
 
 test('while a new PostgreSQL database is being copied into, no service can start there, and afterwards it can', async () => {
@@ -561,20 +495,6 @@ async function assertEmpty(target: string): Promise<void> {
   const database = new URL(target).pathname.slice(1);
   const tables = `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`;
   assert.deepEqual(await server.query(tables, database), []);
-}
-
-/** Whether a copy has written something, which nobody else sees. */
-async function hasBegun(target: string): Promise<boolean> {
-  if (target.startsWith('sqlite:')) {
-    const own = dirname(fileOf(target));
-    return existsSync(own) && readdirSync(own).some((name) => name.endsWith('.partial'));
-  }
-  const database = new URL(target).pathname.slice(1);
-  const [row] = await server.query(
-    `SELECT count(*)::int FROM pg_stat_activity
-     WHERE datname = '${database}' AND query LIKE 'INSERT INTO pets%'`,
-  );
-  return row?.[0] !== 0;
 }
 
 function newKey(name: string, now: Date, expiresAt?: Date) {

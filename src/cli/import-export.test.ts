@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import {
   appendFileSync,
   existsSync,
@@ -9,7 +7,6 @@ import {
   readdirSync,
   readlinkSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,13 +14,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable, Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { callbackify } from 'node:util';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { anyCharacter } from '../../harness/any-character.ts';
 import { listPets } from '../../harness/list-pets.ts';
-import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
@@ -64,24 +58,6 @@ function newShop(t: TestContext) {
     return { code, out, words };
   }
 
-  function startImport(path: string) {
-    const before = countPets(storeFile);
-    const main = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
-    const child = spawn(process.execPath, [main, 'import', path, '--data', data, '--create']);
-    t.after(() => child.kill('SIGKILL'));
-    let words = '';
-    child.stderr.on('data', (chunk) => (words += String(chunk)));
-    return {
-      child,
-      words: () => words,
-      ended: once(child, 'close'),
-      /** Waits until something more of the file is stored. */
-      begun: async () => {
-        while (child.exitCode === null && countPets(storeFile) === before) await setTimeout(5);
-      },
-    };
-  }
-
   return {
     file(name: string, content: string | Uint8Array): string {
       const path = join(folder, name);
@@ -104,14 +80,6 @@ function newShop(t: TestContext) {
     },
     data,
     storeFile,
-    startImport,
-    /** Ends the command as a power cut would, as soon as something more of the file is stored. */
-    async importAndKill(path: string): Promise<void> {
-      const { child, begun, ended } = startImport(path);
-      await begun();
-      child.kill('SIGKILL');
-      await ended;
-    },
     export: (...args: string[]) => run('export', args),
     exportAtTerminal: () => run('export', [], undefined, () => undefined),
     async withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
@@ -130,19 +98,6 @@ function newShop(t: TestContext) {
         .map((line) => (JSON.parse(line) as { name: string }).name);
     },
   };
-}
-
-function countPets(storeFile: string): number {
-  if (!existsSync(storeFile)) return 0;
-  const database = new DatabaseSync(storeFile, { timeout: 5_000 });
-  try {
-    return Number(database.prepare('SELECT count(*) AS count FROM pets').get()?.['count']);
-  } catch {
-    // Its schema is still being made.
-    return 0;
-  } finally {
-    database.close();
-  }
 }
 
 const anyPet: fc.Arbitrary<NewPet> = fc.record({
@@ -531,22 +486,6 @@ function copiesOfInput(pid: number | 'self' = 'self'): string[] {
   return links.filter((each) => readlinkOrEmpty(each).includes('petstore-stdin-'));
 }
 
-for (const format of ['ndjson', 'csv']) {
-  test(`${format}: an import that is killed, again and again, still adds every animal once`, async (t) => {
-    const shop = newShop(t);
-    const names = Array.from({ length: 20_000 }, (_, index) => `two\nlines, ${index}`);
-    const lines =
-      format === 'csv'
-        ? ['name,categoryId', ...names.map((name) => `"${name}",1`)]
-        : names.map((name) => JSON.stringify({ name, categoryId: 1 }));
-    const file = shop.file(`pets.${format}`, `${lines.join('\n')}\n`);
-    for (let kills = 0; kills < 2; kills += 1) await shop.importAndKill(file);
-    const { code, words } = await shop.import(file);
-    assert.equal(code, 0, words);
-    assertSame(await shop.names(), names);
-  });
-}
-
 const CHANGED =
   /The file has changed while it was read, so the import stopped; its first [\d,]+ lines, [\d,]+ animals, were imported into [^\n]+\.\n$/;
 
@@ -600,48 +539,6 @@ test('a file that is no list of animals is refused with the line and the reason'
   assert.equal(code, 1);
   assert.match(words, /^The first line must name its columns[^\n]+ Nothing was imported\.\nIts co/);
 });
-
-test('Ctrl-C says how far the import is, and the same command continues it', async (t) => {
-  const shop = newShop(t);
-  const names = Array.from({ length: 60_000 }, (_, index) => `Animal ${index}`);
-  const lines = names.map((name) => `${JSON.stringify({ name, categoryId: 1 })}\n`);
-  const file = shop.file('pets.ndjson', lines.join(''));
-  const importing = shop.startImport(file);
-  await importing.begun();
-  // The launcher passes it on, so that it may arrive twice.
-  importing.child.kill('SIGINT');
-  importing.child.kill('SIGINT');
-  assert.deepEqual(await importing.ended, [1, null]);
-  const said =
-    /^The import was stopped after line ([\d,]+), with \1 animals imported into (.+)\. Run the same command again to continue\.\n$/;
-  const [, count = '', store] = said.exec(importing.words()) ?? [];
-  assert.equal(store, shop.storeFile, importing.words());
-  assert.equal(countPets(shop.storeFile), Number(count.replaceAll(',', '')));
-  assert.equal((await shop.import(file)).code, 0);
-  assertSame(await shop.names(), names);
-});
-
-test(
-  'standard input is kept in a file without a name, and Ctrl-C says that nothing was imported',
-  { skip: NEEDS_LINUX },
-  async (t) => {
-    const shop = newShop(t);
-    const importing = shop.startImport('-');
-    importing.child.stdin.write(newLines(1));
-    const copyOfInput = () => {
-      const [link] = copiesOfInput(importing.child.pid);
-      return link === undefined ? undefined : { path: readlinkSync(link), found: statSync(link) };
-    };
-    while (copyOfInput()?.found.size !== newLines(1).length) await setTimeout(20);
-    const { path, found } = copyOfInput() ?? assert.fail('the file is open');
-    assert.match(path, / \(deleted\)$/);
-    assert.equal(found.mode & 0o777, 0o600);
-    importing.child.kill('SIGINT');
-    assert.deepEqual(await importing.ended, [1, null]);
-    assert.match(importing.words(), /^The import was stopped [^\n]+ nothing was imported\.\n$/);
-    assert.deepEqual(await shop.names(), []);
-  },
-);
 
 function readlinkOrEmpty(path: string): string {
   try {

@@ -7,8 +7,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { interruptStarts } from './interrupted-start.ts';
-import { killWorkers } from './killed-worker.ts';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
@@ -71,24 +69,5 @@ test(
     assert.doesNotMatch(written(), /a worker ended/, 'a planned end is no crash');
     process.kill(-pid, 'SIGTERM');
     assert.deepEqual(await ended, [0, null]);
-  },
-);
-
-test(
-  'SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request',
-  { skip: NEEDS_LINUX },
-  async () => {
-    const report = await interruptStarts({ workers: 2, moments: 2 });
-    assert.deepEqual(report.violations, []);
-    assert.ok(report.acknowledged > 0);
-  },
-);
-
-test(
-  'a worker that is killed during a rolling restart is replaced once',
-  { skip: NEEDS_LINUX },
-  async () => {
-    const report = await killWorkers({ workers: 2, restarts: 1 });
-    assert.deepEqual(report, { workers: [2], violations: [] });
   },
 );

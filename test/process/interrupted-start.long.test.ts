@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { Client, listAll } from '../../harness/client.ts';
@@ -8,6 +10,7 @@ import { ServiceProcess } from '../../harness/service-process.ts';
 import { disposableFolder } from '../../harness/temporary-folder.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { MAIN } from '../../harness/command.ts';
+import { NEEDS_LINUX } from '../../harness/needs.ts';
 
 const CONNECTIONS = 16;
 const RETRY_MS = 2;
@@ -15,6 +18,16 @@ const RETRY_MS = 2;
 const MOMENTS_SPAN = 1.1;
 /** Draining takes at most 8 seconds, and a worker that drains for longer is killed after 9. */
 const EXIT_MS_MAX = 12_000;
+
+test(
+  'SIGTERM at any moment of a start under load loses no acknowledged animal and resets no request',
+  { skip: NEEDS_LINUX },
+  async () => {
+    const report = await interruptStarts({ workers: 2, moments: 2 });
+    assert.deepEqual(report.violations, []);
+    assert.ok(report.acknowledged > 0);
+  },
+);
 
 interface InterruptedStartReport {
   acknowledged: number;
@@ -26,7 +39,7 @@ interface InterruptedStartReport {
  * group, as systemd does. Every request on an open connection must get its response, and the exit code must
  * be 0.
  */
-export async function interruptStarts(options: {
+async function interruptStarts(options: {
   workers: number;
   moments: number;
 }): Promise<InterruptedStartReport> {
