@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox, TestResult } from './sandbox.ts';
@@ -21,6 +21,7 @@ interface Tests {
   titles: readonly string[];
 }
 
+const ROOT = join(import.meta.dirname, '..');
 /** Each drill as a test. */
 const DRILLS = 'drills/bugs/drills.ts';
 
@@ -111,6 +112,8 @@ export class Judge {
 }
 
 function testsOf({ drill }: Bug, files: readonly string[]): Tests[] {
+  const drillFile = `drills/${drill}/${drill}.drill.ts`;
+  if (existsSync(join(ROOT, drillFile))) return [{ file: drillFile, titles: [] }];
   if (drill !== undefined) return [{ file: DRILLS, titles: [drill] }];
   return files.map((file) => ({ file, titles: [] }));
 }

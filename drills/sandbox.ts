@@ -29,7 +29,10 @@ const RUNNER = [
   '--test-force-exit',
   // Node.js may then not read node_modules, which is a link to a folder outside.
   '--test-skip-pattern=permission model',
+  // Of a drill, which is then quick.
+  '--test-skip-pattern=/^control: /',
 ];
+const QUICK = { DRILL_FULL: undefined, DRILL_ROUNDS: undefined, DRILL_SEED: undefined };
 /** A line of TAP for each test, and for one that has failed a block that says why. */
 const RESULT = /^( *)(not )?ok \d+ - (.*?)(?: # SKIP ?(.*))?\n(?: *---\n([\s\S]*?)^ *\.\.\.\n)?/gm;
 const LOCATION = /^ *location: '(.*?)(:\d+)*'$/m;
@@ -121,7 +124,7 @@ export class Sandbox implements Disposable {
     const child = spawn(program, args, {
       cwd: this.#folder,
       // Without the mark of a test that runs a test.
-      env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined },
+      env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined, ...QUICK },
       // Its own process group, so that the processes of a test end with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -88,10 +88,12 @@ test('a control can put a bug of the list into a process', () => {
   assert.match(sourceWith(...brokenByBug(name)), /status: 202,/);
 });
 
+const isFile = (name: string) => existsSync(join(ROOT, `drills/${name}/${name}.drill.ts`));
+
 test('a drill that must find a bug is a drill', () => {
   const drills = ALL.flatMap(({ drill }) => drill ?? []);
   assert.ok(drills.length > 0);
-  for (const name of drills) assert.ok(Object.hasOwn(DRILLS, name), name);
+  for (const name of drills) assert.ok(isFile(name) || Object.hasOwn(DRILLS, name), name);
 });
 
 test('the file that noticed a bug last runs first, then those of its file, its folder and its area', () => {

@@ -1,4 +1,4 @@
-// Performs stories in this process, which has no real timers afterwards. `drill.ts` starts it with the seeds as
+// Performs stories in this process, which has no real timers afterwards. `simulation.drill.ts` starts it with the seeds as
 // its arguments, and reads its report from standard output.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
