@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import { execute } from '../../src/cli/execute.ts';
 import { signIn, Stage, test, until, visit } from './stage.ts';
 
 const PETS = Array.from({ length: 45 }, (_, index) => ({
@@ -363,55 +361,6 @@ test('console › the rows, the focus and the scroll position stay while the nex
   await place(page, 'Animals 21–40, more follow');
   await until(page, `document.querySelector('#rows tr').getBoundingClientRect().top >= 0`);
 });
-
-test('console › an added animal is in "Just added" with its id, also when it is on another page', async (t) => {
-  const stage = await Stage.open(t, { pets: PETS });
-  const { page } = await visit(t, stage, { key: stage.key, path: '/?status=sold' });
-  await place(page, 'Animals 1–15 of 15');
-  assert.equal(await page.locator('#filter input[value=sold]').isChecked(), true);
-  for (const name of ['Rex', 'Mimi', 'Ada', 'Bob', 'Cleo', 'Dora']) {
-    await page.getByLabel('Name').fill(name);
-    await page.getByLabel('Category', { exact: true }).fill('9223372036854775807');
-    await page.getByRole('button', { name: 'Add animal' }).click();
-    await page.getByText(`${name} was added with the id`).waitFor();
-  }
-  const added = page.locator('#just-added li');
-  assert.equal(await added.count(), 5);
-  assert.match((await added.first().textContent()) ?? '', /^DoraId 51Available$/);
-  await page.getByText('and 1 more').waitFor();
-  assert.equal(await page.locator('#rows', { hasText: 'Dora' }).count(), 0);
-});
-
-test('console › an open animal has the command that marks it as sold, and as available again', async (t) => {
-  for (const environment of ['production', 'staging']) {
-    const flags = ['--env', environment];
-    const stage = await Stage.open(t, { flags, pets: PETS.slice(0, 7) });
-    const { page } = await visit(t, stage, { key: stage.key });
-    for (const [status, after] of [
-      ['sold', 'Sold'],
-      ['available', 'Available'],
-    ]) {
-      await page.getByRole('button', { name: 'Animal 7' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Animal 7' });
-      await dialog.getByText(`To mark it as ${status}, whoever runs the service runs`).waitFor();
-      const command = (await dialog.locator('.change code').textContent()) ?? '';
-      const [program, ...args] = command.split(' ');
-      assert.equal(program, 'petstore');
-      assert.equal(await runCommand([...args, '--data', stage.data]), 0, command);
-      await page.reload();
-      await dialog.locator('dd', { hasText: String(after) }).waitFor();
-      await dialog.getByRole('button', { name: 'Close' }).click();
-    }
-    await page.getByRole('button', { name: 'Animal 7' }).click();
-    await page.getByRole('link', { name: 'Other changes' }).click();
-    await page.getByRole('heading', { name: 'Change or remove an animal' }).waitFor();
-  }
-});
-
-function runCommand(args: string[]): Promise<number> {
-  const output = { write: () => true };
-  return execute(COMMANDS, args, { env: {}, stdout: output, stderr: output });
-}
 
 test('console › an animal can be opened: it shows all fields, and its id can be copied; for developers, JSON with visible bidi controls and curl', async (t) => {
   const stage = await Stage.open(t);

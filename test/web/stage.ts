@@ -115,6 +115,11 @@ export class Stage {
   /** What the service counts about itself. */
   readonly figures = () => this.#service?.figures() ?? [];
 
+  /** The flags that lead a command to the store. */
+  get place(): string[] {
+    return ['--data', this.data, '--env', this.#config().environment];
+  }
+
   get data(): string {
     return join(this.#folder, this.#store);
   }
@@ -164,13 +169,17 @@ export class Stage {
   }
 
   /** Creates a key with the command that an operator would use. */
-  async newKey(scopes: string): Promise<string> {
-    let secret = '';
-    const stdout = { write: (text: string) => (secret += text) };
+  newKey(scopes: string): Promise<string> {
+    return this.run(['keys', 'create', '--name', 'test', '--scopes', scopes, ...this.place]);
+  }
+
+  /** Runs a command as an operator would, and returns what it writes. */
+  async run(args: string[]): Promise<string> {
+    let written = '';
+    const stdout = { write: (text: string) => (written += text) };
     const stderr = { write: () => true };
-    const args = ['keys', 'create', '--name', 'test', '--scopes', scopes, '--data', this.data];
-    await execute(COMMANDS, args, { env: {}, stdout, stderr });
-    return secret.trim();
+    assert.equal(await execute(COMMANDS, args, { env: {}, stdout, stderr }), 0, args.join(' '));
+    return written.trim();
   }
 
   async #close(): Promise<void> {

@@ -9,12 +9,14 @@ export async function readSession(
 ): Promise<HttpResponse> {
   hasUnknownParameters(context);
   const { name, scopes } = await authenticate(context.request);
-  const mayChange = scopes.includes('pets:manage') && (await store.mayChange());
+  const hasManageScope = scopes.includes('pets:manage');
   const body = {
     name,
     mayRead: scopes.includes('pets:read'),
     mayAdd: scopes.includes('pets:write'),
-    mayChange,
+    mayChange: hasManageScope && (await store.mayChange()),
+    // Where only the store refuses changes, another key would not help.
+    hasManageScope,
   };
   return jsonResponse(200, JSON.stringify(body), ['Cache-Control', 'no-store']);
 }

@@ -1,57 +1,26 @@
 import { KEY_PREFIX, type Environment } from '../../domain/api-key.ts';
 import type { Page } from '../../http/pages.ts';
+import { listProgramFolder } from '../../installation.ts';
 import { assetPage, fileAsset, HTML_HEADERS } from '../assets.ts';
 
 const PAGE_FOLDER = 'src/web/console/page';
 
-/** The modules of the first view, the key form. The HTML preloads them. */
-export const FIRST_MODULES = ['dom', 'environment', 'main', 'stored-key'].map(inPageFolder);
-
-/** The modules of the workspace. The page preloads them when there is a key. */
-export const WORKSPACE_MODULES = [
-  ...[
-    'add',
-    'catalogue',
-    'copy',
-    'curl',
-    'empty',
-    'fault',
-    'fields',
-    'just-added',
-    'notice',
-    'pet',
-    'place',
-    'session',
-    'workspace',
-  ].map(inPageFolder),
+/** The modules of the console that are not in its folder. */
+const SHARED_MODULES = [
   ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
-  'src/domain/printable.ts',
-];
-
-/** The modules that are loaded when the workspace is open, or when many are added at once. */
-export const LATER_MODULES = [
-  ...[
-    'animal',
-    'bulk',
-    'download',
-    'line-key',
-    'lookup',
-    'many',
-    'many-columns',
-    'many-input',
-    'many-preview',
-    'many-report',
-    'many-rows',
-    'parts',
-    'pet-rules',
-    'seen-lines',
-    'sha256',
-  ].map(inPageFolder),
   ...['columns', 'csv', 'encoding', 'layout', 'pet-reader', 'read-pet', 'records'].map(
     (name) => `src/pet-file/${name}.ts`,
   ),
-  ...['errors', 'int64'].map((name) => `src/domain/${name}.ts`),
+  ...['errors', 'int64', 'printable'].map((name) => `src/domain/${name}.ts`),
 ];
+
+/** All modules of the console. The page preloads them, so that none waits for another. */
+export function consoleModules(): string[] {
+  const own = listProgramFolder(new URL('page/', import.meta.url))
+    .map((name) => name.replace(/\.browser\.js$/, '.ts'))
+    .filter((name) => name.endsWith('.ts'));
+  return [...own.map((name) => `${PAGE_FOLDER}/${name}`), ...SHARED_MODULES];
+}
 
 /** Created once per environment: otherwise the files are the same for every service in this process. */
 const made = new Map<Environment, [path: string, page: Page][]>();
@@ -64,14 +33,14 @@ export function consolePages(environment: Environment): [path: string, page: Pag
 }
 
 function newPages(environment: Environment): [path: string, page: Page][] {
-  const modules = [...FIRST_MODULES, ...WORKSPACE_MODULES, ...LATER_MODULES];
+  const modules = consoleModules();
   return [
     [
       '/',
       assetPage({
         file: `${PAGE_FOLDER}/index.html`,
         headers: HTML_HEADERS,
-        edit: (html) => preloadModules(fillTemplate(html, environment)),
+        edit: (html) => preloadModules(fillTemplate(html, environment), modules),
       }),
     ],
     ...modules.map(fileAsset),
@@ -79,12 +48,8 @@ function newPages(environment: Environment): [path: string, page: Page][] {
   ];
 }
 
-/** A browser ignores the links with the relation "later" until the page changes it. */
-function preloadModules(html: string): string {
-  const links = [
-    ...FIRST_MODULES.map((file) => `<link rel="modulepreload" href="assets/${file}" />\n`),
-    ...WORKSPACE_MODULES.map((file) => `<link rel="later" href="assets/${file}" />\n`),
-  ];
+function preloadModules(html: string, modules: readonly string[]): string {
+  const links = modules.map((file) => `<link rel="modulepreload" href="assets/${file}" />\n`);
   return html.replace('</head>', `${links.join('')}</head>`);
 }
 
@@ -108,8 +73,4 @@ function fillTemplate(html: string, environment: Environment): string {
     if (value === undefined) throw new Error(`The page names an unknown value: ${name}`);
     return value;
   });
-}
-
-function inPageFolder(name: string): string {
-  return `${PAGE_FOLDER}/${name}.ts`;
 }

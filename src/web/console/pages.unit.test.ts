@@ -6,9 +6,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import { bytesOf, type HttpRequest } from '../../http/message.ts';
 import { respondWithPage } from '../../http/pages.ts';
-import { consolePages, FIRST_MODULES, LATER_MODULES, WORKSPACE_MODULES } from './pages.ts';
+import { consoleModules, consolePages } from './pages.ts';
 
-const MODULES = [...FIRST_MODULES, ...WORKSPACE_MODULES, ...LATER_MODULES];
+const MODULES = consoleModules();
 const pages = new Map(consolePages('production'));
 
 function ask(path: string, headers: HttpRequest['headers'] = {}) {
@@ -113,14 +113,23 @@ test('Accept-Encoding chooses Brotli before gzip, and nothing that it refuses', 
   }
 });
 
-test('every module that a served module imports is served too', async () => {
+test('every module of the console is preloaded and used, and what it imports is served', async () => {
+  const html = await textOf('/');
+  const preloaded = [...html.matchAll(/rel="modulepreload" href="assets\/([^"]+)"/g)];
+  assert.deepEqual(
+    preloaded.map(([, file]) => file),
+    MODULES,
+  );
+  const used = new Set([`/assets/${MODULES.find((file) => file.endsWith('/main.ts'))}`]);
   for (const file of MODULES) {
     const code = await textOf(`/assets/${file}`);
     for (const [, from = ''] of code.matchAll(/(?:from |import\()'([^']+)'/g)) {
       const { pathname } = new URL(from, `http://pets.example/assets/${file}`);
       assert.equal((await ask(pathname)).status, 200, `${file} imports ${from}`);
+      used.add(pathname);
     }
   }
+  assert.deepEqual([...used].toSorted(), MODULES.map((file) => `/assets/${file}`).toSorted());
 });
 
 test('in staging the console says so in its title, in a band and in the examples', async () => {

@@ -74,7 +74,6 @@ test('console › 120 pasted rows become exactly 120 animals, in their order, al
     report[ROWS],
     `${ROWS + 1},added,${ROWS},"Animal ${ROWS}, of ${ROWS}",${ROWS},available,`,
   );
-  await page.locator('#just-added', { hasText: `and ${ROWS - 5} more` }).waitFor();
 });
 
 test('console › a pasted list is read as petstore import reads it, and its faults are listed by line', async (t) => {

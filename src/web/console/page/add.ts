@@ -12,8 +12,6 @@ const EXAMPLE = { name: 'Rex', categoryId: 7n };
 
 export interface AddEvents {
   keyNeeded: (fault?: Fault) => void;
-  /** The key may not add animals. */
-  forbidden: (fault: Fault) => void;
   added: (pet: Pet) => void;
 }
 
@@ -96,9 +94,11 @@ export class AddForm {
     this.#submit.textContent = isBusy ? 'Adding …' : 'Add animal';
   }
 
-  /** The next animal often has the same category and status, so these stay. */
+  /** The next animal often has the same category. Its status is chosen again: it is easily overlooked. */
   #clear(): void {
-    this.#name.value = '';
+    const { value } = this.#categoryId;
+    this.#form.reset();
+    this.#categoryId.value = value;
     this.#idempotencyKey = newIdempotencyKey();
     this.#name.focus();
   }
@@ -111,7 +111,6 @@ export class AddForm {
 
   #showFault(fault: Fault, wasAutomatic: boolean): void {
     if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
-    if (fault.isForbidden) return this.#on.forbidden(fault);
     const parts = fault.action === 'none' ? splitByField(fault.message) : {};
     const refused = FIELDS.filter((field) => parts[field] !== undefined);
     this.#showFieldFaults(

@@ -1,11 +1,12 @@
 import type { Pet } from '../../../../sdk/src/index.ts';
 import { curlCommand, jsonText, KEY_VARIABLE } from './curl.ts';
 import { writeClipboard } from './copy.ts';
-import { button, element } from './dom.ts';
-import { ENVIRONMENT } from './environment.ts';
-import { petName, statusChip } from './pet.ts';
+import { button, byId, element } from './dom.ts';
+import { explain, type Fault } from './fault.ts';
+import { faultNotice } from './notice.ts';
+import { parseInt64, petName, statusChip } from './pet.ts';
 import { linkTo, showLinkedId } from './place.ts';
-import { BASE_URL } from './session.ts';
+import { BASE_URL, type Session } from './session.ts';
 
 const TITLE_ID = 'animal-title';
 
@@ -35,7 +36,6 @@ export function openPet(pet: Pet): void {
       copy('Copy link', linkTo(pet.id)),
       copy('Copy id', String(pet.id)),
     ),
-    changeNote(pet),
     forDevelopers(pet, copy),
     told,
   );
@@ -72,18 +72,28 @@ function forDevelopers(pet: Pet, copy: (label: string, text: string) => HTMLElem
   );
 }
 
-/** The interface changes no animal, so the dialog says who can, and how. */
-function changeNote({ id, status }: Pet): HTMLElement {
-  const to = status === 'sold' ? 'available' : 'sold';
-  const flag = ENVIRONMENT === 'staging' ? ' --env staging' : '';
-  return element(
-    'p',
-    { class: 'small change' },
-    `To mark it as ${to}, whoever runs the service runs `,
-    element('code', {}, `petstore catalogue set-status ${id} --to ${to}${flag}`),
-    ' on its machine. ',
-    element('a', { href: 'docs/not-in-the-api' }, 'Other changes'),
-  );
+/** Opens the animal whose id an address has. */
+export async function openLinked(
+  text: string,
+  session: Session,
+  keyNeeded: (fault?: Fault) => void,
+): Promise<void> {
+  const message = byId('page-message', HTMLElement);
+  message.replaceChildren();
+  const id = parseInt64(text);
+  if (id === undefined) {
+    const words = 'This link leads to no animal: an id is a whole number, such as 7.';
+    message.append(element('p', { class: 'notice fault', role: 'alert' }, words));
+    return;
+  }
+  try {
+    openPet(await session.pets.get(id));
+  } catch (error) {
+    const fault = explain(error);
+    if (fault.isKeyRefused) return keyNeeded(fault);
+    const retry = (): void => void openLinked(text, session, keyNeeded);
+    message.append(faultNotice(fault, { retry, canCountDown: false }));
+  }
 }
 
 async function copyText(text: string, told: HTMLElement): Promise<void> {

@@ -25,8 +25,6 @@ const FOLLOW_INTERVAL_MS = 3_000;
 
 export interface CatalogueEvents {
   keyNeeded: (fault?: Fault) => void;
-  /** The key may not list animals. */
-  forbidden: (fault: Fault) => void;
   open: (pet: Pet) => void;
   addMany: () => void;
 }
@@ -95,11 +93,17 @@ export class Catalogue {
     await this.#load({ isReturn: true });
   }
 
-  /** Loads the current page again and highlights a newly added animal if it is on the page. */
-  async refresh(newId?: bigint): Promise<void> {
-    this.#newId = newId;
+  /** Loads the current page again. */
+  async refresh(): Promise<void> {
     byId('list-progress', HTMLElement).textContent = '';
     await this.#load();
+  }
+
+  /** Begins with the newest animals, of which one was just added. A filter that leaves it out ends. */
+  showAdded({ id, status }: Pet): void {
+    this.#newId = id;
+    const { limit, status: filter } = this.#place;
+    this.#goTo(firstPage({ limit, status: filter === status ? filter : undefined }, true));
   }
 
   /** While many animals are being added: says how many so far, and reloads the list every few seconds. */
@@ -241,7 +245,6 @@ export class Catalogue {
     this.#showPrevious();
     this.#count.textContent = this.#table.hidden ? 'Not loaded' : 'Still showing the earlier rows';
     if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
-    if (fault.isForbidden) return this.#on.forbidden(fault);
     const notice = faultNotice(fault, {
       canCountDown: loading.isAutomatic !== true,
       retry: (isAutomatic) => {

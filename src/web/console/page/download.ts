@@ -19,15 +19,23 @@ export class Download {
   readonly #told = byId('download-told', HTMLElement);
   #running: AbortController | undefined;
 
-  constructor(session: Session, on: { keyNeeded: (fault?: Fault) => void }) {
+  readonly #status: () => PetStatus | undefined;
+
+  constructor(
+    session: Session,
+    on: { keyNeeded: (fault?: Fault) => void; status: () => PetStatus | undefined },
+  ) {
     this.#session = session;
     this.#askForKey = on.keyNeeded;
+    this.#status = on.status;
   }
 
-  /** Starts the download, or stops the one that runs. */
-  press(status: PetStatus | undefined): void {
-    if (this.#running === undefined) void this.#run(status);
-    else this.#running.abort();
+  /** A press starts the download, or stops the one that runs. */
+  listen(): void {
+    this.#button.addEventListener('click', () => {
+      if (this.#running === undefined) void this.#run(this.#status());
+      else this.#running.abort();
+    });
   }
 
   async #run(status: PetStatus | undefined): Promise<void> {

@@ -28,6 +28,10 @@ export class Lookup {
   }
 
   listen(): void {
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#send();
+    });
     const curl = offerCurl(byId('lookup-curl', HTMLElement), () => {
       return curlCommand(`${BASE_URL}/pets/${parseInt64(this.#id.value.trim()) ?? 1}`);
     });
@@ -35,11 +39,6 @@ export class Lookup {
       this.#showFieldFault(undefined);
       curl.clear();
     });
-  }
-
-  /** Called by the listener of the form, which exists before this part is loaded. */
-  send(): void {
-    void this.#send();
   }
 
   async #send(isAutomatic = false): Promise<void> {

@@ -1,9 +1,11 @@
-// The first view: the key form. The workspace is loaded when there is a key.
+// The key form, and what opens the workspace.
 
 import { button, byId, isUsable, setUsable } from './dom.ts';
 import { keyFault, otherEnvironment } from './environment.ts';
-import { forgetAll, keepKey, keyHint, storedAccess, storedKey } from './stored-key.ts';
-import type { KeyRefusal, Workspace } from './workspace.ts';
+import { explain } from './fault.ts';
+import { faultNotice } from './notice.ts';
+import { forgetAll, keepKey, keyHint, storedKey } from './stored-key.ts';
+import { Workspace, type KeyRefusal } from './workspace.ts';
 
 const signIn = byId('sign-in', HTMLElement);
 const form = byId('key-form', HTMLFormElement);
@@ -14,32 +16,8 @@ const fault = byId('key-fault', HTMLElement);
 const kept = byId('kept', HTMLElement);
 const panels = byId('workspace', HTMLElement);
 const who = byId('who', HTMLElement);
-
-let loading: Promise<Workspace> | undefined;
-
-function loadWorkspace(): Promise<Workspace> {
-  loading ??= importWorkspace();
-  return loading;
-}
-
-async function importWorkspace(): Promise<Workspace> {
-  preloadWorkspace();
-  try {
-    const { Workspace } = await import('./workspace.ts');
-    return new Workspace(askForKey);
-  } catch (cause) {
-    loading = undefined;
-    const words = 'The page did not load completely. Check the connection, then load it again.';
-    throw new Error(words, { cause });
-  }
-}
-
-/** The browser then fetches the modules in parallel, and none waits for another. */
-function preloadWorkspace(): void {
-  for (const link of document.querySelectorAll('link[rel=later]')) {
-    link.setAttribute('rel', 'modulepreload');
-  }
-}
+const message = byId('page-message', HTMLElement);
+const workspace = new Workspace(askForKey);
 
 /** Whether the workspace was open before. If so, the key form says that the typed values are kept. */
 let wasOpen = false;
@@ -55,9 +33,9 @@ function askForKey(refusal?: KeyRefusal): void {
   input.focus();
 }
 
-function showKeyFault(message: string | undefined): void {
-  fault.textContent = message ?? '';
-  if (message === undefined) input.removeAttribute('aria-invalid');
+function showKeyFault(words: string | undefined): void {
+  fault.textContent = words ?? '';
+  if (words === undefined) input.removeAttribute('aria-invalid');
   else input.setAttribute('aria-invalid', 'true');
 }
 
@@ -65,7 +43,6 @@ function showWorkspace(key: string): void {
   wasOpen = true;
   input.value = '';
   signIn.hidden = true;
-  panels.dataset['access'] = storedAccess(key) ?? '';
   panels.hidden = false;
   who.hidden = false;
   byId('key-hint', HTMLElement).textContent = keyHint(key);
@@ -83,27 +60,29 @@ async function submitKey(): Promise<void> {
   setUsable(submit, false);
   submit.textContent = 'Checking …';
   try {
-    const workspace = await loadWorkspace();
     if (await workspace.enter(key)) {
       if (isKept.checked) keepKey(key);
       showWorkspace(key);
-      workspace.focus();
+      workspace.show();
     }
   } catch (error) {
-    showKeyFault(error instanceof Error ? error.message : String(error));
+    const { title, remedy } = explain(error);
+    showKeyFault(`${title}. ${remedy}`);
   }
   setUsable(submit, true);
   submit.textContent = 'Open the catalogue';
 }
 
-/** Opens the workspace at once: the service most likely still accepts the key. */
-async function reopen(key: string): Promise<void> {
-  showWorkspace(key);
+/** Opens the workspace with the key of an earlier visit. */
+async function reopen(key: string, isAutomatic = false): Promise<void> {
+  message.replaceChildren();
   try {
-    await (await loadWorkspace()).enter(key);
+    if (!(await workspace.enter(key))) return;
+    showWorkspace(key);
+    workspace.show({ isReturn: true });
   } catch (error) {
-    askForKey();
-    showKeyFault(error instanceof Error ? error.message : String(error));
+    const retry = (isNext: boolean): void => void reopen(key, isNext);
+    message.replaceChildren(faultNotice(explain(error), { retry, canCountDown: !isAutomatic }));
   }
 }
 
@@ -111,23 +90,15 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   void submitKey();
 });
-form.addEventListener('input', () => {
-  showKeyFault(undefined);
-  preloadWorkspace();
-});
+form.addEventListener('input', () => showKeyFault(undefined));
 // A file that is dropped beside a form must not replace the page.
 for (const type of ['dragover', 'drop'] as const) {
   addEventListener(type, (event) => {
     if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault();
   });
 }
-// A reload removes everything that this user has typed or loaded.
-who.append(
-  button('Forget key', () => {
-    forgetAll();
-    location.reload();
-  }),
-);
+who.append(button('Forget key', forgetAll));
+byId('not-loaded', HTMLElement).remove();
 
 const key = storedKey();
 // Behind a proxy, another environment can have the same origin and thus the same storage.

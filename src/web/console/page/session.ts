@@ -1,17 +1,34 @@
 import { PetStore, type NewPet, type Pets } from '../../../../sdk/src/index.ts';
+import { send } from '../../../../sdk/src/request.ts';
+import type { Call, Connection, Read } from '../../../../sdk/src/types.ts';
 import type { Creation } from './bulk.ts';
 import { storeKey } from './stored-key.ts';
 
 /** A person is waiting: retry through short outages, and report longer ones soon. */
-const PATIENCE = { timeoutMs: 8_000, totalTimeoutMs: 10_000, retries: 2 };
+const PATIENCE = { timeoutMs: 8_000, totalTimeoutMs: 10_000, retries: 2, backoffMs: 200 };
 
 /** Relative to the page, so that it also works behind a proxy that adds a path prefix. */
 export const BASE_URL = new URL('v1', document.baseURI).href;
+/** The console's own requests. */
+const CONSOLE_URL = new URL('console', document.baseURI).href;
+
+/** What the key may do, as the service says. */
+export interface Access {
+  mayRead: boolean;
+  mayAdd: boolean;
+  /** It may change and remove animals, and the store lets it. */
+  mayChange: boolean;
+  /** It has the scope for changes. */
+  hasManageScope: boolean;
+}
+
+const NOTHING: Access = { mayRead: false, mayAdd: false, mayChange: false, hasManageScope: false };
 
 /** The key and the client that uses it. The key is kept until the tab is closed, and is never in a URL. */
 export class Session {
   #pets: Pets | undefined;
-  #apiKey = '';
+  #connection: Connection | undefined;
+  #access = NOTHING;
   /** The creates in progress, by their Idempotency-Key as it is sent. */
   readonly #creates = new Map<string, { attempts: number; isReplay: boolean }>();
 
@@ -25,7 +42,11 @@ export class Session {
   }
 
   get apiKey(): string {
-    return this.#apiKey;
+    return this.#connection?.apiKey ?? '';
+  }
+
+  get access(): Access {
+    return this.#access;
   }
 
   /** Adds an animal, and says whether an earlier request had added it. */
@@ -42,18 +63,32 @@ export class Session {
     }
   }
 
-  /** Throws a TypeError if the text cannot be a key. */
-  open(key: string): void {
-    this.#pets = new PetStore({
+  /** Asks what the key may do, and uses it from then on. Throws a TypeError if the text cannot be a key. */
+  async open(apiKey: string): Promise<void> {
+    const { pets } = new PetStore({
       baseUrl: BASE_URL,
-      apiKey: key,
+      apiKey,
       fetch: (input, init) => this.#fetch(input, init),
       // The page itself shows what is deprecated.
       warn: () => undefined,
       ...PATIENCE,
-    }).pets;
-    this.#apiKey = key;
-    storeKey(key);
+    });
+    this.#connection = {
+      baseUrl: CONSOLE_URL,
+      apiKey,
+      fetch: (input, init) => fetch(input, init),
+      onResponse: () => undefined,
+      ...PATIENCE,
+    };
+    this.#access = await this.#send({ operation: 'GET /session', path: '/session' }, readAccess);
+    this.#pets = pets;
+    storeKey(apiKey);
+  }
+
+  /** Sends one of the console's own requests. */
+  #send<Result>(call: Call, read: Read<Result>): Promise<Result> {
+    if (this.#connection === undefined) throw new Error('Paste an API key first.');
+    return send(this.#connection, call, read);
   }
 
   /** Reads the header that marks a replay, which the client library does not pass on. */
@@ -67,8 +102,22 @@ export class Session {
 
   close(): void {
     this.#pets = undefined;
+    this.#connection = undefined;
+    this.#access = NOTHING;
     storeKey(undefined);
   }
+}
+
+/** A response without these facts is not from the service: it allows nothing. */
+function readAccess(json: unknown): Access {
+  const facts = Object(json) as Partial<Record<keyof Access, unknown>>;
+  if (typeof facts.mayRead !== 'boolean') throw new TypeError('This is no session.');
+  return {
+    mayRead: facts.mayRead,
+    mayAdd: facts.mayAdd === true,
+    mayChange: facts.mayChange === true,
+    hasManageScope: facts.hasManageScope === true,
+  };
 }
 
 const IDEMPOTENCY_KEY_BYTES = 16;

@@ -1,7 +1,6 @@
 /** The name of everything that these pages store begins with this. */
 const PREFIX = 'petstore.';
 const STORAGE_NAME = `${PREFIX}key`;
-const ACCESS_NAME = `${PREFIX}access`;
 
 /** The key of this tab or of this browser, or undefined if no key is stored or the browser forbids storage. */
 export function storedKey(): string | undefined {
@@ -13,34 +12,11 @@ export function storedKey(): string | undefined {
   }
 }
 
-/** What a restricted key may do. */
-export type Access = 'read' | 'write';
-
-/** What the service has refused to this key, in this tab; undefined if nothing yet. */
-export function storedAccess(key: string): Access | undefined {
-  try {
-    const stored = sessionStorage.getItem(ACCESS_NAME);
-    return (['read', 'write'] as const).find((access) => stored === access + keyHint(key));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Remembers it until the tab is closed, so that a reload does not offer again what was refused. */
-export function storeAccess(key: string, access: Access): void {
-  try {
-    sessionStorage.setItem(ACCESS_NAME, access + keyHint(key));
-  } catch {
-    // The service refuses it again.
-  }
-}
-
 /** Stores the key in this tab, unless this browser keeps it. Without a key, removes it from both. */
 export function storeKey(key: string | undefined): void {
   try {
     if (key === undefined) {
       sessionStorage.removeItem(STORAGE_NAME);
-      sessionStorage.removeItem(ACCESS_NAME);
       localStorage.removeItem(STORAGE_NAME);
     } else if (localStorage.getItem(STORAGE_NAME) !== key) {
       sessionStorage.setItem(STORAGE_NAME, key);
@@ -60,8 +36,18 @@ export function keepKey(key: string): void {
   }
 }
 
-/** Removes everything that these pages have stored. */
+/** Tabs of one browser share no sessionStorage, so they tell each other. */
+const tabs = new BroadcastChannel(`${PREFIX}forget`);
+
+/** Forgets everything that these pages have stored, in all tabs, and loads the page without it. */
 export function forgetAll(): void {
+  tabs.postMessage(undefined);
+  forgetHere();
+}
+
+tabs.addEventListener('message', forgetHere);
+
+function forgetHere(): void {
   try {
     for (const storage of [sessionStorage, localStorage]) {
       const names = Object.keys(storage).filter((name) => name.startsWith(PREFIX));
@@ -70,6 +56,7 @@ export function forgetAll(): void {
   } catch {
     // Nothing is stored.
   }
+  location.reload();
 }
 
 /** Enough of the key to recognise it, and too little to use it. */
