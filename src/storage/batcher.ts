@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import { Histogram, LATENCY_BOUNDS_MS } from '../ops/metrics.ts';
+import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../ops/metrics.ts';
 import type { Figure, Measured } from '../ops/metrics.ts';
 import { AdmissionControl } from './admission-control.ts';
 import { CALL_TIMEOUT_MS, deadlineIn, type Deadline } from './deadline.ts';
@@ -41,6 +41,7 @@ export class Batcher<Item, Result> implements Measured {
   readonly #waiting: Pending<Item, Result>[] = [];
   #running: Promise<void> | undefined;
   #delayMs = 0;
+  #hasFailed = false;
   /** Why new items are refused. */
   #closedBy: Error | undefined;
 
@@ -49,10 +50,12 @@ export class Batcher<Item, Result> implements Measured {
   }
 
   figures(): Figure[] {
+    const failed = 'Whether the last batch of writes has failed: 1 or 0.';
     const commit = 'Time from sending a batch of writes to its commit or its failure.';
     return [
       ...this.#admission.figures(),
       this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
+      gauge('petstore_last_write_failed', failed, Number(this.#hasFailed)),
       this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
     ];
   }
@@ -109,8 +112,10 @@ export class Batcher<Item, Result> implements Measured {
     if (first === undefined) return;
     try {
       await this.#options.send(inTime, first.deadline);
+      this.#hasFailed = false;
     } catch (error) {
       rejectAll(inTime, error);
+      this.#hasFailed = true;
     }
   }
 }

@@ -6,3 +6,8 @@ export function unavailable(cause: unknown): Refusal {
   const message = 'The store is not available right now; try again shortly.';
   return new Refusal('unavailable', message, { cause });
 }
+
+/** The refusal of a write that the store cannot take while reads work, as on a full disk. */
+export function cannotTake(cause: unknown): Refusal {
+  return new Refusal('unavailable', 'The store cannot take new animals at the moment.', { cause });
+}

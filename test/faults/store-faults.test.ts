@@ -33,11 +33,16 @@ const withModes = {
 /** The limit of a process for the size of files stands for a disk that is full: both make every write fail. */
 const withLimit = { skip: needsProgram('prlimit') };
 
-async function statuses({ baseUrl, key }: ServiceProcess): Promise<[create: number, list: number]> {
+function create({ baseUrl, key }: ServiceProcess) {
   const headers = { authorization: `Bearer ${key}` };
   const body = '{"name":"Rex","categoryId":1}';
-  const created = await send(`${baseUrl}/pets`, { method: 'POST', headers, body });
-  return [created.status, (await send(`${baseUrl}/pets`, { headers })).status];
+  return send(`${baseUrl}/pets`, { method: 'POST', headers, body });
+}
+
+async function statuses(service: ServiceProcess): Promise<[create: number, list: number]> {
+  const { status } = await create(service);
+  const headers = { authorization: `Bearer ${service.key}` };
+  return [status, (await send(`${service.baseUrl}/pets`, { headers })).status];
 }
 
 async function until(
@@ -54,7 +59,7 @@ async function until(
 }
 
 test(
-  'on a full disk creates are 503 and reads 200; then both work again without a restart',
+  'on a full disk creates are 503 and say so, and reads and /readyz 200; then all work again without a restart',
   withLimit,
   async (t) => {
     const service = await serve(t, ['--data', temporaryFolder(t)]);
@@ -64,6 +69,10 @@ test(
     limitFiles('1');
     await until(service, [503, 200]);
     assert.deepEqual(await statuses(service), [503, 200]);
+    const { status, text } = await create(service);
+    const message = 'The store cannot take new animals at the moment.';
+    assert.deepEqual(JSON.parse(text), { code: 'unavailable', message, status });
+    assert.equal((await send(new URL('/readyz', service.baseUrl).href)).status, 200);
     limitFiles('unlimited');
     await until(service, [201, 200]);
   },

@@ -16,8 +16,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/http': 2_451,
   'src/ops': 222,
   'src/pet-file': 751,
-  'src/storage': 3_764,
-  'src/web': 6_553,
+  'src/storage': 3_785,
+  'src/web': 6_683,
 };
 
 test('no folder of the product has more lines of code than before', () => {

@@ -78,7 +78,7 @@ test('the monitor begins with a verdict: ready or not, the store, the database, 
   const { site } = await openMonitorServer(t, monitor);
   const { page } = await visit(t, stage, { site });
   await page.getByRole('heading', { name: 'The service is ready' }).waitFor();
-  const facts = page.locator('.verdict dd');
+  const facts = page.locator('.verdict dl').last().locator('dd');
   const [store, database, version, uptime, address] = await facts.allTextContents();
   assert.deepEqual([store, database], ['PostgreSQL', 'db-1:5432,db-2:5432/pets']);
   assert.match(version ?? '', /^\d+\.\d+\.\d+, Node\.js \d+/);

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { unavailable } from '../unavailable.ts';
+import { cannotTake, unavailable } from '../unavailable.ts';
 import type { Address, Host } from './address.ts';
 
 const ATTEMPTS_MAX = 5;
@@ -26,6 +26,7 @@ export class NoResponse extends Error {
 export type Fault = 'repeatable' | 'stale_session' | 'unknown' | 'refused';
 
 const READ_ONLY = '25006';
+const DISK_FULL = '53100';
 /** Another session, such as a backup, uses the table. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -68,7 +69,8 @@ export async function withRetries<Result>(
     try {
       return await send();
     } catch (error) {
-      if (attempt === ATTEMPTS_MAX || !mayRetry(faultOf(error))) throw unavailable(error);
+      if (attempt < ATTEMPTS_MAX && mayRetry(faultOf(error))) continue;
+      throw stateOf(error) === DISK_FULL ? cannotTake(error) : unavailable(error);
     }
   }
 }

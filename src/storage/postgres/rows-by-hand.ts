@@ -1,8 +1,9 @@
 // An animal that somebody has inserted by hand can have the id that the counter assigns next.
 
-import { Refusal } from '../../domain/errors.ts';
+import type { Refusal } from '../../domain/errors.ts';
 import { INT64_MAX } from '../../domain/int64.ts';
 import type { Deadline } from '../deadline.ts';
+import { cannotTake } from '../unavailable.ts';
 import type { Row, Statement } from './connection.ts';
 import { isIdTaken, withRetries } from './errors.ts';
 import type { Pool } from './pool.ts';
@@ -38,5 +39,5 @@ function noIdsLeft(cause: unknown, onWarning: (message: string) => void): Refusa
   onWarning(
     'an animal that was inserted by hand has one of the last million ids: remove it (SELECT max(id) FROM pets)',
   );
-  return new Refusal('unavailable', 'The store cannot take new animals at the moment.', { cause });
+  return cannotTake(cause);
 }

@@ -8,6 +8,7 @@ import type { Figure } from '../../ops/metrics.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';
 import { rowsAsJson } from '../rows.ts';
+import { cannotTake } from '../unavailable.ts';
 import type { FileIdentity } from './file-identity.ts';
 import type { Writes } from './statements.ts';
 import type { Batch, Failure, Reply, Write } from './writer.ts';
@@ -133,7 +134,10 @@ export class WriterClient {
     if ('results' in reply) {
       this.#reply?.resolve(reply);
     } else {
-      const error = new Error(reply.error);
+      const cause = new Error(reply.error);
+      const { isLocked, isCorrupt, isTruncated } = reply;
+      const mayRead = !isLocked && !isCorrupt && !isTruncated;
+      const error = mayRead ? cannotTake(cause) : cause;
       this.#reply?.reject(error);
       // The writes that wait would most likely meet the same error, after waiting as long again.
       this.#batcher.rejectWaiting(error);

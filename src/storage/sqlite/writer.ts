@@ -25,6 +25,8 @@ export type Reply = { lastPetId: bigint; results: unknown[] } | Failure;
 
 export interface Failure {
   error: string;
+  /** Another program has a lock, which it may end soon. */
+  isLocked: boolean;
   isCorrupt: boolean;
   isTruncated: boolean;
 }
@@ -147,7 +149,12 @@ function failureOf(error: unknown): Failure {
   const cause = namedCause(error);
   const reason = cause instanceof Error ? cause.message : String(cause);
   const isTruncated = error instanceof FileTruncated;
-  return { error: reason, isCorrupt: isCorrupt(error), isTruncated };
+  return {
+    error: reason,
+    isLocked: isLocked(error),
+    isCorrupt: isCorrupt(error),
+    isTruncated,
+  };
 }
 
 function apply(write: Write): unknown {

@@ -88,15 +88,17 @@ test('every error has a title and a remedy, and only 401 removes the key', () =>
 });
 
 test('an error that passes says how long to wait, and the page waits at most two minutes', () => {
-  for (const [status, retryAfterMs, words, waitMs] of [
-    [429, 1_200, 'Too many requests with this key. Wait 2 seconds,', 1_200],
-    [503, 0, 'The service is busy. Wait a second,', 0],
-    [503, 120_000, 'The service is busy. Wait 120 seconds,', 120_000],
-    [503, 120_001, 'The service is busy. Wait 121 seconds,', undefined],
-    [429, undefined, 'Too many requests with this key. Wait a moment,', 5_000],
-    [500, 1_200, 'The service has failed. Try again. If it fails again,', undefined],
+  for (const [code, status, retryAfterMs, words, waitMs] of [
+    ['rate_limited', 429, 1_200, 'Too many requests with this key. Wait 2 seconds,', 1_200],
+    ['overloaded', 503, 0, 'The service is busy. Wait a second,', 0],
+    ['overloaded', 503, 120_000, 'The service is busy. Wait 120 seconds,', 120_000],
+    ['overloaded', 503, 120_001, 'The service is busy. Wait 121 seconds,', undefined],
+    ['unavailable', 503, 1_000, 'No animals; or so. Wait a second,', 1_000],
+    ['rate_limited', 429, undefined, 'Too many requests with this key. Wait a moment,', 5_000],
+    ['internal_error', 500, 1_200, 'The service has failed. Try again. If it', undefined],
   ] as const) {
-    const error = new PetStoreError('some_code', 'Words.', { status, retryAfterMs });
+    const message = 'No animals; or so.';
+    const error = new PetStoreError(code, message, { status, retryAfterMs });
     const fault = explain(error);
     assert.ok(`${fault.title}. ${fault.remedy}`.startsWith(words), fault.remedy);
     assert.equal(fault.waitMs, waitMs);

@@ -41,6 +41,7 @@ export function openMonitor({ figures, isReady, ...service }: MonitorParts): Mon
       body: await renderMonitor(service, history, {
         isReady: await isReady().catch(() => false),
         uptimeMs: clock.elapsedMs() - startedMs,
+        now: clock.now(),
       }),
     };
   };

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gauge, Histogram, Metrics, type Figure, type Measured } from '../../ops/metrics.ts';
 import { renderChart } from './chart.ts';
-import { History, type Buckets } from './history.ts';
+import { FigureReader, History, type Buckets } from './history.ts';
 import { openMonitor } from './monitor.ts';
 import { renderMonitor } from './render.ts';
-import { chartsOf, quantileOf } from './series.ts';
+import { chartsOfRequests, chartsOfResources, quantileOf } from './series.ts';
 import { renderVerdict, siteUrlOf, type MonitoredService } from './verdict.ts';
 
 const SERVICE: MonitoredService = {
@@ -27,7 +27,7 @@ function newHistory(measured: Measured, stepMs = 5_000): History {
 }
 
 function pageOf(history: History, service: Partial<MonitoredService> = {}): Promise<string> {
-  const verdict = { isReady: true, uptimeMs: 0 };
+  const verdict = { isReady: true, uptimeMs: 0, now: new Date(0) };
   return renderMonitor({ ...SERVICE, ...service }, history, verdict);
 }
 
@@ -52,7 +52,9 @@ async function chartOf(...values: (number | undefined)[]): Promise<string> {
 }
 
 function lineOf(history: History, title: string, name: string): readonly (number | undefined)[] {
-  const chart = chartsOf(history.samples).find((each) => each.title === title);
+  const { samples } = history;
+  const charts = [...chartsOfRequests(samples), ...chartsOfResources(samples)];
+  const chart = charts.find((each) => each.title === title);
   return chart?.lines.find((line) => line.name === name)?.values ?? [];
 }
 
@@ -114,7 +116,8 @@ test('a quantile is interpolated between the bounds of its bucket', () => {
 test('before the first sample the page has no figures, and a service that counts nothing has gaps and zeros', async () => {
   const history = newHistory(NO_FIGURES);
   const before = await pageOf(history);
-  assert.deepEqual(Object.keys(factsOf(before)), ['Store', 'Database', 'Uptime', 'Base address']);
+  const known = ['Last failure', 'Store', 'Database', 'Uptime', 'Base address'];
+  assert.deepEqual(Object.keys(factsOf(before)), known);
   assert.match(before, /sampled every 5 seconds/);
   assert.match(before, /No error responses in this time/);
   assert.deepEqual(new Set(rowsOf(before).map((row) => row.slice(-5))), new Set(['– | –']));
@@ -180,7 +183,7 @@ test('the page has the newest value and the peak of every line', async () => {
     'Median | – | 1.3 s',
     'Memory | 250 MiB | 300 MiB',
   ]);
-  const latency = chartsOf([]).find(({ title }) => title === 'Latency');
+  const latency = chartsOfRequests([]).find(({ title }) => title === 'Latency');
   assert.deepEqual(latency && [999, 1_000].map(latency.format), ['999 ms', '1 s']);
 });
 
@@ -297,10 +300,11 @@ test('the verdict has the base address, if the port is known, and the two larges
     ['http://pets/v1/v1', 'http://pets/v1/'],
     [undefined, undefined],
   ];
-  const verdict = { isReady: true, version: undefined, uptimeMs: 0 };
+  const verdict = { isReady: true, version: undefined, uptimeMs: 0, now: new Date(0) };
+  const none = new FigureReader([]);
   for (const [baseUrl, site] of addresses) {
     const service = { ...SERVICE, baseUrl };
-    assert.equal(factsOf(renderVerdict(service, verdict))['Base address'], baseUrl);
+    assert.equal(factsOf(renderVerdict(service, verdict, none, []))['Base address'], baseUrl);
     assert.equal(siteUrlOf(service), site);
   }
   const uptimes: [seconds: number, shown: string][] = [
@@ -311,9 +315,55 @@ test('the verdict has the base address, if the port is known, and the two larges
     [266_700, '3 d 2 h'],
   ];
   for (const [seconds, shown] of uptimes) {
-    const html = renderVerdict(SERVICE, { ...verdict, uptimeMs: 1000 * seconds });
+    const html = renderVerdict(SERVICE, { ...verdict, uptimeMs: 1000 * seconds }, none, []);
     assert.equal(factsOf(html)['Uptime'], shown);
   }
+});
+
+test('the page begins with what a person must do: creates that fail, a full disk, an old backup; then it is not green', async () => {
+  const metrics = new Metrics([]);
+  const values = { failed: 0, free: 40 * 2 ** 30, backup: 0 };
+  const figures = (): Figure[] => [
+    ...metrics.figures(),
+    gauge('petstore_last_write_failed', '', values.failed),
+    gauge('petstore_disk_free_bytes', '', values.free),
+    gauge('petstore_disk_size_bytes', '', 80 * 2 ** 30),
+    gauge('petstore_last_backup_timestamp_seconds', '', values.backup),
+  ];
+  const history = newHistory({ figures });
+  const seen = async (nowSeconds: number, isReady = true) => {
+    const now = new Date(1000 * nowSeconds);
+    const html = await renderMonitor(SERVICE, history, { isReady, uptimeMs: 0, now });
+    const [, section, title] = /<section class="card (verdict.*?)">(.*?)<dl/.exec(html) ?? [];
+    const titles = [...(title ?? '').matchAll(/<h2>(.*?)</g)].map(([, words]) => words).join('; ');
+    const facts = factsOf(html);
+    const names = ['New animals', 'Disk free', 'Newest backup', 'Last failure'];
+    return [section, titles, ...names.map((name) => facts[name])];
+  };
+  const day = 86_400;
+  await history.take();
+  metrics.error('pet_not_found');
+  await history.take();
+  const free = '40.0 GiB (50 %)';
+  const none = 'none in five minutes';
+  const well = ['verdict', 'The service is ready', 'accepted', free, '1 d 2 h old', none];
+  assert.deepEqual(await seen(day + 7_200), well);
+  values.failed = 1;
+  values.free = 300 * 2 ** 20;
+  metrics.error('unavailable');
+  await history.take();
+  await history.take();
+  assert.deepEqual(await seen(3 * day), [
+    'verdict failing',
+    'The store cannot take new animals; The disk of the store is nearly full; The newest backup is older than two days',
+    'refused',
+    '300 MiB (0 %)',
+    '3 d old',
+    '00:00:10 UTC: The store is not available, or the service is shutting down.',
+  ]);
+  // A store that does not respond refuses everything: that it refuses animals too is no news.
+  const [, titles] = await seen(0, false);
+  assert.equal(titles, 'The service is not ready; The disk of the store is nearly full');
 });
 
 test('a service that cannot say whether it is ready is not, and its uptime begins with the monitor', async () => {

@@ -2,8 +2,15 @@ import { PETS_COUNTED_MAX } from '../../domain/store.ts';
 import { escapeHtml } from '../html.ts';
 import { renderChart, timeOf } from './chart.ts';
 import type { FigureReader, History, Sample } from './history.ts';
-import { chartsOf, formatCount } from './series.ts';
-import { renderVerdict, siteUrlOf, type MonitoredService, type Verdict } from './verdict.ts';
+import { chartsOfRequests, chartsOfResources, formatCount, type Chart } from './series.ts';
+import {
+  renderFacts,
+  renderVerdict,
+  siteUrlOf,
+  type Facts,
+  type MonitoredService,
+  type Verdict,
+} from './verdict.ts';
 
 const MIB = 1024 * 1024;
 const ASSETS = 'assets/src/web/monitor/page';
@@ -38,16 +45,15 @@ ${bar(service)}
 <main id="main" tabindex="-1">
 <div class="head"><h1>Monitor</h1><p id="state" class="small" role="status"></p></div>
 <div id="figures" data-interval="${intervalMs}">
-${renderVerdict(service, { ...verdict, version: versionOf(latest) })}
+${renderVerdict(service, { ...verdict, version: versionOf(latest) }, latest, samples)}
 <h2>Last five minutes</h2>
 <p class="small">As of <time datetime="${newest?.at.toISOString() ?? ''}">${time} UTC</time><span id="local"></span>, sampled every ${intervalMs / 1000} seconds.</p>
-${facts(latest, samples)}
-<div class="charts">
-${chartsOf(samples)
-  .map((chart) => renderChart(chart, samples))
-  .join('\n')}
-</div>
+${renderFacts(catalogueFacts(latest))}
+${renderCharts(chartsOfRequests(samples), samples)}
 ${errorTable(samples, siteUrlOf(service))}
+<h2>Inside the service</h2>
+${renderFacts(storeFacts(latest, samples))}
+${renderCharts(chartsOfResources(samples), samples)}
 </div>
 </main>
 </body>
@@ -72,27 +78,36 @@ function versionOf(latest: FigureReader): string | undefined {
   return build && `${build.labels['version']}, Node.js ${build.labels['node']}`;
 }
 
-function facts(latest: FigureReader, samples: History['samples']): string {
+function renderCharts(charts: readonly Chart[], samples: History['samples']): string {
+  const rendered = charts.map((chart) => renderChart(chart, samples));
+  return `<div class="charts">\n${rendered.join('\n')}\n</div>`;
+}
+
+function catalogueFacts(latest: FigureReader): Facts {
   const pets = latest.find('petstore_pets');
   const about = (pets ?? 0) > PETS_COUNTED_MAX ? 'about ' : '';
-  const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
-  const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
   const keys = latest.find('petstore_api_keys');
   const keysAge = latest.find('petstore_api_keys_age_seconds') ?? 0;
+  return [
+    ['Animals', pets === undefined ? undefined : `${about}${formatCount(pets)}`],
+    [
+      'API keys',
+      keys === undefined ? undefined : `${formatCount(keys)}, read ${keysAge.toFixed(1)} s ago`,
+    ],
+  ];
+}
+
+function storeFacts(latest: FigureReader, samples: History['samples']): Facts {
+  const hits = growthOf(samples, ({ cacheHits }) => cacheHits);
+  const reads = hits + growthOf(samples, ({ cacheMisses }) => cacheMisses);
   const used = latest.find('petstore_pool_connections', ({ state }) => state === 'used');
   const max = latest.find('petstore_pool_connections_max');
   const wal = latest.find('petstore_wal_size_bytes');
-  const all: [name: string, value: string | false][] = [
-    ['Animals', pets !== undefined && `${about}${formatCount(pets)}`],
-    ['API keys', keys !== undefined && `${formatCount(keys)}, read ${keysAge.toFixed(1)} s ago`],
-    ['Cache hits', reads > 0 && `${formatCount((100 * hits) / reads)} %`],
-    ['Connections', used !== undefined && `${used} of ${max} in use`],
-    ['SQLite WAL', wal !== undefined && `${(wal / MIB).toFixed(1)} MiB`],
+  return [
+    ['Cache hits', reads > 0 ? `${formatCount((100 * hits) / reads)} %` : undefined],
+    ['Connections', used === undefined ? undefined : `${used} of ${max} in use`],
+    ['SQLite WAL', wal === undefined ? undefined : `${(wal / MIB).toFixed(1)} MiB`],
   ];
-  const items = all.map(([name, value]) =>
-    value === false ? '' : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
-  );
-  return `<dl class="figures">${items.join('')}</dl>`;
 }
 
 /** Each code links to its explanation, on the port of the service. */

@@ -20,11 +20,7 @@ const MIB = 1024 * 1024;
 const MEDIAN = 0.5;
 const P99 = 0.99;
 
-export function chartsOf(samples: readonly Sample[]): Chart[] {
-  return [...chartsOfRequests(samples), ...chartsOfResources(samples)];
-}
-
-function chartsOfRequests(samples: readonly Sample[]): Chart[] {
+export function chartsOfRequests(samples: readonly Sample[]): Chart[] {
   const rate = (pick: (sample: Sample) => number) => ratesOf(samples, pick);
   return [
     {
@@ -56,7 +52,7 @@ function chartsOfRequests(samples: readonly Sample[]): Chart[] {
   ];
 }
 
-function chartsOfResources(samples: readonly Sample[]): Chart[] {
+export function chartsOfResources(samples: readonly Sample[]): Chart[] {
   const gauge = (pick: (sample: Sample) => number | undefined) => samples.map(pick);
   const hasReadQueue = samples.some(({ readsWaiting }) => readsWaiting !== undefined);
   return [

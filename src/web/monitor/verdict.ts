@@ -1,5 +1,7 @@
 import type { Environment } from '../../domain/api-key.ts';
 import { escapeHtml } from '../html.ts';
+import type { FigureReader, Sample } from './history.ts';
+import { durationText, problemsOf, stateOf } from './problems.ts';
 
 /** What the monitor shows of the service. It does not get the settings: one of them has a password. */
 export interface MonitoredService {
@@ -17,45 +19,44 @@ export interface Verdict {
   isReady: boolean;
   version: string | undefined;
   uptimeMs: number;
+  now: Date;
 }
 
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-] as const;
-
-/** The first thing on the page: whether the service is ready. */
-export function renderVerdict(service: MonitoredService, verdict: Verdict): string {
-  const { isReady, version, uptimeMs } = verdict;
-  const facts: [name: string, value: string | undefined][] = [
+/** The first thing on the page: whether somebody must do something. */
+export function renderVerdict(
+  service: MonitoredService,
+  verdict: Verdict,
+  latest: FigureReader,
+  samples: readonly Sample[],
+): string {
+  const { version, uptimeMs, isReady, now } = verdict;
+  const subject = service.isWorker ? 'This worker' : 'The service';
+  const problems = problemsOf({ subject, isReady, now }, latest);
+  const words = problems.map(
+    ({ title, remedy }) => `<h2>${title}</h2><p>${escapeHtml(remedy)}</p>`,
+  );
+  const facts: Facts = [
     ['Store', service.storeKind],
     ['Database', service.storeName],
     ['Version', version],
-    ['Uptime', uptimeText(uptimeMs)],
+    ['Uptime', durationText(uptimeMs)],
     ['Base address', service.baseUrl],
   ];
+  const failing = problems.length > 0 ? ' failing' : '';
+  return `<section class="card verdict${failing}">${words.join('') || `<h2>${subject} is ready</h2>`}${renderFacts(stateOf(latest, samples, now))}${renderFacts(facts)}</section>`;
+}
+
+export type Facts = (readonly [name: string, value: string | undefined])[];
+
+/** Facts without a value are left out. */
+export function renderFacts(facts: Facts): string {
   const items = facts.map(([name, value]) =>
     value === undefined ? '' : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
   );
-  const words = `${service.isWorker ? 'This worker' : 'The service'} is ${isReady ? '' : 'not '}ready`;
-  const why = isReady ? '' : '<p>Its store does not respond. The log has the cause.</p>';
-  return `<section class="card verdict${isReady ? '' : ' failing'}"><h2>${words}</h2>${why}<dl class="figures">${items.join('')}</dl></section>`;
+  return `<dl class="figures">${items.join('')}</dl>`;
 }
 
 /** The address of the console, which ends in `/`, or undefined if the port of the service is not known. */
 export function siteUrlOf(service: MonitoredService): string | undefined {
   return service.baseUrl?.replace(/v1$/, '');
-}
-
-/** The two largest units: "3 d 4 h", "12 min", or "under a minute". */
-function uptimeText(uptimeMs: number): string {
-  let seconds = uptimeMs / 1000;
-  const parts: string[] = [];
-  for (const [unit, size] of UNITS) {
-    const count = Math.floor(seconds / size);
-    seconds -= count * size;
-    if (count > 0) parts.push(`${count} ${unit}`);
-  }
-  return parts.slice(0, 2).join(' ') || 'under a minute';
 }

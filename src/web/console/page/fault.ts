@@ -54,6 +54,11 @@ const WORDS_OF_STATUS: Readonly<Record<number, Words>> = {
   },
 };
 
+const TITLES: Partial<Record<string, string>> = {
+  rate_limited: 'Too many requests with this key',
+  overloaded: 'The service is busy',
+};
+
 const BAD_LINK: Words = {
   title: 'This link leads to no page',
   remedy: 'Press “First page” to start again.',
@@ -97,12 +102,12 @@ function newFault(
   };
 }
 
-function wordsFor({ status, code, retryAfterMs }: PetStoreError): Words {
+function wordsFor({ status, code, message, retryAfterMs }: PetStoreError): Words {
   if (code === 'connection_lost' || code === 'timed_out') return NO_CONNECTION;
   if (code === 'invalid_cursor') return BAD_LINK;
   if (status === 429 || status === 503) {
     return {
-      title: status === 429 ? 'Too many requests with this key' : 'The service is busy',
+      title: TITLES[code] ?? message.replace(/\.$/, ''),
       remedy: `Wait ${seconds(retryAfterMs)}, then try again. ${NOTHING_LOST}`,
       action: 'retry',
     };
