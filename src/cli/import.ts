@@ -112,11 +112,20 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** Aborted by Ctrl-C and SIGTERM. A repeated signal changes nothing: the import ends after its transaction. */
+/** A launcher repeats the signal of the terminal within this time. */
+const REPEATED_MS = 1_000;
+
+/**
+ * Aborted by Ctrl-C and SIGTERM: the import ends after its transaction. Where the disk hangs, a later signal ends the
+ * process.
+ */
 class StopSignal {
   readonly #controller = new AbortController();
   readonly signal = this.#controller.signal;
-  readonly #stop = () => this.#controller.abort();
+  readonly #stop = () => {
+    this.#controller.abort();
+    setTimeout(() => this[Symbol.dispose](), REPEATED_MS).unref();
+  };
 
   constructor() {
     for (const name of STOP_SIGNALS) process.on(name, this.#stop);

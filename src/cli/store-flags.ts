@@ -28,7 +28,7 @@ interface Opened<Of> {
  */
 export async function openStoreByFlags(
   flags: Flags,
-  { env: variables, clock, randomBytes }: Pick<CommandIo, 'env' | 'clock' | 'randomBytes'>,
+  { env: variables, clock, randomBytes, stderr }: Omit<CommandIo, 'stdin' | 'stdout'>,
   options: { create?: boolean } = {},
 ): Promise<Opened<Store>> {
   const config = loadConfig(flags, variables);
@@ -38,6 +38,8 @@ export async function openStoreByFlags(
   const store = await openConfiguredStore(config, {
     mayCreate,
     mayMigrate: false,
+    waitsForDisk: true,
+    onWarning: (message) => stderr.write(`petstore: ${message}.\n`),
     ...(mayCreate && {
       identity: newStoreIdentity(environment, { now: clock.now(), randomBytes }),
     }),

@@ -11,12 +11,12 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   scripts: 511,
   sdk: 479,
   src: 738,
-  'src/cli': 2_387,
+  'src/cli': 2_393,
   'src/domain': 738,
   'src/http': 2_451,
   'src/ops': 222,
   'src/pet-file': 751,
-  'src/storage': 3_785,
+  'src/storage': 3_794,
   'src/web': 6_683,
 };
 

@@ -28,6 +28,8 @@ const OTHERS_BITS = 0o077;
 
 export interface OpenOptions extends Access {
   onWarning?: (message: string) => void;
+  /** Whether a write waits for a disk that is slow. A request cannot; a command of a person can. */
+  waitsForDisk?: boolean;
 }
 
 /** Opens a store with its schema up to date, as far as the options allow to create or change it. */

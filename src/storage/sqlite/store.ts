@@ -88,6 +88,7 @@ class SqliteStore implements Store, Measured {
     this.#options = options;
     this.#reads = prepareReads(database);
     this.#writer = new WriterClient(opened, {
+      waitsForDisk: options.waitsForDisk ?? false,
       onWarning: (message) => options.onWarning?.(message),
       onFailure: (failure) => {
         if (failure.isTruncated) this.#fail(failure.error, { isTruncated: true });

@@ -23,8 +23,9 @@ const START_TIMEOUT_MS = 15_000;
  */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** What the store must know beyond the refusals of single writes. */
-export interface WriterEvents {
+/** What the store must know beyond the refusals of single writes, and how it wants to wait. */
+export interface WriterOptions {
+  waitsForDisk: boolean;
   onWarning: (message: string) => void;
   /** A batch has failed. */
   onFailure: (failure: Failure) => void;
@@ -40,7 +41,7 @@ type Results = Extract<Reply, { results: unknown[] }>;
 
 /** Hands batches of writes to the writer thread. */
 export class WriterClient {
-  readonly #events: WriterEvents;
+  readonly #options: WriterOptions;
   readonly #batcher = new Batcher<Item, unknown>({
     batchMax: BATCH_WRITES_MAX,
     send: (batch, deadline) => this.#send(batch, deadline),
@@ -52,9 +53,10 @@ export class WriterClient {
   #isThreadOpen = false;
   /** The thread has missed the deadline of its batch: writes are refused until it replies. */
   #isStuck = false;
+  #hasWarned = false;
 
-  constructor(opened: FileIdentity, events: WriterEvents) {
-    this.#events = events;
+  constructor(opened: FileIdentity, options: WriterOptions) {
+    this.#options = options;
     this.#thread = this.#start(opened);
   }
 
@@ -101,7 +103,7 @@ export class WriterClient {
     const others = items.filter((item) => 'args' in item);
     this.#thread.postMessage({ pets: rowsAsJson(pets), others } satisfies Batch);
     const due = this.#isThreadOpen ? deadline : deadlineIn(START_TIMEOUT_MS);
-    const cancel = atDeadline(due, () => this.#setStuck());
+    const cancel = atDeadline(due, () => this.#missDeadline());
     try {
       const { lastPetId, results } = await this.#reply.promise;
       let id = lastPetId - BigInt(pets.length);
@@ -141,15 +143,20 @@ export class WriterClient {
       this.#reply?.reject(error);
       // The writes that wait would most likely meet the same error, after waiting as long again.
       this.#batcher.rejectWaiting(error);
-      this.#events.onFailure(reply);
+      this.#options.onFailure(reply);
     }
   }
 
   /** The batch may still be stored after it was refused. Nothing more is sent until the thread replies. */
-  #setStuck(): void {
+  #missDeadline(): void {
+    if (this.#options.waitsForDisk) {
+      if (!this.#hasWarned) this.#options.onWarning(`${overdue().message}: waiting for it`);
+      this.#hasWarned = true;
+      return;
+    }
     this.#isStuck = true;
     this.#reply?.reject(overdue());
-    this.#events.onWarning('the disk does not confirm commits: writes are refused');
+    this.#options.onWarning('the disk does not confirm commits: writes are refused');
   }
 
   /** Whether the batch was committed is unknown. */
@@ -157,7 +164,7 @@ export class WriterClient {
     this.#ended.resolve();
     this.#reply?.reject(cause);
     const reason = cause instanceof Error ? cause.message : String(cause);
-    this.#events.onFatal(`the writer thread has ended (${reason}): start the service again.`);
+    this.#options.onFatal(`the writer thread has ended (${reason}): start the service again.`);
   }
 }
 
