@@ -18,8 +18,6 @@ export interface DrillOptions {
   rounds: number;
   /** Everything that is chosen at random follows from it. */
   seed: number;
-  /** Only what has changed in so many commits is tried, where the drill knows what that is. */
-  commits?: number | undefined;
   onProgress: (text: string) => void;
 }
 

@@ -11,13 +11,10 @@ export const DRILLS: DrillList = {
   'postgres-commits': () => import('./postgres/commits.ts'),
   'postgres-failover': () => import('./postgres/failover.ts'),
   pgbouncer: () => import('./postgres/pgbouncer.ts'),
-  patroni: () => import('./patroni/drill.ts'),
   proxies: () => import('./proxies/drill.ts'),
   'hostile-http': () => import('./hostile-http/drill.ts'),
   fuzz: () => import('./fuzz/drill.ts'),
   'slow-clients': () => import('./slow-clients/drill.ts'),
   overload: () => import('./overload/drill.ts'),
   endurance: () => import('./endurance/drill.ts'),
-  mutation: () => import('./mutation/drill.ts'),
-  bugs: () => import('./bugs/drill.ts'),
 };

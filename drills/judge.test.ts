@@ -53,8 +53,14 @@ for (const [name, content] of Object.entries(FILES)) {
   mkdirSync(dirname(join(root, name)), { recursive: true });
   writeFileSync(join(root, name), `${name.endsWith('.test.ts') ? IMPORTS : ''}${content}`);
 }
-execFileSync('git', ['init', '--quiet'], { cwd: root });
-execFileSync('git', ['add', '.'], { cwd: root });
+const identity = ['-c', 'user.name=judge', '-c', 'user.email=judge@localhost'];
+for (const args of [
+  ['init', '-q'],
+  ['add', '.'],
+  [...identity, 'commit', '-qm', 'all'],
+]) {
+  execFileSync('git', args, { cwd: root });
+}
 const sandbox = new Sandbox(root);
 after(() => {
   sandbox[Symbol.dispose]();

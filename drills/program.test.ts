@@ -156,19 +156,19 @@ test('--write adds a row for each drill that was run, failed or not, and the sec
   assert.match(other, /\nMeasured on /);
 });
 
-test('--quick runs few rounds, --commits reaches the drill, and the control gets the same seed', async () => {
+test('--quick runs few rounds, and the control gets the same seed', async () => {
   const runs: (number | undefined)[][] = [];
   const record = (report: DrillReport) => async (options: DrillOptions) => {
-    runs.push([options.rounds, options.seed, options.commits]);
+    runs.push([options.rounds, options.seed]);
     return report;
   };
   const control = { brokenBy: 'nothing', finds: ['lost'], run: record(RED) };
-  await run(['all', '--quick', '--seed', '7', '--commits', '20'], {
+  await run(['all', '--quick', '--seed', '7'], {
     crash: newDrill({ run: record(GREEN), control }),
   });
   assert.deepEqual(runs, [
-    [2, 7, 20],
-    [2, 7, undefined],
+    [2, 7],
+    [2, 7],
   ]);
 });
 
@@ -192,7 +192,6 @@ for (const [args, message] of [
   [['toString'], '"toString" is not a drill: it must be all, or one of crash.'],
   [['all', '--rounds', '0'], '--rounds is "0": it must be an integer from 1 to 999999999.'],
   [['all', '--seed', '1e3'], '--seed is "1e3": it must be an integer from 1 to 999999999.'],
-  [['all', '--commits', 'x'], '--commits is "x": it must be an integer from 1 to 999999999.'],
   [['--round', '1'], "Unknown option '--round'. See --help."],
 ] as const) {
   test(`\`npm run drill -- ${args.join(' ')}\` is refused with one line and exit code 2`, async () => {

@@ -49,7 +49,6 @@ interface Selection {
   /** All drills but those that must be named. */
   isAll: boolean;
   rounds: number | undefined;
-  commits: number | undefined;
   seed: number;
   isQuick: boolean;
   seconds: number | undefined;
@@ -109,7 +108,6 @@ export async function runProgram(
       names,
       isAll: positionals.includes(ALL),
       rounds: values.rounds === undefined ? undefined : parseCount('--rounds', values.rounds),
-      commits: values.commits === undefined ? undefined : parseCount('--commits', values.commits),
       seed: values.seed === undefined ? newSeed() : parseCount('--seed', values.seed),
       isQuick: values.quick,
       seconds: values.seconds === undefined ? undefined : parseCount('--seconds', values.seconds),
@@ -222,7 +220,7 @@ class Program {
   }
 
   async #runOne(name: string, drill: Drill, selection: Selection): Promise<Outcome> {
-    const { seed, commits, isQuick } = selection;
+    const { seed, isQuick } = selection;
     const texts: string[] = [];
     const print: Print = (text) => {
       texts.push(text);
@@ -238,7 +236,7 @@ class Program {
       }
       const rounds = selection.rounds ?? (isQuick ? drill.quickRounds : drill.rounds);
       const startedMs = performance.now();
-      const options = { rounds, seed, commits, ...this.#shownAs(name) };
+      const options = { rounds, seed, ...this.#shownAs(name) };
       const report = await this.#report(drill.run, options);
       const seconds = Math.round((performance.now() - startedMs) / 1_000);
       const figures = { [drill.unit]: rounds, seed, seconds, ...report.figures };
@@ -327,7 +325,6 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string' },
         seed: { type: 'string' },
         seconds: { type: 'string' },
-        commits: { type: 'string' },
         quick: { type: 'boolean', default: false },
         write: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },

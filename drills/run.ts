@@ -23,11 +23,17 @@ npm run drill -- all                            all drills but ${NAMED_ONLY.join
 npm run drill -- NAME… --quick                  few rounds, one drill per core
 npm run drill -- NAME… --seconds N              ends after that time, and lists what was not reached
 npm run drill -- NAME… --write                  writes what a full run has shown to docs/reliability.md
+npm run drill -- bugs --commits N               only the bugs in files that the last N commits have changed
+npm run drill -- bugs --list                    one line per bug, with the test file that noticed it last
+npm run drill -- bugs --only TEXT               only the bugs whose name or file has this text
+npm run drill -- bugs --matrix FOLDER           which near tests notice each bug of these files
+npm run drill -- bugs --alone FILE              the bugs that no test file notices but this one
 `;
 const OPTIONS = {
   rounds: { type: 'string' },
   seed: { type: 'string' },
   seconds: { type: 'string' },
+  commits: { type: 'string' },
   quick: { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
 } as const;
@@ -45,7 +51,9 @@ const args = process.argv.slice(2);
 const answer = args[0] === 'bugs' ? findAnswer(args.slice(1)) : undefined;
 process.exit(await (answer?.(process) ?? runBoth()));
 
-const isOld = (arg: string) => arg === 'all' || Object.hasOwn(DRILLS, arg);
+function isOld(arg: string): boolean {
+  return arg === 'all' || Object.hasOwn(DRILLS, arg);
+}
 
 /** First the drills that are not files of tests yet. */
 async function runBoth(): Promise<number> {
@@ -97,7 +105,9 @@ async function runDrills(names: readonly string[], values: Options): Promise<num
   const seed = parseCount('--seed', values.seed) ?? Math.ceil(Math.random() * COUNT_MAX);
   const rounds = parseCount('--rounds', values.rounds);
   const seconds = parseCount('--seconds', values.seconds);
+  const commits = parseCount('--commits', values.commits);
   process.env['DRILL_SEED'] = String(seed);
+  if (commits !== undefined) process.env['DRILL_COMMITS'] = String(commits);
   if (!values.quick) process.env['DRILL_FULL'] = '1';
   if (rounds !== undefined) process.env['DRILL_ROUNDS'] = String(rounds);
   const stream = run({

@@ -1,16 +1,7 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import '../harness/memory-folder.ts';
 import { canMount } from '../harness/small-disk.ts';
 
@@ -19,8 +10,6 @@ const TESTS_MS_MAX = 600_000;
 const TEST_MS_MAX = 120_000;
 /** PostgreSQL runs as another user. */
 const OPEN_MODE = 0o1777;
-/** As in `npm run lint`. */
-const PROJECTS = ['.', 'src/web/console/page'];
 const RUNNER = [
   '--import=./harness/memory-folder.ts',
   '--test',
@@ -53,7 +42,7 @@ export interface TestResult {
   failureType: string;
 }
 
-/** A copy of the project, in which one file at a time is changed. */
+/** A worktree of the project, with what is not committed, in which one file at a time is changed. */
 export class Sandbox implements Disposable {
   readonly #root: string;
   readonly #folder: string;
@@ -64,35 +53,29 @@ export class Sandbox implements Disposable {
     this.#root = root;
     // Short names: the path of a browser's socket has at most 107 bytes.
     this.#folder = mkdtempSync(join(tmpdir(), 'm-'));
-    const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' });
-    for (const file of files.trim().split('\n')) {
-      mkdirSync(join(this.#folder, dirname(file)), { recursive: true });
-      cpSync(join(root, file), join(this.#folder, file));
-    }
+    const changed = this.#git('stash', 'create').trim();
+    this.#git('worktree', 'add', '--force', '--detach', this.#folder, changed || 'HEAD');
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
     chmodSync(this.#folder, OPEN_MODE);
+    // Also when the drill is ended early.
+    process.once('exit', this.#remove);
   }
+
+  #git(...args: string[]): string {
+    return execFileSync('git', args, { cwd: this.#root, encoding: 'utf8', stdio: 'pipe' });
+  }
+
+  readonly #remove = (): void => {
+    rmSync(this.#folder, { recursive: true, force: true });
+    this.#git('worktree', 'prune');
+  };
 
   /** Writes the changed file, and the original when it is disposed of. */
   change({ file, content }: { file: string; content: string }): Disposable {
     const path = join(this.#folder, file);
+    const original = readFileSync(path);
     writeFileSync(path, content);
-    return { [Symbol.dispose]: () => cpSync(join(this.#root, file), path) };
-  }
-
-  /** Whether the compiler refuses the change. The linter then finds it before any test. */
-  async isRefused(): Promise<boolean> {
-    const compiler = join(this.#folder, 'node_modules', '.bin', 'tsc');
-    const compile = (project: string) =>
-      promisify(execFile)(compiler, ['--noEmit', '-p', project], { cwd: this.#folder });
-    const results = await Promise.allSettled(PROJECTS.map(compile));
-    return results.some(({ status }) => status === 'rejected');
-  }
-
-  /** Runs a test file, and returns the name of a test that fails. Twice, because a busy machine may fail one. */
-  async failingTest(file: string): Promise<string | undefined> {
-    const run = async () => (await this.test(file, { isEnough: isFailed })).find(isFailed)?.title;
-    return (await run()) && (await run());
+    return { [Symbol.dispose]: () => writeFileSync(path, original) };
   }
 
   /** Runs a test file, or several in one process, or only the tests with these titles, until a result is enough. */
@@ -155,7 +138,8 @@ export class Sandbox implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+    process.off('exit', this.#remove);
+    this.#remove();
   }
 }
 

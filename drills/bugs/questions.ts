@@ -8,7 +8,7 @@ import type { Output } from '../../src/cli/command.ts';
 import { renderTable } from '../../src/cli/terminal.ts';
 import { testsFor, tierFiles } from '../areas.ts';
 import { inParallel, Sandbox } from '../sandbox.ts';
-import { runOnly } from './drill.ts';
+import { runOnly } from './trial.ts';
 import { Judge } from '../judge.ts';
 import { allBugs, type Bug } from './list.ts';
 import { NoticeRecord, RECORD_PATH } from './record.ts';

@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
+// Puts bugs of the list into copies of the project, and tells which of them tests notice.
+
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newRandom } from '../../harness/random.ts';
 import { tierFiles } from '../areas.ts';
-import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import type { DrillOptions, DrillReport } from '../drill.ts';
 import { inParallel, Sandbox } from '../sandbox.ts';
 import { Judge, type Notice } from '../judge.ts';
 import { allBugs, type Bug } from './list.ts';
@@ -20,80 +20,37 @@ const SANDBOXES = 2 * availableParallelism();
 
 const ALL = allBugs();
 
-export const drill: Drill = {
-  promise: 'Each bug of a list is noticed by a test.',
-  method:
-    'The list has bugs that were made once, or are plausible: a text of a file, and what stands there with the bug. Each is written to a copy of the project, in which a test must fail by an assertion or an error that it throws, twice, and pass without the bug. A file that cannot be loaded and a test that runs out of time notice nothing. First runs the file that noticed the bug last, then those of the same area. Some bugs have a drill that must find them instead, in a quick run. A text that is no longer there is a violation, so that the list follows the code.',
-  unit: 'bugs',
-  rounds: ALL.length,
-  quickRounds: 3,
-  isNamedOnly: true,
-  run: (options) => run(options, choose(options), { list: LIST, record: recordOfAll() }),
-  control: {
-    brokenBy:
-      'a change that changes nothing, one that cannot be loaded, and a text that is not there',
-    finds: [
-      '(nothing) is not noticed',
-      '(unloadable) is not noticed',
-      'has the text of the bug 0 times',
-    ],
-    run: (options) => run(options, brokenBugs(), { list: devNull }),
-  },
-};
-
-/** All bugs, or some at random; of those whose files have changed in the last commits, if a number is given. */
-function choose({ rounds, seed, commits }: DrillOptions): Bug[] {
-  const changed = commits === undefined ? undefined : filesChangedIn(commits);
-  const waiting = ALL.filter(({ file }) => changed?.has(file) ?? true);
-  const random = newRandom(seed);
-  const chosen: Bug[] = [];
-  while (chosen.length < rounds && waiting.length > 0) {
-    chosen.push(...waiting.splice(random.integer(waiting.length), 1));
-  }
-  // A bug that nothing notices takes the longest.
-  return chosen.toSorted((one, other) => Number(one.isUnnoticed) - Number(other.isUnnoticed));
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' });
-}
-
-/** Also what is not committed. A clone with fewer commits has all files changed. */
-function filesChangedIn(commits: number): Set<string> | undefined {
-  const count = Number(git('rev-list', '--count', '--first-parent', 'HEAD'));
-  if (count <= commits) return undefined;
-  return new Set(git('diff', '--name-only', `HEAD~${commits}`).split('\n'));
-}
-
 /** The bugs whose name or file has the text, as if they were all. */
 export function runOnly(
   text: string,
   onProgress: DrillOptions['onProgress'],
 ): Promise<DrillReport> {
-  const bugs = ALL.filter(({ name, file }) => name.includes(text) || file.includes(text));
-  const options = { rounds: bugs.length, seed: 1, onProgress };
-  return run(options, bugs, { list: LIST, record: recordOfAll() });
+  return tryBugs(
+    ALL.filter(({ name, file }) => name.includes(text) || file.includes(text)),
+    onProgress,
+  );
 }
 
-function ownTest({ file }: Bug): string {
-  return file.replace('.ts', '.unit.test.ts');
-}
-
-function brokenBugs(): Bug[] {
-  const tier = tierFiles();
-  const bug = ALL.find((each) => tier.includes(ownTest(each)));
-  if (bug === undefined) throw new Error('no file of a bug has a unit test');
-  return [
-    { ...bug, name: '(nothing)', changed: bug.text },
-    { ...bug, name: '(unloadable)', changed: '((' },
-    { ...bug, name: '(missing)', text: 'there is no such text' },
-  ];
-}
-
-function recordOfAll(): NoticeRecord {
+/** Tries bugs with all test files that may notice them, and records which did. */
+export function tryBugs(
+  bugs: readonly Bug[],
+  onProgress: DrillOptions['onProgress'],
+): Promise<DrillReport> {
   const record = new NoticeRecord(RECORD_PATH);
   record.keep(new Set(ALL.map(({ name }) => name)));
-  return record;
+  return run(bugs, onProgress, { list: LIST, record });
+}
+
+/** Tries bugs with the unit tests of their own files. */
+export function tryWithUnits(
+  bugs: readonly Bug[],
+  onProgress: DrillOptions['onProgress'],
+): Promise<DrillReport> {
+  return run(bugs, onProgress, { list: devNull });
+}
+
+export function ownTest({ file }: Bug): string {
+  return file.replace('.ts', '.unit.test.ts');
 }
 
 const OUTCOMES = ['noticed', 'not noticed', 'not noticed yet', 'skipped'] as const;
@@ -106,8 +63,8 @@ interface Result {
 
 /** Without a record, only the unit test of the file that has the bug runs. */
 async function run(
-  { onProgress }: DrillOptions,
   bugs: readonly Bug[],
+  onProgress: DrillOptions['onProgress'],
   { list, record }: { list: string; record?: NoticeRecord },
 ): Promise<DrillReport> {
   using stack = new DisposableStack();

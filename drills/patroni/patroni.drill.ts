@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import { drill, type DrillOptions, type DrillReport } from '../drill.ts';
 import type { Load } from '../../harness/load.ts';
 import { runUnderLoad } from '../postgres/under-load.ts';
 import { newRandom } from '../../harness/random.ts';
@@ -28,23 +28,20 @@ const EVENTS = [
 ] as const;
 type Event = (typeof EVENTS)[number];
 
-export const drill: Drill = {
-  promise:
-    'A Patroni cluster of three: a switchover, the death of the leader and a partition that heals lose nothing and give no id twice.',
-  method:
-    'Each node has a network and processes of its own: etcd, Patroni with its default times, and PostgreSQL. 20 clients create and read, and retry with an `Idempotency-Key`. A new process then reads what is stored. A primary that the service refuses is a violation too: the cluster has lost commits.',
-  unit: 'events',
-  rounds: 12,
-  quickRounds: 1,
-  isNamedOnly: true,
-  findMissing,
-  run: (options) => run(options, { isSynchronous: true }),
-  control: {
-    brokenBy: 'commits that do not wait for a standby',
-    finds: ['is lost', LOST_PAST],
-    run: (options) => run(options, { isSynchronous: false }),
+// Each node has a network and processes of its own: etcd, Patroni with its default times, and PostgreSQL. 20 clients create
+// and read, and retry with an `Idempotency-Key`. A new process then reads what is stored. A primary that the service
+// refuses is a violation too: the cluster has lost commits.
+drill(
+  'a Patroni cluster of three: a switchover, the death of the leader and a partition that heals lose nothing and give no id twice',
+  { unit: 'events', rounds: 12, quickRounds: 1, skip: findMissing() },
+  (options) => run(options, { isSynchronous: true }),
+  {
+    'commits do not wait for a standby': {
+      finds: ['is lost', LOST_PAST],
+      search: (options) => run(options, { isSynchronous: false }),
+    },
   },
-};
+);
 
 async function run(
   { rounds, seed, onProgress }: DrillOptions,
