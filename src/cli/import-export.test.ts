@@ -423,7 +423,7 @@ const strayQuotes: [where: string, row: string, reason: RegExp][] = [
   [
     'at the start of a field',
     '"Rex,1',
-    /^line 163: The line opens a quoted field that is not closed properly \(lines 163 to 4002\); /m,
+    /^line 163: The line opens a quoted field that is not closed properly; reading continued with line 164\.$/m,
   ],
 ];
 for (const [where, row, reason] of strayQuotes) {

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../setting.ts';
 import type { ImportProgress } from '../domain/store.ts';
+import type { Columns } from '../pet-file/columns.ts';
 import { isSpreadsheet, markedEncoding, type Encoding } from '../pet-file/encoding.ts';
 import {
   detectLayout,
   LAYOUT_BYTES,
   PetFileError,
-  type ChooseColumns,
   type Layout,
   type PetFormat,
 } from '../pet-file/layout.ts';
@@ -141,7 +141,7 @@ export async function checkFile(
   handle: FileHandle,
   options: {
     format: PetFormat | undefined;
-    choose: ChooseColumns | undefined;
+    columns: Columns | undefined;
     onFaults: (faults: readonly LineFault[], layout: Layout) => void;
     onProgress: (animals: number, share: number) => void;
     signal: AbortSignal;

@@ -37,7 +37,7 @@ async function check(
   await using handle = await open(file);
   return await checkFile(handle, {
     format: undefined,
-    choose: undefined,
+    columns: undefined,
     onFaults: () => assert.fail('no line is invalid'),
     onProgress: (animals, share) => onProgress(share, file, animals),
     signal,

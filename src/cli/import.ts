@@ -1,12 +1,12 @@
 import { oneOf, UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts';
-import { PetFileError, UnknownColumns, type TableSample } from '../pet-file/layout.ts';
+import { PetFileError, UnknownColumns } from '../pet-file/layout.ts';
 import type { PetPiece } from '../pet-file/pet-reader.ts';
 import { defineCommand } from './command.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
-import { chooseColumns, COLUMNS_OPTION } from './import-columns.ts';
+import { COLUMNS_OPTION } from './import-columns.ts';
 import {
   checkFile,
   FileChanged,
@@ -53,7 +53,7 @@ export const importPets = defineCommand({
   notes: `The file is a table whose first line names its columns (name, categoryId or category, and status
 if you want; separated by commas, semicolons or tabs), one JSON object per line, or a JSON array
 of at most 16 MiB. Other columns and fields, such as an id, are ignored. A table with other
-headings, or without any, needs --columns; the refusal prints it ready to copy.
+headings, or without any, needs --columns; the refusal shows the columns with their numbers.
 
 The whole file is checked first. If a line is invalid, nothing is imported, and the first 20
 such lines are listed. With --skip-invalid the others are imported and all invalid lines are
@@ -63,7 +63,7 @@ the content is recognized, and no animal is added twice.`,
     'import animals.csv --dry-run',
     'import animals.ndjson',
     'import - --skip-invalid < animals.csv',
-    'import tiere.csv --columns name=Tier,category=Art-Nr. --encoding windows-1252',
+    'import tiere.csv --columns 2,3 --encoding windows-1252',
   ],
   async action({ arguments: [name = ''], options, switches, flags, io }) {
     const isSkipping = switches['skip-invalid'];
@@ -84,9 +84,8 @@ the content is recognized, and no animal is added twice.`,
     try {
       const handle = await openInput(name, io.stdin ?? process.stdin, { encoding, signal });
       opened.defer(() => handle.close());
-      const choose = columns && ((sample: TableSample) => chooseColumns(columns, sample));
       const { faults: onFaults, checking: onProgress } = report;
-      const file = await checkFile(handle, { format, choose, onFaults, onProgress, signal });
+      const file = await checkFile(handle, { format, columns, onFaults, onProgress, signal });
       report.checked(file);
       const before = (await found?.store.findImport(sourceOf(file))) ?? newProgress(file);
       if (before.position === file.sizeBytes && file.sizeBytes > 0) {

@@ -6,7 +6,7 @@ export const SEPARATORS = [',', ';', '\t'] as const;
 export type Separator = (typeof SEPARATORS)[number];
 
 const MUST_QUOTE = /[",\r\n]/;
-const [QUOTE, RETURN, NEWLINE] = [0x22, 0x0d, 0x0a];
+const [QUOTE, RETURN] = [0x22, 0x0d];
 
 export function csvLine(fields: readonly string[]): string {
   const written = fields.map((field) =>
@@ -28,45 +28,32 @@ export function unguardFormula(cell: string): string {
   return cell.startsWith('\t') && FORMULA.test(cell) ? cell.slice(1) : cell;
 }
 
-export interface CsvRecordEnd {
-  /**
-   * `complete`: a line break outside quotes ends the record. `faulty`: a quote is in the wrong place.
-   * `open` and `unended`: the bytes end before the record does, inside or outside quotes.
-   */
-  outcome: 'complete' | 'faulty' | 'open' | 'unended';
-  /** The index of the last byte that was examined: for a complete record, its line break. */
-  at: number;
-}
-
-/** Finds the end of the first record. A quote opens a quoted field only at the start of that field. */
-export function findCsvRecordEnd(bytes: Uint8Array, separator: Separator): CsvRecordEnd {
+/**
+ * How a line of CSV ends: `complete` ends the record, `quoted` is inside a quoted field that goes on in the next line,
+ * and in a `faulty` line a quote is in the wrong place. A quote opens a field only at the start of that field.
+ */
+export function readCsvLine(
+  line: Uint8Array,
+  separator: Separator,
+  { startsQuoted }: { startsQuoted: boolean },
+): 'complete' | 'quoted' | 'faulty' {
   const end = separator.charCodeAt(0);
-  const faultyQuote = separator === '\t' ? -1 : QUOTE;
-  const last = bytes.length - 1;
+  let isQuoted = startsQuoted;
   let at = 0;
-  while (at <= last) {
-    if (bytes[at] === QUOTE) {
-      let quote = bytes.indexOf(QUOTE, at + 1);
-      while (quote !== -1 && bytes[quote + 1] === QUOTE) quote = bytes.indexOf(QUOTE, quote + 2);
-      if (quote === -1) return { outcome: 'open', at: last };
-      at = quote + 1;
-      if (bytes[at] === RETURN && (at === last || bytes[at + 1] === NEWLINE)) at += 1;
+  for (let quote = line.indexOf(QUOTE); quote !== -1; quote = line.indexOf(QUOTE, at)) {
+    at = quote + 1;
+    if (!isQuoted) {
+      isQuoted = quote === 0 || line[quote - 1] === end;
+      if (!isQuoted && separator !== '\t') return 'faulty';
+    } else if (line[at] === QUOTE) {
+      at += 1;
     } else {
-      while (
-        at <= last &&
-        bytes[at] !== end &&
-        bytes[at] !== NEWLINE &&
-        bytes[at] !== faultyQuote
-      ) {
-        at += 1;
-      }
+      isQuoted = false;
+      const isLast = at === line.length || (line[at] === RETURN && at + 1 === line.length);
+      if (!isLast && line[at] !== end) return 'faulty';
     }
-    if (at > last) break;
-    if (bytes[at] === NEWLINE) return { outcome: 'complete', at };
-    if (bytes[at] !== end) return { outcome: 'faulty', at };
-    at += 1;
   }
-  return { outcome: 'unended', at: last };
+  return isQuoted ? 'quoted' : 'complete';
 }
 
 /** Returns the fields of one record, or undefined if a quote is in the wrong place. */

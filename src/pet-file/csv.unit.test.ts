@@ -2,14 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../harness/any-character.ts';
-import {
-  csvFieldsOrUndefined,
-  csvLine,
-  findCsvRecordEnd,
-  guardFormula,
-  unguardFormula,
-  type CsvRecordEnd,
-} from './csv.ts';
+import { csvFieldsOrUndefined, csvLine, guardFormula, readCsvLine, unguardFormula } from './csv.ts';
 
 test('any fields come back from CSV exactly as they were written', () => {
   fc.assert(
@@ -37,35 +30,49 @@ test('a field in quotes may be empty, or consist of quotes', () => {
   assert.deepEqual(csvFieldsOrUndefined('""""', ','), ['"']);
 });
 
-const ends: [text: string, outcome: CsvRecordEnd['outcome'], at: number][] = [
-  ['a,b\nc', 'complete', 3],
-  ['a,\n', 'complete', 2],
-  ['\n', 'complete', 0],
-  ['"",""\n', 'complete', 5],
-  ['""""\n', 'complete', 4],
-  ['"a\n""b",c\r\n', 'complete', 10],
-  ['"a"\r\n', 'complete', 4],
-  ['"a"\r', 'unended', 3],
-  ['"a"', 'unended', 2],
-  ['a,', 'unended', 1],
-  ['', 'unended', -1],
-  ['"a\n', 'open', 2],
-  ['"a""', 'open', 3],
-  ['a"b\n', 'faulty', 1],
-  ['"a"b\n', 'faulty', 3],
-  ['"a"\r,b\n', 'faulty', 3],
+const lines: [line: string, outcome: ReturnType<typeof readCsvLine>][] = [
+  ['a,b', 'complete'],
+  ['a,', 'complete'],
+  ['', 'complete'],
+  ['"",""', 'complete'],
+  ['""""', 'complete'],
+  ['"a""b",c\r', 'complete'],
+  ['"a"\r', 'complete'],
+  ['"a', 'quoted'],
+  ['"a""', 'quoted'],
+  ['a,"', 'quoted'],
+  ['a"b', 'faulty'],
+  ['"a"b', 'faulty'],
+  ['"a"\r,b', 'faulty'],
 ];
-test('a record ends at the first line break outside quotes', () => {
-  for (const [text, outcome, at] of ends) {
-    assert.deepEqual(findCsvRecordEnd(Buffer.from(text), ','), { outcome, at }, text);
+test('a line ends a record unless it ends inside quotes', () => {
+  for (const [line, outcome] of lines) {
+    assert.equal(readCsvLine(Buffer.from(line), ',', { startsQuoted: false }), outcome, line);
+  }
+});
+
+const rests: [line: string, outcome: ReturnType<typeof readCsvLine>][] = [
+  ['a', 'quoted'],
+  ['', 'quoted'],
+  ['a""', 'quoted'],
+  ['"', 'complete'],
+  ['a",b', 'complete'],
+  ['","a"', 'complete'],
+  ['"a', 'faulty'],
+  [',"b', 'faulty'],
+];
+test('a line that begins inside quotes ends the record if they are closed', () => {
+  for (const [line, outcome] of rests) {
+    assert.equal(readCsvLine(Buffer.from(line), ',', { startsQuoted: true }), outcome, line);
   }
 });
 
 test('between tabs, as a spreadsheet copies cells, a quote inside a field stands for itself', () => {
   const record = 'Rex "the king"\t7\t"two\nlines"';
   assert.deepEqual(csvFieldsOrUndefined(record, '\t'), ['Rex "the king"', '7', 'two\nlines']);
-  const end = findCsvRecordEnd(Buffer.from(`${record}\nnext`), '\t');
-  assert.deepEqual(end, { outcome: 'complete', at: record.length });
+  const [first = '', second = ''] = record.split('\n');
+  assert.equal(readCsvLine(Buffer.from(first), '\t', { startsQuoted: false }), 'quoted');
+  assert.equal(readCsvLine(Buffer.from(second), '\t', { startsQuoted: true }), 'complete');
 });
 
 test('a text that a spreadsheet would run gets a tab in front, and any text comes back exactly', () => {

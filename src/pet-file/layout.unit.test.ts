@@ -61,11 +61,11 @@ const lists: [what: string, text: string][] = [
   ],
   [
     'spaces around headings and values',
-    ' name ; category id ; STATUS \nRex; 7 ; Sold \nTom, the cat;-8; \n',
+    ' name ; category ; STATUS \nRex; 7 ; Sold \nTom, the cat;-8; \n',
   ],
   [
     'quoted headings and a byte order mark',
-    '\uFEFF"status";"CATEGORY_ID";"Name"\n"SOLD";"7";"Rex"\n;-8;Tom, the cat',
+    '\uFEFF"status";"CATEGORYID";"Name"\n"SOLD";"7";"Rex"\n;-8;Tom, the cat',
   ],
   [
     'other columns, one with commas in its heading',
@@ -80,8 +80,8 @@ const lists: [what: string, text: string][] = [
     '{"name":"Rex","categoryId":7,"status":"sold","id":3}\n{"name":"Tom, the cat","categoryId":-8}',
   ],
   [
-    'JSON with other names of fields',
-    '{"Name":"Rex","category":7,"STATUS":"Sold","colour":"red","legs":4}\n{"name":"Tom, the cat","category_id":-8}',
+    'JSON with other fields',
+    '{"name":"Rex","categoryId":7,"status":"Sold","colour":"red","legs":4}\n{"name":"Tom, the cat","categoryId":-8,"category":3}',
   ],
   [
     'a JSON array, as the interface returns it',
@@ -89,7 +89,7 @@ const lists: [what: string, text: string][] = [
   ],
   [
     'a JSON array over several lines',
-    '\uFEFF\n[\n  {"name": "Rex", "category": 7, "status": "Sold"},\n  {"name": "Tom, the cat", "categoryId": -8}\n]\n',
+    '\uFEFF\n[\n  {"name": "Rex", "categoryId": 7, "status": "Sold"},\n  {"name": "Tom, the cat", "categoryId": -8}\n]\n',
   ],
 ];
 for (const [what, text] of lists) {
@@ -106,7 +106,7 @@ const refused: [what: string, text: string | Uint8Array, reason: RegExp][] = [
   [
     'two columns for one field',
     'name,category,categoryId\nRex,7,7',
-    /^The first line has two columns for categoryId, "category" and "categoryId": /,
+    /must name its columns.*: two columns are for categoryId\.$/,
   ],
   [
     'no column for the category',
@@ -120,24 +120,14 @@ const refused: [what: string, text: string | Uint8Array, reason: RegExp][] = [
   ],
   ['no header at all', 'Rex,7,sold\nTom,8,sold', /must name its columns/],
   [
-    'two separators, one of them in the heading of a field',
-    'name,categoryId,status;colour\nRex,7,sold',
-    /^The first line mixes commas and semicolons \("status;colour"\)/,
-  ],
-  [
-    'two separators between the fields that are needed',
-    'name;categoryId\tstatus\nRex;7',
-    /^The first line mixes semicolons and tabs/,
-  ],
-  [
     'quotes in the wrong place of the header',
     '"name,categoryId\nRex,7',
-    /^The first line must name its columns: it has quotes/,
+    /^The first line opens a quoted field that is not closed properly/,
   ],
   [
     'quotes in the wrong place of the header of a long file',
     `"name,categoryId\n${'Rex,7\n'.repeat(20_000)}`,
-    /^The first line must name its columns: it has quotes/,
+    /^The first line opens a quoted field that is not closed properly/,
   ],
   [
     'a header that is too long',
@@ -157,7 +147,7 @@ const refused: [what: string, text: string | Uint8Array, reason: RegExp][] = [
   [
     'a JSON array that is not UTF-8',
     Buffer.from('["\u00e4"]', 'latin1'),
-    /is not valid UTF-8: if it is Windows-1252, /,
+    /is not valid UTF-8: if it is Windows-1252, name the encoding windows-1252\.$/,
   ],
   ['a JSON array with something behind it', '[]\n[]', /^The file is not one valid JSON array/],
 ];
@@ -196,15 +186,11 @@ test('animals are named by the lines on which they start', () => {
   assert.equal(lines, 4, 'the last line has no line break');
 });
 
-test('a line that mixes separators, or has two names for one field, is refused with its number and the reason', () => {
+test('a line that mixes separators is refused with its number and the reason', () => {
   const table = read('name;categoryId\nRex;7\nTom,8\nAda;8;sold\n');
   assert.deepEqual(table.faults, [
     [3, 'The line has 1 fields: it must have 2, one for each column of the header.'],
     [4, 'The line has 3 fields: it must have 2, one for each column of the header.'],
-  ]);
-  const lines = read('{"name":"Rex","category":7,"categoryId":7}');
-  assert.deepEqual(lines.faults, [
-    [1, '"category" and "categoryId" are both categoryId: only one may be there.'],
   ]);
 });
 
@@ -255,8 +241,8 @@ function words(text: string, format?: PetFormat): string {
 
 test('people are told which column was taken for what, and which was not used', () => {
   assert.equal(
-    words('Id\t Name\tCategory id\tStatus\tColour\n'),
-    'A table separated by tabs: name from "Name", category from "Category id", status from "Status". Not used: Id, Colour.',
+    words('Id\t Name\tCategoryId\tStatus\tColour\n'),
+    'A table separated by tabs: name from "Name", category from "CategoryId", status from "Status". Not used: Id, Colour.',
   );
   assert.equal(
     words('category,name'),
@@ -270,9 +256,9 @@ test('people are told which column was taken for what, and which was not used', 
 test('people are told nothing of a column without a heading, and the start of a long heading', () => {
   assert.doesNotMatch(words('name,,category'), /Not used/);
   assert.match(words('！,name,category'), / Not used: ！\.$/);
-  const long = 'category'.padEnd(40, '_');
-  assert.match(words(`name,${long}`), new RegExp(`category from "${long}"\\.$`));
-  assert.match(words(`name,${long}_`), new RegExp(`category from "${long}…"\\.$`));
+  const start = Buffer.from(`${'x'.repeat(41)},name,category`);
+  const columns = { name: 0, categoryId: 2, status: undefined };
+  assert.match(layoutWords(detectLayout(start, { columns })), /name from "x{40}…", category/);
 });
 
 test('the separator of a long table is found also where its headings are in quotes', () => {

@@ -85,7 +85,7 @@ class LineReader implements PetReader {
   }
 
   #readRecord(record: SourceRecord, piece: PetPiece): void {
-    if ('fault' in record) {
+    if (record.fault !== undefined) {
       piece.faults.push({ line: record.line, lines: 1, reason: `The line ${record.fault}` });
       return;
     }
@@ -159,7 +159,7 @@ class ArrayReader implements PetReader {
     } catch (cause) {
       if (cause instanceof TypeError) {
         throw new PetFileError(
-          'The file is not valid UTF-8: if it is Windows-1252, add --encoding windows-1252.',
+          'The file is not valid UTF-8: if it is Windows-1252, name the encoding windows-1252.',
         );
       }
       if (!(cause instanceof Refusal)) throw cause;

@@ -1,9 +1,8 @@
 import { Refusal } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import type { NewPet } from '../domain/pet.ts';
-import { fieldOf, type Field } from './columns.ts';
 import { csvFieldsOrUndefined, unguardFormula } from './csv.ts';
-import { shownHeading, type TableLayout } from './layout.ts';
+import type { TableLayout } from './layout.ts';
 
 /** Parses JSON without rounding, and makes an animal of fields. Both throw a Refusal that says what is wrong. */
 export interface PetRules {
@@ -17,37 +16,11 @@ export interface PetRules {
  */
 export type ReadPet = (record: string) => NewPet | undefined;
 
-/** Fields that need no other name. An id is ignored. */
-const USUAL_FIELDS = new Set(['id', 'name', 'categoryId', 'status']);
-
-/** Makes an animal of a JSON value. Its fields may be named as the columns of a table may. */
+/** Makes an animal of a JSON value, whose fields are those of the interface. */
 export function petOfJson(value: unknown, { newPet }: PetRules): NewPet {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return newPet(value);
-  let fields = value as Record<string, unknown>;
-  for (const name in fields) {
-    if (USUAL_FIELDS.has(name)) continue;
-    fields = usuallyNamed(fields);
-    break;
-  }
-  if (typeof fields['status'] === 'string') fields['status'] = statusOf(fields['status']);
-  return newPet(fields);
-}
-
-function usuallyNamed(fields: Record<string, unknown>): Record<string, unknown> {
-  const nameOf = new Map<Field, string>();
-  for (const name of Object.keys(fields)) {
-    const field = fieldOf(name);
-    if (field === undefined) continue;
-    const other = nameOf.get(field);
-    if (other !== undefined) {
-      throw new Refusal(
-        'invalid_field',
-        `${shownHeading(other)} and ${shownHeading(name)} are both ${field}: only one may be there.`,
-      );
-    }
-    nameOf.set(field, name);
-  }
-  return Object.fromEntries(Array.from(nameOf, ([field, name]) => [field, fields[name]]));
+  if (typeof value !== 'object' || value === null || !('status' in value)) return newPet(value);
+  const { status } = value;
+  return newPet(typeof status === 'string' ? { ...value, status: statusOf(status) } : value);
 }
 
 function statusOf(text: string): string {

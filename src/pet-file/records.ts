@@ -1,17 +1,20 @@
-import { findCsvRecordEnd, type Separator } from './csv.ts';
+import { readCsvLine, type Separator } from './csv.ts';
 import { asWindows1252 } from './encoding.ts';
 
-/** A longer record is refused; a request body has the same limit. */
+/** A longer record is refused; a request body of one animal has the same limit. */
 export const RECORD_BYTES_MAX = 64 * 1024;
 
 /** Of a record in a message. */
 const SHOWN_BYTES_MAX = 60;
 const NEWLINE = 0x0a;
-const QUOTE = 0x22;
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** One record of a file: its text, or why it cannot be read. */
-export type SourceRecord = { line: number; text: string } | { line: number; fault: string };
+/** One record of a file: its text, empty if it is overlong, and why it cannot be read. */
+export interface SourceRecord {
+  line: number;
+  text: string;
+  fault?: string;
+}
 
 /** The records of one piece of a file, and how many bytes and lines they take up with their line breaks. */
 export interface Piece {
@@ -26,8 +29,17 @@ interface RecordEnd {
   fault?: string;
 }
 
+/** What was read of a field that goes on at the start of the line at `from`. All lines until `at` begin inside it. */
+interface OpenField {
+  from: number;
+  at: number;
+  outcome: 'complete' | 'quoted' | 'faulty';
+}
+
+const NO_FIELD: OpenField = { from: 0, at: -1, outcome: 'complete' };
+
 /**
- * Splits a stream of bytes into pieces of whole records, in constant memory. A record is a line; with a
+ * Splits a stream of bytes into pieces of whole records, in constant memory and linear time. A record is a line; with a
  * separator it is a record of CSV, so that a line break inside a quoted field belongs to it. If such a field
  * is not closed properly, only its first line is refused: the next line is read as a new record.
  */
@@ -40,7 +52,7 @@ export class RecordSplitter {
   #line: number;
   /** How many bytes of an overlong line were dropped already. */
   #droppedBytes = 0;
-  #quoteAt = -1;
+  #openField = NO_FIELD;
   #isAtStart: boolean;
 
   constructor(options: { separator: Separator | undefined; linesBefore: number }) {
@@ -69,7 +81,7 @@ export class RecordSplitter {
 
   #split(bytes: Uint8Array, { isLast }: { isLast: boolean }): Piece {
     const piece: Piece = { records: [], byteCount: 0, lines: 0 };
-    this.#quoteAt = -1;
+    this.#openField = NO_FIELD;
     let start = 0;
     // At the end there may be no bytes left of an overlong line.
     const hasMore = () => start < bytes.length || (isLast && this.#droppedBytes > 0);
@@ -77,19 +89,18 @@ export class RecordSplitter {
       const { end, fault } = this.#endOfRecord(bytes, start, isLast);
       const record = bytes.subarray(start, end ?? bytes.length);
       const isOverlong = this.#droppedBytes + record.length > RECORD_BYTES_MAX;
-      if (end === undefined && !isLast) {
+      if (end === undefined) {
         if (!isOverlong) break;
         // Not counted in this piece: an import that continues after it must read the line from its start.
         this.#droppedBytes += record.length;
         start = bytes.length;
         break;
       }
-      const breakBytes = end === undefined ? 0 : 1;
+      const breakBytes = end === bytes.length ? 0 : 1;
       const lines = (this.#separator === undefined ? 0 : countLines(record)) + breakBytes;
-      const read = this.#read(
-        record,
-        isOverlong ? `is over ${RECORD_BYTES_MAX} bytes long.` : fault,
-      );
+      const read = isOverlong
+        ? this.#read(bytes.subarray(0, 0), `is over ${RECORD_BYTES_MAX} bytes long.`)
+        : this.#read(record, fault);
       if (read !== undefined) piece.records.push(read);
       start += record.length + breakBytes;
       piece.byteCount += this.#droppedBytes + record.length + breakBytes;
@@ -103,35 +114,45 @@ export class RecordSplitter {
   }
 
   #endOfRecord(bytes: Uint8Array, start: number, isLast: boolean): RecordEnd {
-    const lineEnd = bytes.indexOf(NEWLINE, start);
-    if (lineEnd === -1) return { end: undefined };
+    const lineEnd = endOfLine(bytes, start, isLast);
     const separator = this.#separator;
-    if (separator === undefined) return { end: lineEnd };
-    const isPlainLine = this.#droppedBytes > 0 || this.#nextQuote(bytes, start) > lineEnd;
-    if (isPlainLine) return { end: lineEnd };
-    const examined = bytes.subarray(start, start + RECORD_BYTES_MAX + 1);
-    const { outcome, at } = findCsvRecordEnd(examined, separator);
-    if (outcome === 'complete') return { end: start + at };
-    const isUnclosed =
-      outcome === 'faulty' || examined.length > RECORD_BYTES_MAX || (outcome === 'open' && isLast);
-    if (!isUnclosed) return { end: undefined };
-    const line = this.#line;
-    const lastLine = line + countLines(examined.subarray(0, at));
-    // csvFieldsOrUndefined finds a misplaced quote in the first line.
-    if (lastLine === line) return { end: lineEnd };
+    // csvFieldsOrUndefined finds a quote in the wrong place of one line.
+    if (lineEnd === undefined || lineEnd === bytes.length) return { end: lineEnd };
+    if (separator === undefined || this.#droppedBytes > 0) return { end: lineEnd };
+    const line = bytes.subarray(start, lineEnd);
+    if (readCsvLine(line, separator, { startsQuoted: false }) !== 'quoted') return { end: lineEnd };
+
+    const lastAt = start + RECORD_BYTES_MAX;
+    const { outcome, at } = this.#readOpenField(bytes, lineEnd + 1, { separator, lastAt, isLast });
+    if (outcome === 'complete' && at <= lastAt) return { end: at };
+    if (outcome === 'quoted' && bytes.length <= lastAt && !isLast) return { end: undefined };
     return {
       end: lineEnd,
-      fault: `opens a quoted field that is not closed properly (lines ${line} to ${lastLine}); reading continued with line ${line + 1}.`,
+      fault: `opens a quoted field that is not closed properly; reading continued with line ${this.#line + 1}.`,
     };
   }
 
-  /** Remembered: if quotes are rare, every record would search for the same distant one. */
-  #nextQuote(bytes: Uint8Array, from: number): number {
-    if (this.#quoteAt < from) {
-      const at = bytes.indexOf(QUOTE, from);
-      this.#quoteAt = at === -1 ? Number.POSITIVE_INFINITY : at;
+  /**
+   * Reads a field that was opened before the line at `from`. Fields that are open at the same line break end at the
+   * same place, whichever record opened them, so that every line is read once for all of them.
+   */
+  #readOpenField(
+    bytes: Uint8Array,
+    from: number,
+    { separator, lastAt, isLast }: { separator: Separator; lastAt: number; isLast: boolean },
+  ): OpenField {
+    const isKnown = this.#openField.from <= from && from <= this.#openField.at;
+    const field: OpenField = isKnown ? this.#openField : { from, at: from, outcome: 'quoted' };
+    while (field.outcome === 'quoted' && field.at <= lastAt) {
+      const end = endOfLine(bytes, field.at, isLast);
+      if (end === undefined) break;
+      field.outcome = readCsvLine(bytes.subarray(field.at, end), separator, { startsQuoted: true });
+      // A field that is open at the end of the file is never closed.
+      if (field.outcome === 'quoted' && end === bytes.length) field.outcome = 'faulty';
+      field.at = field.outcome === 'quoted' ? end + 1 : end;
     }
-    return this.#quoteAt;
+    this.#openField = field;
+    return field;
   }
 
   /** A record as text. An empty line is not a record. A byte order mark is removed. */
@@ -139,12 +160,13 @@ export class RecordSplitter {
     const line = this.#line;
     const isAtStart = this.#isAtStart;
     this.#isAtStart = false;
-    if (fault !== undefined) return { line, fault };
-    const text = this.#decode(bytes);
-    if (text === undefined) return { line, fault: notUtf8(bytes) };
-    const from = isAtStart && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-    const content = text.slice(from, text.endsWith('\r') ? -1 : undefined);
-    return content === '' ? undefined : { line, text: content };
+    const decoded = this.#decode(bytes);
+    const read = decoded ?? new TextDecoder().decode(bytes);
+    const from = isAtStart && read.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    const text = read.slice(from, read.endsWith('\r') ? -1 : undefined);
+    if (fault !== undefined) return { line, text, fault };
+    if (decoded === undefined) return { line, text, fault: notUtf8(bytes) };
+    return text === '' ? undefined : { line, text };
   }
 
   #decode(bytes: Uint8Array): string | undefined {
@@ -156,11 +178,18 @@ export class RecordSplitter {
   }
 }
 
+/** The place of the next line break. The last line of a file needs none. */
+function endOfLine(bytes: Uint8Array, from: number, isLast: boolean): number | undefined {
+  const at = bytes.indexOf(NEWLINE, from);
+  if (at !== -1) return at;
+  return isLast ? bytes.length : undefined;
+}
+
 /** Shows the record in the encoding that it probably has, so that a person can tell. */
 export function notUtf8(bytes: Uint8Array): string {
   const text = asWindows1252(bytes.subarray(0, SHOWN_BYTES_MAX)).trim();
   const rest = bytes.length > SHOWN_BYTES_MAX ? '…' : '';
-  return `is not valid UTF-8. As Windows-1252 it is "${text}${rest}": if that is right, add --encoding windows-1252.`;
+  return `is not valid UTF-8. As Windows-1252 it is "${text}${rest}": if that is right, name the encoding windows-1252.`;
 }
 
 function countLines(record: Uint8Array): number {

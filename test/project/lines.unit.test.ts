@@ -15,7 +15,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/domain': 738,
   'src/http': 2_451,
   'src/ops': 222,
-  'src/pet-file': 751,
+  'src/pet-file': 620,
   'src/storage': 3_794,
   'src/web': 6_683,
 };

@@ -76,15 +76,9 @@ function recordsOf({ text, layout }: Preview): Map<number, string> {
   }
   const separator = layout.format === 'csv' ? layout.separator : undefined;
   const splitter = new RecordSplitter({ separator, linesBefore: 0 });
-  const lines = text.split('\n');
   const pieces = [splitter.push(new TextEncoder().encode(text)), splitter.end()];
   return new Map(
-    pieces.flatMap(({ records }) =>
-      records.map((record) => {
-        const first = lines[record.line - 1] ?? '';
-        return [record.line, 'text' in record ? record.text : first.replace(/\r$/, '')];
-      }),
-    ),
+    pieces.flatMap(({ records }) => records.map((record) => [record.line, record.text])),
   );
 }
 

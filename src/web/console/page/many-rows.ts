@@ -26,7 +26,7 @@ export interface Preview {
 export function readRows(text: string, columns?: Columns): Preview {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > BYTES_MAX) throw tooLarge();
-  const layout = detectLayout(bytes, { choose: columns && (() => columns) });
+  const layout = detectLayout(bytes, { columns });
   const preview: Preview = { text, layout, rows: [], faults: [], trimmed: 0 };
   const newPet: typeof PAGE_RULES.newPet = (fields) => {
     const pet = PAGE_RULES.newPet(fields);
