@@ -5,13 +5,13 @@ import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { parseJson } from '../../src/domain/json.ts';
 import type { NewPet, Pet } from '../../src/domain/pet.ts';
-import type { PetJson } from '../../src/domain/store.ts';
 import { apiKeyOfRow, rowsAsJson, type ApiKeyRow } from '../../src/storage/rows.ts';
 import { openStoreFile } from '../../src/storage/sqlite/open.ts';
 import {
   beginTransaction,
   prepareReads,
   prepareWrites,
+  type PageRow,
   type Reads,
 } from '../../src/storage/sqlite/statements.ts';
 import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
@@ -65,8 +65,8 @@ class Check {
   }
 
   animals(reads: Reads): void {
-    const rows = reads.petJson.all(0n, ANIMALS_MAX) as unknown as PetJson[];
-    this.#stored = rows.map(([, json]) => parseJson(json) as Pet);
+    const [json] = reads.page.get(0n, ANIMALS_MAX) as unknown as PageRow;
+    this.#stored = parseJson(json) as Pet[];
     const byId = new Map(this.#stored.map((pet) => [pet.id, pet]));
     const lost = this.#acknowledged.filter(
       ({ id }) => !byId.has(id) && this.#find('remove', id) === undefined,

@@ -1,7 +1,7 @@
 import type { ApiKey } from './api-key.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
-import type { PagePosition } from './page.ts';
-import type { NewPet, Pet, PetStatus } from './pet.ts';
+import type { PageRequest } from './page.ts';
+import type { NewPet, Pet } from './pet.ts';
 import type { RateLimit, TakePortion } from './rate-limit.ts';
 
 /** How many animals a store counts for its figures. To count more at every report would delay requests. */
@@ -42,10 +42,10 @@ export interface PetStore {
   createPet(pet: NewPet, claim?: IdempotencyClaim): Promise<Creation>;
   findPet(id: bigint): Promise<Pet | undefined>;
   /**
-   * At most `count` animals with ids above `afterId`, or the last ones with ids up to `upToId`, in ascending
-   * order, each with the JSON that `petJson` writes. Every page costs the same, in both directions.
+   * At most `limit` animals with ids above `afterId`, or the last ones with ids up to `upToId`, in ascending
+   * order. Every page costs the same, in both directions.
    */
-  listPetJson(query: PetQuery): Promise<PetJson[]>;
+  listPage(request: PageRequest): Promise<PetPage>;
   /**
    * A number that changes with every commit of any process. A response that was cached with the same number is
    * still exact. A store that would need a query to find out has no version.
@@ -121,12 +121,12 @@ export interface RateLimitStore {
   portions?(limit: RateLimit): TakePortion;
 }
 
-export type PetQuery = PagePosition & {
-  status: PetStatus | undefined;
-  count: number;
-};
-
-export type PetJson = readonly [id: bigint, json: string];
+export interface PetPage {
+  /** The array that a client receives. Each animal is written as `petJson` writes it. */
+  json: string;
+  /** The id of the page's last animal in the direction of the walk, if more animals follow in that direction. */
+  continuesAtId: bigint | undefined;
+}
 
 export type Creation =
   | { kind: 'created'; pet: Pet }

@@ -9,7 +9,6 @@ import {
   parsePageRequest,
   type PageRequest,
 } from '../domain/page.ts';
-import type { PetJson } from '../domain/store.ts';
 import { newPet, parsePetId, type NewPet } from '../domain/pet.ts';
 import type { Deprecation, OperationParts, RequestContext } from './operation.ts';
 import { readJsonBody } from './json-body.ts';
@@ -41,40 +40,33 @@ async function representPage(
 ): Promise<Representation> {
   const { values, hasUnknown, unknownFault } = parseQuery(context);
   const page = parsePageRequest(values, unknownFault);
-  const { limit } = page;
-  // One animal more than the page may have shows that another page follows.
-  const found = await store.listPetJson({ ...page, count: limit + 1 });
-  const shown = 'afterId' in page ? found.slice(0, limit) : found.slice(-limit);
+  const { json, continuesAtId } = await store.listPage(page);
 
   const first = pageUrl(baseUrl, page);
   const withCursor = `${first}${first.includes('?') ? '&' : '?'}cursor=`;
   const link = (rel: string, cursor: string) => `<${withCursor}${cursor}>; rel="${rel}"`;
-  const links = neighbourLinks(page, shown, found.length > limit, link);
+  const links = neighbourLinks(page, continuesAtId, link);
   // Both are the same for every page, so that a new animal does not change the ETag of the pages before it.
   links.push(`<${first}>; rel="first"`, link('last', LAST_CURSOR));
   if (hasUnknown) links.push(strictHelpLink(baseUrl));
-  const body = `[${shown.map(([, json]) => json).join(',')}]`;
-  return newRepresentation(body, links.join(', '));
+  return newRepresentation(json, links.join(', '));
 }
 
 /** The links to the next page and, on the way back from the last page, to the page before. */
 function neighbourLinks(
   page: PageRequest,
-  shown: readonly PetJson[],
-  hasMore: boolean,
+  continuesAtId: bigint | undefined,
   link: (rel: string, cursor: string) => string,
 ): string[] {
   const { status } = page;
-  if ('afterId' in page) {
-    const [lastId = page.afterId] = shown.at(-1) ?? [];
-    return hasMore ? [link('next', newCursor(lastId, status))] : [];
-  }
+  if ('afterId' in page)
+    return continuesAtId === undefined ? [] : [link('next', newCursor(continuesAtId, status))];
   const { upToId } = page;
-  const [firstId = upToId] = shown[0] ?? [];
   const links: string[] = [];
   // Even an empty page has it: its animals may have been removed.
   if (upToId !== LAST_POSITION.upToId) links.push(link('next', newCursor(upToId, status)));
-  if (hasMore) links.push(link('prev', newCursor(firstId - 1n, status, 'backward')));
+  if (continuesAtId !== undefined)
+    links.push(link('prev', newCursor(continuesAtId - 1n, status, 'backward')));
   return links;
 }
 

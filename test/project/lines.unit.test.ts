@@ -13,10 +13,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   src: 738,
   'src/cli': 2_393,
   'src/domain': 738,
-  'src/http': 2_451,
+  'src/http': 2_444,
   'src/ops': 222,
   'src/pet-file': 620,
-  'src/storage': 3_794,
+  'src/storage': 3_808,
   'src/web': 6_683,
 };
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test, type TestContext } from 'node:test';
 import { openFresh, REX } from '../../../harness/fresh-store.ts';
+import { listPets } from '../../../harness/list-pets.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { startTestService, storageOf, type TestService } from '../../../harness/test-service.ts';
 import { until } from '../../../harness/until.ts';
@@ -175,7 +176,7 @@ test('D43: a session that asks while others create is compared with what was rem
     for (let round = 0; round < 30; round += 1) {
       const [creation] = await Promise.allSettled([
         store.createPet(REX),
-        store.listPetJson({ ...ALL, count: index + 1 }),
+        listPets(store, { ...ALL, count: index + 1 }),
       ]);
       if (creation.status === 'fulfilled') created += 1;
     }

@@ -1,9 +1,10 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import { petJson } from '../../domain/json.ts';
+import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
+import type { PageRequest } from '../../domain/page.ts';
 import type { RateLimit, TakePortion } from '../../domain/rate-limit.ts';
 import type {
   Creation,
@@ -11,8 +12,7 @@ import type {
   ImportStep,
   KeyUse,
   PetChange,
-  PetJson,
-  PetQuery,
+  PetPage,
   Store,
 } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
@@ -123,17 +123,19 @@ class PostgresStore implements Store, Measured {
     return row?.[1] === null ? undefined : petOfRow(row as PetRow);
   }
 
-  async listPetJson(query: PetQuery): Promise<PetJson[]> {
-    const { status, count } = query;
+  async listPage(request: PageRequest): Promise<PetPage> {
+    const { limit, status } = request;
     const filter = status === undefined ? [] : [status];
     const suffix = status === undefined ? '' : 'OfStatus';
-    if ('afterId' in query) {
-      const page = STATEMENTS[`listPets${suffix}`];
-      return (await this.#reads.query(page, [...filter, query.afterId, count])).map(petJsonOfRow);
-    }
-    const last = STATEMENTS[`listLastPets${suffix}`];
-    const rows = await this.#reads.query(last, [...filter, query.upToId, count]);
-    return rows.map(petJsonOfRow).toReversed();
+    const isForward = 'afterId' in request;
+    const statement = STATEMENTS[`${isForward ? 'listPets' : 'listLastPets'}${suffix}`];
+    const id = isForward ? request.afterId : request.upToId;
+    // One animal more than the page may have shows that another page follows.
+    const rows = await this.#reads.query(statement, [...filter, id, limit + 1]);
+    const shown = rows.slice(0, limit).map((row) => petOfRow(row as PetRow));
+    const continuesAtId = rows.length > limit ? shown.at(-1)?.id : undefined;
+    if (!isForward) shown.reverse();
+    return { json: `[${shown.map(petJson).join(',')}]`, continuesAtId };
   }
 
   async changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]> {
@@ -271,9 +273,4 @@ function progressColumns({ from, to }: ImportStep): unknown[] {
 
 function petValues({ name, categoryId, status }: NewPet): unknown[] {
   return [name, categoryId, status];
-}
-
-function petJsonOfRow(row: Row): PetJson {
-  const pet = petOfRow(row as PetRow);
-  return [pet.id, petJson(pet)];
 }

@@ -34,11 +34,30 @@ export function beginTransaction(database: DatabaseSync): Disposable & { commit:
  * When a plain parameter of LIMIT is bound, SQLite prepares the statement again, which costs a third as
  * much as the page. An expression avoids that.
  */
-const LIMIT = 'LIMIT ? + 0';
+const LIMIT = 'LIMIT ?2 + 0';
 
-/** Animals as `petJson` writes them: SQLite returns one text faster than four values. */
-const PAGE = `SELECT id, json_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)
-  FROM pets`;
+export type PageRow = [json: string, continuesAtId: bigint | null];
+
+/**
+ * A page as one text, which SQLite returns faster than twenty rows, and where the walk goes on. The parameters are
+ * the id, the limit and the status.
+ */
+function selectPage(direction: 'forward' | 'backward', filter = 'TRUE'): string {
+  const isForward = direction === 'forward';
+  // SQLite keeps the order of a subquery with LIMIT. Forward, a second ORDER BY would take back what one row saves.
+  return `
+    SELECT json, CASE WHEN EXISTS (
+      SELECT 1 FROM pets WHERE ${filter} AND id ${isForward ? '>' : '<'} edge_id
+    ) THEN edge_id END
+    FROM (
+      SELECT ${isForward ? 'max' : 'min'}(id) AS edge_id, json_group_array(
+        json_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)
+        ${isForward ? '' : 'ORDER BY id'}
+      ) AS json
+      FROM (
+        SELECT ${PET_COLUMNS} FROM pets WHERE ${filter} AND id ${isForward ? '>' : '<='} ?1
+        ORDER BY id ${isForward ? 'ASC' : 'DESC'} ${LIMIT}))`;
+}
 
 /** Every statement that only reads. */
 export type Reads = ReturnType<typeof prepareReads>;
@@ -46,12 +65,10 @@ export type Reads = ReturnType<typeof prepareReads>;
 export function prepareReads(database: DatabaseSync) {
   return {
     pet: database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
-    petJson: database.prepare(`${PAGE} WHERE id > ? ORDER BY id ${LIMIT}`),
-    petJsonOfStatus: database.prepare(`${PAGE} WHERE status = ? AND id > ? ORDER BY id ${LIMIT}`),
-    lastPetJson: database.prepare(`${PAGE} WHERE id <= ? ORDER BY id DESC ${LIMIT}`),
-    lastPetJsonOfStatus: database.prepare(
-      `${PAGE} WHERE status = ? AND id <= ? ORDER BY id DESC ${LIMIT}`,
-    ),
+    page: database.prepare(selectPage('forward')),
+    pageOfStatus: database.prepare(selectPage('forward', 'status = ?3')),
+    pageBefore: database.prepare(selectPage('backward')),
+    pageBeforeOfStatus: database.prepare(selectPage('backward', 'status = ?3')),
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
     petCount: database.prepare(PET_COUNT_SQL),

@@ -10,13 +10,13 @@ import { prepareReads, prepareWrites } from './statements.ts';
 import { openSqliteStore } from './store.ts';
 
 const PAGES = {
-  petJson: 'SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)',
-  lastPetJson: 'SEARCH pets USING INTEGER PRIMARY KEY (rowid<?)',
-  petJsonOfStatus: 'SEARCH pets USING INDEX pets_by_status (status=? AND id>?)',
-  lastPetJsonOfStatus: 'SEARCH pets USING INDEX pets_by_status (status=? AND id<?)',
+  page: 'SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)',
+  pageBefore: 'SEARCH pets USING INTEGER PRIMARY KEY (rowid<?)',
+  pageOfStatus: 'SEARCH pets USING pets_by_status (status=? AND id>?)',
+  pageBeforeOfStatus: 'SEARCH pets USING pets_by_status (status=? AND id<?)',
 } as const;
 
-test('a page of SQLite is one search of an index, in both directions and with any statistics', async (t) => {
+test('a page of SQLite is two searches of one index, in both directions and with any statistics', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-statements-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'petstore.sqlite');
@@ -34,11 +34,11 @@ test('a page of SQLite is one search of an index, in both directions and with an
     for (const [name, plan] of Object.entries(PAGES)) {
       const { sourceSQL } = reads[name as keyof typeof PAGES];
       const steps = rowsOf<unknown[]>(database, `EXPLAIN QUERY PLAN ${sourceSQL}`);
-      assert.deepEqual(
-        steps.map((step) => step.at(-1)),
-        [plan],
-        name,
-      );
+      const searches = steps
+        .map((step) => String(step.at(-1)).replace(/(?:COVERING )?INDEX /, ''))
+        .filter((step) => / pets\b/.test(step));
+      // The second one finds out whether there is another page.
+      assert.deepEqual(searches, [plan, plan], name);
     }
   }
 });

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { Figure, Measured } from '../../ops/metrics.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
+import type { PageRequest } from '../../domain/page.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
 import type {
   Creation,
@@ -9,8 +10,7 @@ import type {
   ImportStep,
   KeyUse,
   PetChange,
-  PetJson,
-  PetQuery,
+  PetPage,
   Store,
 } from '../../domain/store.ts';
 import {
@@ -28,7 +28,7 @@ import { markDamaged } from './damage.ts';
 import { fileFigures } from './file-figures.ts';
 import { FileReplaced, FileTruncated, isCorrupt } from './errors.ts';
 import { requireInPlace, setLogAside, type FileIdentity } from './file-identity.ts';
-import { prepareReads, type Reads } from './statements.ts';
+import { prepareReads, type PageRow, type Reads } from './statements.ts';
 import { openStoreFile, type OpenOptions } from './open.ts';
 import { WriterClient } from './writer-client.ts';
 
@@ -124,13 +124,18 @@ class SqliteStore implements Store, Measured {
     return row && petOfRow(row);
   }
 
-  async listPetJson(query: PetQuery): Promise<PetJson[]> {
-    const { status, count } = query;
-    const filter = status === undefined ? [] : [status];
+  async listPage(request: PageRequest): Promise<PetPage> {
+    const { limit, status } = request;
+    const isForward = 'afterId' in request;
     const suffix = status === undefined ? '' : 'OfStatus';
-    return 'afterId' in query
-      ? this.#read(`petJson${suffix}`, ...filter, query.afterId, count)
-      : this.#read<PetJson>(`lastPetJson${suffix}`, ...filter, query.upToId, count).toReversed();
+    const [row] = this.#read<PageRow>(
+      `${isForward ? 'page' : 'pageBefore'}${suffix}`,
+      isForward ? request.afterId : request.upToId,
+      limit,
+      ...(status === undefined ? [] : [status]),
+    );
+    const [json = '[]', continuesAtId] = row ?? [];
+    return { json, continuesAtId: continuesAtId ?? undefined };
   }
 
   changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]> {
