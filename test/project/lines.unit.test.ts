@@ -17,7 +17,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/ops': 222,
   'src/pet-file': 620,
   'src/storage': 3_808,
-  'src/web': 6_683,
+  'src/web': 7_483,
 };
 
 test('no folder of the product has more lines of code than before', () => {

@@ -52,7 +52,7 @@ test('console › 401: a key that is no longer valid is asked for again, and the
   await stage.start();
   await addRex(page);
   await page.getByText('This key does not open the catalogue.').waitFor();
-  await page.getByText('What the service said').click();
+  await page.locator('#key-fault summary', { hasText: 'For developers' }).click();
   await page.getByText('The API key is unknown or was revoked.').waitFor();
   assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
   assert.equal(await page.locator('#kept').isVisible(), true);
@@ -146,7 +146,7 @@ test('console › 503: the page tries again by itself once, and then offers "Try
   await page.getByLabel('Category', { exact: true }).press('Enter');
   await page.locator('#add-outcome:not(:has([role=timer]))', { hasText: 'is busy' }).waitFor();
   assert.equal(await page.evaluate('document.activeElement.id'), 'categoryId');
-  await page.getByText('What the service said').click();
+  await page.locator('#add-outcome summary').click();
   await page.getByText(message).waitFor();
   await page.getByText('busy-1').waitFor();
   await assertRexIsStillTyped(page);

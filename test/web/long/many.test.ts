@@ -261,7 +261,7 @@ test('console › a list that the key may not add waits for another key', async 
   await press(page, 'Use another key');
   await signIn(page, stage.key);
   await page.locator('#many', { hasText: 'This key may not do that.' }).waitFor();
-  await page.locator('#many summary', { hasText: 'What the service said' }).waitFor();
+  await page.locator('#many summary', { hasText: 'For developers' }).waitFor();
   assert.equal(await page.locator('#many [role=timer]').count(), 0);
   const body = JSON.stringify({ code: 'unauthorized', message: 'No.', status: 401 });
   const refusal = { status: 401, contentType: 'application/json', body };

@@ -1,4 +1,5 @@
-import { PET_STATUSES, type Pet, type PetPage } from '../../../../sdk/src/index.ts';
+import { PET_STATUSES, type Pet, type PetPage, type PetStatus } from '../../../../sdk/src/index.ts';
+import { Changes } from './changes.ts';
 import { curlCommand } from './curl.ts';
 import { offerCurl } from './copy.ts';
 import { byId, isUsable, setUsable } from './dom.ts';
@@ -6,7 +7,7 @@ import { emptyMessage } from './empty.ts';
 import { explain, type Fault } from './fault.ts';
 import { grouped } from './fields.ts';
 import { faultNotice } from './notice.ts';
-import { petRow, suggestCategories } from './pet.ts';
+import { petRow, rowId, suggestCategories, type RowEvents } from './pet.ts';
 import {
   enterPlace,
   firstPage,
@@ -18,6 +19,7 @@ import {
   type Place,
   type Step,
 } from './place.ts';
+import { Selection } from './selection.ts';
 import { BASE_URL, type Session } from './session.ts';
 
 /** How often the list is reloaded while many animals are being added. */
@@ -59,12 +61,25 @@ export class Catalogue {
   #place = placeInAddress();
   #nextStep: Step = { cursor: undefined, before: undefined };
   #loading = new AbortController();
+  /** The animals of the rows, by id. */
+  readonly #shown = new Map<string, Pet>();
+  readonly #selection = new Selection((ids, status, bar) => this.#markAll(ids, status, bar));
+  readonly changes: Changes;
+  /** One status after the other is stored, so that a second choice follows what the first has stored. */
+  #marking = Promise.resolve();
   #newId: bigint | undefined;
   #followedMs = Number.NEGATIVE_INFINITY;
 
   constructor(session: Session, on: CatalogueEvents) {
     this.#session = session;
     this.#on = on;
+    this.changes = new Changes(session, {
+      keyNeeded: on.keyNeeded,
+      shown: (pet) => this.#update(pet),
+      gone: (id) => this.#drop(id),
+    });
+    byId('refresh', HTMLButtonElement).addEventListener('click', () => void this.refresh());
+    addEventListener('focus', () => this.#refreshQuietly());
     this.#filter.addEventListener('change', () => this.#goTo(this.#start(this.#wanted)));
     byId('newest', HTMLButtonElement).addEventListener('click', () => {
       this.#goTo(firstPage(this.#wanted, !this.#place.isNewestFirst));
@@ -97,6 +112,14 @@ export class Catalogue {
   async refresh(): Promise<void> {
     byId('list-progress', HTMLElement).textContent = '';
     await this.#load();
+  }
+
+  /** What was changed elsewhere meanwhile is shown when the window is used again. */
+  #refreshQuietly(): void {
+    const isBusy = this.#panel.getAttribute('aria-busy') === 'true';
+    if (!this.#session.access.mayRead || isBusy || document.querySelector('dialog') !== null)
+      return;
+    void this.#load({ isQuiet: true });
   }
 
   /** Begins with the newest animals, of which one was just added. A filter that leaves it out ends. */
@@ -213,17 +236,68 @@ export class Catalogue {
 
   /** Replaces the rows. The keyboard focus stays on the row of the same animal. */
   #replaceRows(pets: Pet[]): void {
-    const focused = this.#rows.contains(document.activeElement)
-      ? document.activeElement?.closest('tr')?.id
-      : undefined;
-    this.#rows.replaceChildren(
-      ...pets.map((pet) => petRow(pet, { isNew: pet.id === this.#newId, open: this.#on.open })),
-    );
+    const focused = this.#rows.contains(document.activeElement) ? document.activeElement : null;
+    this.#shown.clear();
+    this.#rows.replaceChildren(...pets.map((pet) => this.#newRow(pet)));
+    this.#selection.follow();
     suggestCategories(pets);
     this.#table.hidden = pets.length === 0;
-    if (focused === undefined) return;
-    const row = document.getElementById(focused)?.querySelector('button');
-    (row ?? byId('title', HTMLElement)).focus({ preventScroll: true });
+    if (focused !== null) focusAgain(focused, this.#rows);
+  }
+
+  #newRow(pet: Pet): HTMLTableRowElement {
+    this.#shown.set(String(pet.id), pet);
+    const events: RowEvents = { open: this.#on.open };
+    if (this.#session.access.mayChange) {
+      const isSelected = this.#selection.has(pet.id);
+      events.change = {
+        mark: (seen, status) => {
+          this.#marking = this.#mark(seen, status, this.#marking);
+        },
+        isSelected,
+      };
+    }
+    return petRow(pet, pet.id === this.#newId, events);
+  }
+
+  /** Shows the animal as it is now, if it is in the list. It stays there, also if the filter would leave it out. */
+  #update(pet: Pet): void {
+    const row = document.getElementById(rowId(pet.id));
+    if (row === null) return;
+    const focused = row.contains(document.activeElement) ? document.activeElement : null;
+    row.replaceWith(this.#newRow(pet));
+    if (focused !== null) focusAgain(focused, this.#rows);
+  }
+
+  /** The focus moves to the next animal. */
+  #drop(id: bigint): void {
+    const row = document.getElementById(rowId(id));
+    if (row === null) return;
+    const next = (row.nextElementSibling ?? row.previousElementSibling)?.querySelector('button');
+    row.remove();
+    this.#shown.delete(String(id));
+    this.#selection.follow();
+    (next ?? byId('title', HTMLElement)).focus();
+  }
+
+  async #mark(pet: Pet, status: PetStatus, before: Promise<void>): Promise<void> {
+    await before;
+    const seen = this.#shown.get(String(pet.id));
+    if (seen === undefined) return;
+    try {
+      await this.changes.change(seen, { status });
+    } catch (error) {
+      this.#update(seen);
+      this.changes.showFault(error, seen, () => void this.#mark(seen, status, this.#marking));
+    }
+  }
+
+  #markAll(ids: ReadonlySet<string>, status: PetStatus, bar: Selection): Promise<Pet[]> {
+    const pets = [...this.#shown].filter(([id]) => ids.has(id)).map(([, pet]) => pet);
+    const count = grouped(pets.length);
+    return this.changes.mark(pets, status, (done) => {
+      bar.say(`${grouped(done)} of ${count} marked …`);
+    });
   }
 
   /** Returns whether this is the first page. */
@@ -255,6 +329,13 @@ export class Catalogue {
     });
     this.#message.replaceChildren(notice);
   }
+}
+
+/** Focuses the same control of the same animal in the new rows, or else the title. */
+function focusAgain(control: Element, rows: HTMLElement): void {
+  const row = CSS.escape(control.closest('tr')?.id ?? '');
+  const same = rows.querySelector<HTMLElement>(`#${row} ${control.localName}`);
+  (same ?? byId('title', HTMLElement)).focus({ preventScroll: true });
 }
 
 /** The position in the whole list, as far as it is known. */

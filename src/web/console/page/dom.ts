@@ -5,6 +5,17 @@ export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind)
   throw new Error(`The page has no ${id}.`);
 }
 
+/** Finds the first element below another, or throws. */
+export function find<Kind extends HTMLElement>(
+  below: HTMLElement,
+  selector: string,
+  kind: new () => Kind,
+): Kind {
+  const found = below.querySelector(selector);
+  if (found instanceof kind) return found;
+  throw new Error(`There is no ${selector}.`);
+}
+
 /** Creates an element. Strings become text, never markup, because anyone can choose the name of an animal. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,

@@ -17,6 +17,10 @@ export interface Fault {
   isKeyRefused: boolean;
   /** The key lacks the scope of the operation. */
   isForbidden: boolean;
+  /** No animal has the id, or not any more. */
+  isGone: boolean;
+  /** Somebody else has changed the animal since the person saw it. */
+  isConflict: boolean;
 }
 
 type Words = Pick<Fault, 'title' | 'remedy' | 'action'>;
@@ -40,6 +44,11 @@ const WORDS_OF_STATUS: Readonly<Record<number, Words>> = {
   404: {
     title: 'No animal has this id',
     remedy: 'Check the number and try again.',
+    action: 'none',
+  },
+  409: {
+    title: 'Somebody else has changed this animal meanwhile',
+    remedy: 'Nothing was stored. Load the list again, and look at it.',
     action: 'none',
   },
   410: {
@@ -80,16 +89,22 @@ const OUR_FAULT: Words = {
 export function explain(error: unknown): Fault {
   if (!(error instanceof PetStoreError)) {
     const message = error instanceof Error ? error.message : String(error);
-    return newFault(OUR_FAULT, { message, status: 0, requestId: undefined, retryAfterMs: 0 });
+    return newFault(OUR_FAULT, {
+      code: 'connection_lost',
+      message,
+      status: 0,
+      requestId: undefined,
+      retryAfterMs: 0,
+    });
   }
   return newFault(wordsFor(error), error);
 }
 
 function newFault(
   words: Words,
-  error: Pick<PetStoreError, 'message' | 'status' | 'requestId' | 'retryAfterMs'>,
+  error: Pick<PetStoreError, 'code' | 'message' | 'status' | 'requestId' | 'retryAfterMs'>,
 ): Fault {
-  const { message, status, requestId, retryAfterMs = WAIT_MS_DEFAULT } = error;
+  const { code, message, status, requestId, retryAfterMs = WAIT_MS_DEFAULT } = error;
   const isPassing = status === 429 || status === 503;
   return {
     ...words,
@@ -99,6 +114,8 @@ function newFault(
     waitMs: isPassing && retryAfterMs <= WAIT_MS_MAX ? retryAfterMs : undefined,
     isKeyRefused: status === 401,
     isForbidden: status === 403,
+    isGone: code === 'pet_not_found',
+    isConflict: code === 'pet_changed',
   };
 }
 

@@ -36,11 +36,11 @@ export function faultNotice(fault: Fault, { retry, canCountDown }: RetryOptions)
 }
 
 /** The message of the service, one click away. */
-export function serviceWords({ message, status, requestId }: Fault): HTMLElement {
+export function serviceWords({ message, requestId }: Fault): HTMLElement {
   const details = element(
     'details',
     {},
-    element('summary', {}, status > 0 ? 'What the service said' : 'Details'),
+    element('summary', {}, 'For developers'),
     element('p', {}, message),
   );
   if (requestId !== undefined) {

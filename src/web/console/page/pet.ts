@@ -1,8 +1,8 @@
-import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
+import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
 import { button, byId, element } from './dom.ts';
 import { isBlank } from './fields.ts';
 
-const LABELS: Record<PetStatus, string> = {
+export const LABELS: Record<PetStatus, string> = {
   available: 'Available',
   pending: 'Pending',
   sold: 'Sold',
@@ -25,19 +25,68 @@ export function openButton(pet: Pet, open: (pet: Pet) => void): HTMLButtonElemen
   return opener;
 }
 
+/** What a row does. Without `change` its key may not change animals. */
+export interface RowEvents {
+  open: (pet: Pet) => void;
+  change?: {
+    mark: (pet: Pet, status: PetStatus) => void;
+    isSelected: boolean;
+  };
+}
+
 /** The roles are explicit because the layout for narrow screens removes the implicit ones. */
-export function petRow(
-  pet: Pet,
-  { isNew, open }: { isNew: boolean; open: (pet: Pet) => void },
-): HTMLTableRowElement {
-  return element(
-    'tr',
-    { role: 'row', id: `pet-${pet.id}`, ...(isNew ? { class: 'new' } : {}) },
+export function petRow(pet: Pet, isNew: boolean, { open, change }: RowEvents): HTMLTableRowElement {
+  const row = element('tr', { role: 'row', id: rowId(pet.id), ...(isNew ? { class: 'new' } : {}) });
+  if (change !== undefined) row.append(cell('select', selector(pet, change.isSelected)));
+  row.append(
     cell('id', String(pet.id)),
     cell('of-name', openButton(pet, open)),
     cell('category', String(pet.categoryId)),
-    cell('of-status', statusChip(pet.status)),
+    cell(
+      'of-status',
+      change === undefined ? statusChip(pet.status) : statusControl(pet, change.mark),
+    ),
   );
+  return row;
+}
+
+export function rowId(id: bigint): string {
+  return `pet-${id}`;
+}
+
+function selector({ id, name }: Pet, isSelected: boolean): HTMLInputElement {
+  const box = element('input', {
+    type: 'checkbox',
+    class: 'selector',
+    value: String(id),
+    'aria-label': `Select ${spoken(name)}`,
+  });
+  box.checked = isSelected;
+  return box;
+}
+
+/** The status as a control. An arrow key opens its list: in a closed one it would choose at once. */
+function statusControl(pet: Pet, mark: (pet: Pet, status: PetStatus) => void): HTMLSelectElement {
+  const control = element(
+    'select',
+    { class: `chip ${pet.status}`, 'aria-label': `Status of ${spoken(pet.name)}` },
+    ...PET_STATUSES.map((status) => element('option', { value: status }, LABELS[status])),
+  );
+  control.value = pet.status;
+  control.addEventListener('keydown', (event) => {
+    if (!['ArrowDown', 'ArrowUp'].includes(event.key)) return;
+    event.preventDefault();
+    control.showPicker();
+  });
+  control.addEventListener('change', () => {
+    const wanted = PET_STATUSES.find((status) => status === control.value);
+    if (wanted !== undefined) mark(pet, wanted);
+  });
+  return control;
+}
+
+function spoken(name: string): string {
+  return isBlank(name) ? 'the animal with a blank name' : name;
 }
 
 function cell(kind: string, content: Node | string): HTMLElement {

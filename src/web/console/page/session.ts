@@ -1,4 +1,5 @@
-import { PetStore, type NewPet, type Pets } from '../../../../sdk/src/index.ts';
+import { PetStore, type NewPet, type Pet, type Pets } from '../../../../sdk/src/index.ts';
+import { readPet, writeNewPet } from '../../../../sdk/src/json.ts';
 import { send } from '../../../../sdk/src/request.ts';
 import type { Call, Connection, Read } from '../../../../sdk/src/types.ts';
 import type { Creation } from './bulk.ts';
@@ -83,6 +84,22 @@ export class Session {
     this.#access = await this.#send({ operation: 'GET /session', path: '/session' }, readAccess);
     this.#pets = pets;
     storeKey(apiKey);
+  }
+
+  /** Changes an animal that is still as the person saw it. Returns it as it is then. */
+  change(seen: Pet, to: NewPet): Promise<Pet> {
+    const body = `{"from":${writeNewPet(seen)},"to":${writeNewPet(to)}}`;
+    return this.#post(`/pets/${seen.id}/change`, body);
+  }
+
+  /** Removes an animal that is still as the person saw it. */
+  async remove(seen: Pet): Promise<void> {
+    await this.#post(`/pets/${seen.id}/remove`, `{"from":${writeNewPet(seen)}}`);
+  }
+
+  #post(path: string, body: string): Promise<Pet> {
+    const headers = { 'Content-Type': 'application/json' };
+    return this.#send({ operation: `POST ${path}`, path, method: 'POST', headers, body }, readPet);
   }
 
   /** Sends one of the console's own requests. */

@@ -1,5 +1,5 @@
 import { AddForm } from './add.ts';
-import { openLinked, openPet } from './animal.ts';
+import { openLinked, openPet, type AnimalParts } from './animal.ts';
 import { Catalogue } from './catalogue.ts';
 import { button, byId, element } from './dom.ts';
 import { Download } from './download.ts';
@@ -26,9 +26,14 @@ export class Workspace {
   readonly #addTitle = byId('add-title', HTMLElement);
   readonly #catalogue = new Catalogue(this.#session, {
     keyNeeded: (fault) => this.#changeKey(fault),
-    open: openPet,
+    open: (pet) => openPet(pet, this.#parts),
     addMany: () => this.#addMany(),
   });
+  readonly #parts: AnimalParts = {
+    session: this.#session,
+    changes: this.#catalogue.changes,
+    keyNeeded: (fault) => this.#changeKey(fault),
+  };
   readonly #many = new ManyCard(this.#session, {
     keyNeeded: (fault) => this.#changeKey(fault),
     forbidden: () => undefined,
@@ -49,7 +54,7 @@ export class Workspace {
         if (this.#session.access.mayRead) this.#catalogue.showAdded(pet);
       },
     }).listen();
-    new Lookup(this.#session, { keyNeeded, open: openPet }).listen();
+    new Lookup(this.#session, { keyNeeded, open: (pet) => openPet(pet, this.#parts) }).listen();
     new Download(this.#session, { keyNeeded, status: () => this.#catalogue.status }).listen();
     byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
     addEventListener('drop', (event) => {
@@ -89,7 +94,7 @@ export class Workspace {
     if (access.mayRead) void this.#catalogue.open();
     const id = linkedId();
     if (id !== undefined) {
-      void openLinked(id, this.#session, (fault) => this.#changeKey(fault));
+      void openLinked(id, this.#parts);
     }
     if (!isReturn || !access.mayRead) {
       byId(access.mayRead ? 'title' : 'name', HTMLElement).focus();

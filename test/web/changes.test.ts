@@ -1,0 +1,253 @@
+// The day in a shop: an animal is marked as sold, corrected and removed where people work.
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { ConsolePage } from './console-page.ts';
+import { assertLooks } from './looks.ts';
+import { Stage, test, visit } from './stage.ts';
+
+/** One service for all tests of this file. Each test has animals of its own. */
+let opened: Promise<Stage> | undefined;
+
+/** Opens the console with these animals, which are the newest of the list. */
+async function open(
+  t: TestContext,
+  names: string[],
+): Promise<{ console: ConsolePage; stage: Stage; ids: bigint[] }> {
+  opened ??= Stage.shared();
+  const stage = await opened;
+  const ids: bigint[] = [];
+  for (const name of names) {
+    ids.push((await stage.client().pets.create({ name, categoryId: 7 })).id);
+  }
+  const { page } = await visit(t, stage, { key: stage.key, path: '/?cursor=last' });
+  const console = new ConsolePage(page);
+  await console.row(names[0] ?? '').waitFor();
+  return { console, stage, ids };
+}
+
+const animal = async (stage: Stage, id: bigint | undefined) => stage.client().pets.get(id ?? 0n);
+
+test('console › an animal is marked as sold in the list, with a click and by keyboard, and "Undo" and Ctrl+Z bring its status back', async (t) => {
+  const { console, stage, ids } = await open(t, ['Bella']);
+  const { page } = console;
+  await console.mark('Bella', 'sold');
+  await console.undo().getByText('Bella is now sold.').waitFor();
+  assert.equal((await animal(stage, ids[0])).status, 'sold');
+  assert.equal(await console.focused(), 'Status of Bella');
+  await console.press('Undo');
+  await console.isShown('Bella', 'available');
+  assert.equal((await animal(stage, ids[0])).status, 'available');
+  assert.equal(await console.undo().isVisible(), false);
+
+  await console.statusOf('Bella').focus();
+  // In a closed list an arrow would choose at once.
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await console.undo().getByText('Bella is now sold.').waitFor();
+  assert.equal(await console.focused(), 'Status of Bella');
+  await page.keyboard.press('Control+z');
+  await console.isShown('Bella', 'available');
+});
+
+test('console › "Undo" is offered for ten seconds, and as long as the pointer or the focus is on it', async (t) => {
+  const { console } = await open(t, ['Timo']);
+  const { page } = console;
+  await page.clock.install();
+  await console.mark('Timo', 'pending');
+  await console.undo().waitFor();
+  await page.clock.fastForward(9_000);
+  await console.undo().hover();
+  await page.clock.fastForward(20_000);
+  assert.equal(await console.undo().isVisible(), true);
+  await console.undo().getByRole('button').focus();
+  await page.mouse.move(0, 0);
+  await console.undo().dispatchEvent('focusin');
+  await page.clock.fastForward(20_000);
+  assert.equal(await console.undo().isVisible(), true);
+  await console.statusOf('Timo').focus();
+  await page.clock.fastForward(10_001);
+  await console.undo().waitFor({ state: 'hidden' });
+  await console.isShown('Timo', 'pending');
+});
+
+test('console › the dialog corrects name, category and status, with the rules of the form, and sends only what was changed', async (t) => {
+  const name = 'two\nlines';
+  const { console, stage, ids } = await open(t, [name]);
+  const { page } = console;
+  await page.locator('#rows .open', { hasText: 'two' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Category').fill('seven');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('The category is a whole number, such as 7.').waitFor();
+  await dialog.getByLabel('Category').fill('9223372036854775807');
+  await dialog.locator('label', { hasText: 'Sold' }).click();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const sold = await animal(stage, ids[0]);
+  assert.deepEqual(
+    { ...sold },
+    { id: ids[0], name, categoryId: 9223372036854775807n, status: 'sold' },
+  );
+  await page.locator('#rows .open', { hasText: 'two' }).click();
+  for (const [typed, words] of [
+    [' ', 'Enter a name.'],
+    ['x'.repeat(256), 'The name has 256 characters; at most 255 fit.'],
+  ] as const) {
+    await dialog.getByLabel('Name').fill(typed);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText(words).waitFor();
+    assert.equal(await console.focused(), 'edit-name');
+  }
+  await dialog.getByLabel('Name').fill(' <b>Ada</b> ');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await console.undo().getByText('<b>Ada</b> is saved.').waitFor();
+  assert.equal((await animal(stage, ids[0])).name, '<b>Ada</b>');
+  await console.press('Undo');
+  await page.locator('#rows .open', { hasText: 'two' }).waitFor();
+  assert.equal((await animal(stage, ids[0])).name, name);
+});
+
+test('console › an animal is removed after a question that shows it, and a removed one is said to be gone', async (t) => {
+  const { console, stage, ids } = await open(t, ['Rudi', 'Susi']);
+  const { page } = console;
+  const dialog = await console.open('Susi');
+  await dialog.getByRole('button', { name: 'Remove …' }).click();
+  const question = page.getByRole('dialog', { name: 'Remove Susi?' });
+  await question.getByText('It cannot be brought back').waitFor();
+  assert.equal(await console.focused(), 'Keep it');
+  await page.keyboard.press('Escape');
+  await question.waitFor({ state: 'detached' });
+  assert.equal((await animal(stage, ids[1])).name, 'Susi');
+  await dialog.getByRole('button', { name: 'Remove …' }).click();
+  await question.getByRole('button', { name: 'Remove it' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await console.row('Susi').waitFor({ state: 'detached' });
+  await assert.rejects(animal(stage, ids[1]), { code: 'pet_not_found' });
+
+  // Somebody removes the other one with the command.
+  const rudi = String(ids[0]);
+  await stage.run(['catalogue', 'remove', rudi, '--yes', ...stage.place]);
+  await console.mark('Rudi', 'sold');
+  await console.says('Rudi is gone');
+  await console.row('Rudi').waitFor({ state: 'detached' });
+});
+
+test('console › two windows: a change that the other did not see stores nothing, shows both versions, and the person chooses', async (t) => {
+  const { console, stage, ids } = await open(t, ['Carl', 'Cleo']);
+  const { page } = console;
+  const other = new ConsolePage(await page.context().newPage());
+  await other.page.goto(`${stage.site}/?cursor=last`);
+  await other.signIn(stage.key);
+  await other.row('Carl').waitFor();
+  // The first window must not load the list again by itself.
+  await page.route('**/v1/pets?**', (route) => route.abort());
+  await other.mark('Carl', 'pending');
+  await other.isShown('Carl', 'pending');
+  await console.mark('Carl', 'sold');
+  const question = page.getByRole('dialog', { name: 'Carl was changed meanwhile' });
+  await question.waitFor();
+  assert.deepEqual(await question.locator('tr').allTextContents(), [
+    'In the store nowWith your change',
+    'NameCarlCarl',
+    'Category77',
+    'StatusPendingSold',
+    `Id${ids[0]}${ids[0]}`,
+  ]);
+  await question.getByRole('button', { name: 'Keep what is there' }).click();
+  await console.isShown('Carl', 'pending');
+  assert.equal((await animal(stage, ids[0])).status, 'pending');
+
+  // What is not in conflict is kept: the name of the other, the status of this one.
+  const dialog = await other.open('Cleo');
+  await dialog.getByLabel('Name').fill('Cleopatra');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await other.row('Cleopatra').waitFor();
+  const edit = await console.open('Cleo');
+  await edit.locator('label', { hasText: 'Sold' }).click();
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save my change' }).click();
+  await console.isShown('Cleopatra', 'sold');
+  assert.deepEqual(
+    { ...(await animal(stage, ids[1])) },
+    { id: ids[1], name: 'Cleopatra', categoryId: 7n, status: 'sold' },
+  );
+  // A removal of what was changed meanwhile asks again.
+  await other.mark('Carl', 'sold');
+  await other.isShown('Carl', 'sold');
+  await (await console.open('Carl')).getByRole('button', { name: 'Remove …' }).click();
+  await page.getByRole('button', { name: 'Remove it' }).click();
+  await page.getByRole('dialog', { name: 'Carl was changed meanwhile' }).waitFor();
+  await page.getByRole('button', { name: 'Remove it' }).click();
+  await console.row('Carl').waitFor({ state: 'detached' });
+});
+
+test('console › selected animals get one status, what was not changed is said for each animal, and "Undo" is for all of them', async (t) => {
+  const names = ['Kim 1', 'Kim 2', 'Kim 3', 'Kim 4', 'Kim 5'];
+  const { console, stage, ids } = await open(t, names);
+  const { page } = console;
+  await console.select('Kim 1', 'Kim 2');
+  await page.getByLabel('Select Kim 5', { exact: true }).click({ modifiers: ['Shift'] });
+  const bar = page.locator('#selection');
+  await bar.getByText('5 selected').waitFor();
+  // Meanwhile others change one of them and remove another.
+  await page.route('**/v1/pets?**', (route) => route.abort());
+  await stage.run(['catalogue', 'set-status', String(ids[1]), '--to', 'pending', ...stage.place]);
+  await stage.run(['catalogue', 'remove', String(ids[3]), '--yes', ...stage.place]);
+  await bar.getByRole('button', { name: 'Sold' }).click();
+  await console.says('2 of 5 animals were not changed');
+  assert.deepEqual(await page.locator('.failures li').allTextContents(), [
+    `Kim 4Id ${ids[3]}: somebody has removed it`,
+    `Kim 2Id ${ids[1]}: somebody else has changed it meanwhile; load the list again`,
+  ]);
+  await bar.getByText('1 selected').waitFor();
+  await console.undo().getByText('3 animals are now sold.').waitFor();
+  for (const [name, status] of [
+    ['Kim 1', 'sold'],
+    ['Kim 3', 'sold'],
+    ['Kim 5', 'sold'],
+  ] as const) {
+    await console.isShown(name, status);
+  }
+  await console.press('Undo');
+  for (const name of ['Kim 1', 'Kim 3', 'Kim 5']) await console.isShown(name, 'available');
+  await page.unroute('**/v1/pets?**');
+  await console.press('Refresh');
+  await console.isShown('Kim 2', 'pending');
+  await page.getByLabel('Select all animals of this page').check();
+  await console.press('Clear');
+  assert.equal(await bar.isVisible(), false);
+  assert.equal(await console.focused(), 'select-all');
+});
+
+test('console › the list shows what others have changed as soon as its window is used again', async (t) => {
+  const { console, stage, ids } = await open(t, ['Fips']);
+  await stage.run(['catalogue', 'set-status', String(ids[0]), '--to', 'sold', ...stage.place]);
+  await console.page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await console.isShown('Fips', 'sold');
+});
+
+test('console › changes: every state is accessible and fits', async (t) => {
+  const { console, stage, ids } = await open(t, ['Lola', 'Mia', `Long ${'name '.repeat(30)}`]);
+  const { page } = console;
+  await console.select('Lola', 'Mia');
+  await assertLooks(page, 'selected');
+  await page.route('**/v1/pets?**', (route) => route.abort());
+  await stage.run(['catalogue', 'set-status', String(ids[0]), '--to', 'pending', ...stage.place]);
+  await page.locator('#selection').getByRole('button', { name: 'Sold' }).click();
+  await console.says('1 of 2 animals were not changed');
+  await console.undo().hover();
+  await assertLooks(page, 'changed');
+  await console.open('Mia');
+  await assertLooks(page, 'edit');
+  await page.getByRole('button', { name: 'Remove …' }).click();
+  await assertLooks(page, 'remove');
+  await console.press('Keep it');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  await console.mark('Lola', 'sold');
+  await page.getByRole('dialog', { name: 'Lola was changed meanwhile' }).waitFor();
+  await assertLooks(page, 'conflict');
+});

@@ -1,0 +1,95 @@
+// What a person does in the console and sees there. Tests of the console speak in these verbs.
+
+import type { Locator, Page } from 'playwright-core';
+
+export type Status = 'available' | 'pending' | 'sold';
+
+export class ConsolePage {
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  async signIn(key: string): Promise<void> {
+    await this.page.getByLabel('API key').fill(key);
+    await this.press('Open the catalogue');
+  }
+
+  press(name: string): Promise<void> {
+    return this.page.getByRole('button', { name, exact: true }).click();
+  }
+
+  /** Waits until the list says where it is. */
+  listSays(words: string | RegExp): Promise<void> {
+    return this.page.locator('#place', { hasText: words }).waitFor();
+  }
+
+  says(words: string | RegExp): Promise<void> {
+    return this.page.getByText(words).first().waitFor();
+  }
+
+  names(): Promise<string[]> {
+    return this.page.locator('#rows .name').allTextContents();
+  }
+
+  row(name: string): Locator {
+    return this.page.locator('#rows tr').filter({
+      has: this.page.getByRole('button', { name, exact: true }),
+    });
+  }
+
+  statusOf(name: string): Locator {
+    return this.page.getByLabel(`Status of ${name}`, { exact: true });
+  }
+
+  async mark(name: string, status: Status): Promise<void> {
+    await this.statusOf(name).focus();
+    await this.statusOf(name).selectOption(status);
+  }
+
+  statuses(): Promise<string[]> {
+    return this.page
+      .locator('#rows .chip')
+      .evaluateAll((all) => all.map(({ classList }) => classList[1] ?? ''));
+  }
+
+  /** Waits until the list shows the animal with this status. */
+  isShown(name: string, status: Status): Promise<void> {
+    return this.row(name).locator(`.chip.${status}`).waitFor();
+  }
+
+  async select(...names: string[]): Promise<void> {
+    for (const name of names) {
+      await this.page.getByLabel(`Select ${name}`, { exact: true }).check();
+    }
+  }
+
+  /** Opens an animal, and returns its dialog. */
+  async open(name: string): Promise<Locator> {
+    await this.page.getByRole('button', { name, exact: true }).click();
+    const dialog = this.page.getByRole('dialog', { name, exact: true });
+    await dialog.waitFor();
+    return dialog;
+  }
+
+  filter(status: 'All' | 'Available' | 'Pending' | 'Sold'): Promise<void> {
+    return this.page.locator('#filter label', { hasText: status }).click();
+  }
+
+  async add(name: string, category: string): Promise<void> {
+    await this.page.locator('#name').fill(name);
+    await this.page.locator('#categoryId').fill(category);
+    await this.press('Add animal');
+  }
+
+  undo(): Locator {
+    return this.page.locator('#undo');
+  }
+
+  focused(): Promise<string> {
+    return this.page.evaluate<string>(
+      'document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.textContent',
+    );
+  }
+}
