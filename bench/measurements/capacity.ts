@@ -113,7 +113,7 @@ async function measureCommits(url: string): Promise<Record<string, number>> {
 async function commitBatches(client: Client, size: number) {
   const commits = Math.min(COMMITS_MAX, CREATES_PER_SIZE / size);
   const repeated = <Value>(value: Value) => Array.from({ length: size }, () => value);
-  const values = [repeated('Rex'), repeated(7), repeated('available')];
+  const values = [repeated('Rex'), repeated(7), repeated('available'), 0];
   const walBytes = async () => {
     const sql = `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS bytes`;
     return Number((await client.query<{ bytes: string }>(sql)).rows[0]?.bytes);

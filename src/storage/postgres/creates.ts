@@ -61,6 +61,8 @@ async function createBatch(
   const values = [...petColumns(sent.map(petOf)), ...claims];
   const rows = await send(STATEMENTS.createPetsWithClaims, values);
   for (const [ordinal, known, id] of rows as [bigint, string | null, bigint][]) {
+    // That of the counter, of no create.
+    if (ordinal === 0n) continue;
     const index = Number(ordinal) - 1;
     if (known === null) past.remember(id);
     settle(duplicates[index] ?? [], known, id);

@@ -9,6 +9,11 @@ export class NotSent extends Error {
   override name = 'NotSent';
 }
 
+/** The session is on a server that must not be used. The message follows the name of the host. */
+export class WrongServer extends NotSent {
+  override name = 'WrongServer';
+}
+
 /** No response came to what was sent: whether it was carried out is unknown. */
 export class NoResponse extends Error {
   override name = 'NoResponse';

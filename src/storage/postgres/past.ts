@@ -1,7 +1,7 @@
 import { counter, type Figure, type Measured } from '../../ops/metrics.ts';
-import { deadlineIn } from '../deadline.ts';
-import type { Connection } from './connection.ts';
-import { NotSent } from './errors.ts';
+import { deadlineIn, type Deadline } from '../deadline.ts';
+import type { Connection, Row, Statement } from './connection.ts';
+import { WrongServer } from './errors.ts';
 import type { Pool } from './pool.ts';
 
 const READ_INTERVAL_MS = 1_000;
@@ -21,22 +21,23 @@ const READ_PAST = {
 
 type PastRow = [lastId: bigint, storeId: string | null, database: string];
 
-/** The message follows the name of the host. */
-class PastLost extends NotSent {
-  override name = 'PastLost';
+export interface PastEvents {
+  /** Called once for each database that has lost the past of the store, or is another store. */
+  onRefused?: ((message: string) => void) | undefined;
+  /** Called once for each server that was reached while connections to another one were open. */
+  onWarning?: ((message: string) => void) | undefined;
 }
 
 /**
  * What this process knows of its store: the highest value of the counter that it was given or has read, and the id
- * of the store. A failover manager can promote a server without the last commits, and a database can be swapped
- * under a running service. Both would assign ids a second time, so neither is served.
+ * of the store. A failover manager can promote a server without the last commits, a database can be swapped under a
+ * running service, and one address can lead to two servers. Each would assign ids a second time, so none is served.
  *
  * Ids in rows do not count: one that was inserted by hand may be above the counter.
  */
 export class Past implements Measured {
-  readonly #onRefused: (message: string) => void;
-  /** Undefined until the store was opened: before, there is nothing to compare with. */
-  #lastId: bigint | undefined;
+  readonly #events: PastEvents;
+  #lastId = 0n;
   #storeId: string | null = null;
   /**
    * Databases that were refused, with the reason. They stay refused: another process, which remembers less, may
@@ -44,43 +45,53 @@ export class Past implements Measured {
    */
   readonly #refused = new Map<string, string>();
   #refusals = 0;
+  /** The database of each open connection. */
+  readonly #databases = new Map<Connection, string>();
+  readonly #warned = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onRefused` is called once for each database that is refused. */
-  constructor(onRefused: (message: string) => void = () => undefined) {
-    this.#onRefused = onRefused;
-  }
-
-  /** Takes the store of this connection for the right one. */
-  async begin(connection: Connection): Promise<void> {
-    this.#lastId = 0n;
-    await this.require(connection);
+  constructor(events: PastEvents = {}) {
+    this.#events = events;
   }
 
   /** Called with every value of the counter that a commit of this process has returned. */
   remember(lastId: bigint): void {
-    if (this.#lastId === undefined || lastId > this.#lastId) this.#lastId = lastId;
+    if (lastId > this.#lastId) this.#lastId = lastId;
   }
 
-  /** Throws if the server has lost what this process knew before it asked. */
+  /** Sends a create with the last id: where the counter is below it, nothing is stored, and no row returned. */
+  async sendCreate(
+    connection: Connection,
+    { statement, values }: { statement: Statement; values: unknown[] },
+    deadline: Deadline,
+  ): Promise<Row[]> {
+    const rows = await connection.query(statement, [...values, this.#lastId], deadline);
+    if (rows.length > 0) return rows;
+    await this.require(connection);
+    throw new WrongServer('had lost animals, and its counter was raised meanwhile');
+  }
+
+  /**
+   * Throws if the server has lost what this process knew before it asked. The first one takes the store of its
+   * connection for the right one.
+   */
   async require(connection: Connection): Promise<void> {
     const known = this.#lastId;
-    if (known === undefined) return;
     const deadline = deadlineIn(READ_TIMEOUT_MS);
     const [row = []] = await connection.query(READ_PAST, [], deadline);
     const [lastId = 0n, storeId = null, database = ''] = row as PastRow | [];
     const reason = this.#refused.get(database) ?? this.#lossIn(known, lastId, storeId);
     if (reason === undefined) {
+      this.#requireSame(connection, database);
       this.#storeId = storeId;
       return this.remember(lastId);
     }
     this.#refusals += 1;
     if (!this.#refused.has(database)) {
       this.#refused.set(database, reason);
-      const { host, port } = connection.client;
-      this.#onRefused(`${host}:${port} ${reason}`);
+      this.#events.onRefused?.(`${nameOf(connection)} ${reason}`);
     }
-    throw new PastLost(reason);
+    throw new WrongServer(reason);
   }
 
   /** Reads the counter from now on, for what other processes create, and for a counter that is set back. */
@@ -92,7 +103,7 @@ export class Past implements Measured {
       await pool
         .run(deadlineIn(READ_TIMEOUT_MS), (connection) => this.require(connection))
         // An unreachable database is reported by the requests that need it.
-        .catch((error: unknown) => error instanceof PastLost && pool.destroyAll());
+        .catch(() => undefined);
       isAsking = false;
     };
     this.#timer = setInterval(() => void ask(), READ_INTERVAL_MS).unref();
@@ -108,6 +119,23 @@ export class Past implements Measured {
     return [counter('petstore_sessions_refused_total', help, this.#refusals)];
   }
 
+  /** All connections reach one database of one running server, however many have the address. */
+  #requireSame(connection: Connection, database: string): void {
+    for (const [other, name] of this.#databases) {
+      if (!other.isUsable()) this.#databases.delete(other);
+      else if (name !== database) throw this.#anotherServer(connection, database);
+    }
+    this.#databases.set(connection, database);
+  }
+
+  #anotherServer(connection: Connection, database: string): WrongServer {
+    const reason =
+      'leads to another server than the open connections, so all are replaced: one address must never lead to two servers that take writes';
+    if (!this.#warned.has(database)) this.#events.onWarning?.(`${nameOf(connection)} ${reason}`);
+    this.#warned.add(database);
+    return new WrongServer(reason);
+  }
+
   #lossIn(known: bigint, lastId: bigint, storeId: string | null): string | undefined {
     const remedy = 'docs/operations/postgresql.md says what to do';
     if (this.#storeId !== null && storeId !== this.#storeId) {
@@ -116,4 +144,8 @@ export class Past implements Measured {
     if (lastId >= known) return undefined;
     return `has lost animals: its last id is ${lastId}, and ${known} was assigned; ${remedy}`;
   }
+}
+
+function nameOf({ client: { host, port } }: Connection): string {
+  return `${host}:${port}`;
 }

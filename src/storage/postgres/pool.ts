@@ -10,7 +10,7 @@ import {
   type Row,
   type Statement,
 } from './connection.ts';
-import { faultOf, isFull, NotSent } from './errors.ts';
+import { faultOf, isFull, NotSent, WrongServer } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
 /** After a refused connection, no more than the open ones are used for this long. */
@@ -68,6 +68,7 @@ export class Pool {
       return await work(connection);
     } catch (error) {
       const fault = faultOf(error);
+      if (error instanceof WrongServer) this.destroyAll();
       if (fault === 'unknown' || fault === 'stale_session') this.#replace(pool);
       if (fault === 'unknown') void this.#hosts.ask();
       throw error;
@@ -131,6 +132,10 @@ export class Pool {
         if (connection?.isUsable()) return { pool, client, connection };
         client.release(true);
       } catch (error) {
+        if (error instanceof WrongServer) {
+          this.destroyAll();
+          throw error;
+        }
         if (pool !== this.#pool) continue;
         // Where others are open or being opened, one of them becomes free.
         const isHopeless = pool.totalCount === 0 || timeLeftMs(deadline) === 0;

@@ -6,6 +6,7 @@ import type { Deadline } from '../deadline.ts';
 import { cannotTake } from '../unavailable.ts';
 import type { Row, Statement } from './connection.ts';
 import { isIdTaken, withRetries } from './errors.ts';
+import type { Past } from './past.ts';
 import type { Pool } from './pool.ts';
 import { STATEMENTS } from './statements.ts';
 
@@ -19,18 +20,27 @@ export type SendCreate = (
 ) => Promise<Row[]>;
 
 /** Sends creates. Where their ids are taken, it raises the counter above them, and sends the creates again. */
-export function newSendCreate(pool: Pool, onWarning: (message: string) => void): SendCreate {
+export function newSendCreate(
+  pool: Pool,
+  past: Past,
+  onWarning: (message: string) => void,
+): SendCreate {
   return async (statement, values, deadline) => {
-    const send = (what: Statement, given: unknown[]) =>
-      withRetries(() => pool.query(what, given, deadline));
+    const create = { statement, values };
+    const send = () =>
+      withRetries(() =>
+        pool.run(deadline, (connection) => past.sendCreate(connection, create, deadline)),
+      );
     try {
-      return await send(statement, values);
+      return await send();
     } catch (error) {
       if (!isIdTaken(error)) throw error;
-      const [row] = await send(STATEMENTS.raiseCounter, [INT64_MAX - IDS_LEFT_MIN]);
+      const idMax = INT64_MAX - IDS_LEFT_MIN;
+      const raise = () => pool.query(STATEMENTS.raiseCounter, [idMax], deadline);
+      const [row] = await withRetries(raise);
       if (row === undefined) throw noIdsLeft(error, onWarning);
       onWarning(`animals were inserted by hand: the next id is above ${String(row[0])}`);
-      return send(statement, values);
+      return send();
     }
   };
 }

@@ -82,11 +82,13 @@ export const STATEMENTS = named({
     SELECT has_table_privilege('pets', 'UPDATE') AND has_table_privilege('pets', 'DELETE')`,
   /**
    * Stores animals without claims: one statement, one transaction. Updating the only row of the counter locks
-   * it until the commit, so that no process can commit a higher id first.
+   * it until the commit, so that no process can commit a higher id first. A counter below $4 is that of a server
+   * that has lost animals: nothing is stored, and no row returned.
    */
   createPets: `
     WITH counter AS (
       UPDATE pet_counter SET last_id = last_id + cardinality($1::text[])
+      WHERE last_id >= $4::bigint
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
     SELECT before FROM counter`,
@@ -96,13 +98,15 @@ export const STATEMENTS = named({
     WHERE (SELECT max(id) FROM pets) <= $1::bigint
     RETURNING last_id`,
   /**
-   * Stores animals together with the progress of their import. Returns one row, as createPets does, or none if
-   * the stored position is no longer $9: then nothing is stored.
+   * Stores animals together with the progress of their import, as createPets does. Returns NULL if the stored
+   * position is no longer $9: then nothing is stored.
    */
   importPets: `
-    WITH moved AS (
+    WITH locked AS MATERIALIZED (
+      SELECT FROM pet_counter WHERE last_id >= $10::bigint FOR UPDATE
+    ), moved AS (
       INSERT INTO imports AS note (${IMPORT_COLUMNS})
-      VALUES ($4, $5::bigint, $6::bigint, $7::bigint, $8::bigint)
+      SELECT $4, $5::bigint, $6::bigint, $7::bigint, $8::bigint FROM locked
       ON CONFLICT (source) DO UPDATE
         SET position = excluded.position, lines = excluded.lines,
             imported = excluded.imported, skipped = excluded.skipped
@@ -113,7 +117,7 @@ export const STATEMENTS = named({
       WHERE EXISTS (SELECT FROM moved)
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
-    SELECT before FROM counter`,
+    SELECT (SELECT before FROM counter) FROM locked`,
   /**
    * The row lock makes this a transaction that writes, so its commit waits for the standby. Without it, a
    * read could report an import as finished whose own commit never reached the standby.
@@ -123,7 +127,8 @@ export const STATEMENTS = named({
    * Stores animals, some of them with claims; no claim occurs twice in the batch. Returns the id for each
    * place in the batch, and for a claim that was stored before its fingerprint. A missing place has a claim
    * that another process committed after this statement took its snapshot: the primary key refuses the second
-   * claim, which leaves a gap in the ids, and sending it again finds the first.
+   * claim, which leaves a gap in the ids, and sending it again finds the first. Place 0 is always returned, unless
+   * the counter is below $9, as in createPets.
    *
    * The counter is updated even when there is nothing to store: only a transaction that writes waits for the
    * disk and the standby when it commits, and a replay acknowledges an animal just as a create does. It also
@@ -146,6 +151,7 @@ export const STATEMENTS = named({
       WHERE ordinal NOT IN (SELECT ordinal FROM known)
     ), counter AS (
       UPDATE pet_counter SET last_id = last_id + (SELECT count(*) FROM fresh)
+      WHERE last_id >= $9::bigint
       RETURNING last_id - (SELECT count(*) FROM fresh) AS before
     ), numbered AS MATERIALIZED (
       SELECT fresh.*, counter.before + fresh.place AS id FROM counter, fresh
@@ -174,9 +180,11 @@ export const STATEMENTS = named({
         LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX} * cardinality($1::text[])
         FOR UPDATE SKIP LOCKED)
     )
-    SELECT ordinal, NULL AS known_fingerprint, id FROM created JOIN numbered USING (id)
+    SELECT 0 AS ordinal, NULL AS known_fingerprint, before AS id FROM counter
     UNION ALL
-    SELECT ordinal, fingerprint, pet_id FROM known`,
+    SELECT ordinal, NULL, id FROM created JOIN numbered USING (id)
+    UNION ALL
+    SELECT ordinal, fingerprint, pet_id FROM known, counter`,
   createApiKey: `INSERT INTO api_keys (${API_KEY_COLUMNS}) VALUES (${NEW_KEY})`,
   /** Of several processes that create the first key or rotate a key at once, all but one wait for this lock. */
   lockCounter: 'SELECT last_id FROM pet_counter FOR UPDATE',

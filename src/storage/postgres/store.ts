@@ -32,7 +32,7 @@ import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
 import { isRightMissing, withRetries } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
-import { Past } from './past.ts';
+import { Past, type PastEvents } from './past.ts';
 import { Pool } from './pool.ts';
 import { portionsInDatabase } from './portions.ts';
 import { newCreateBatcher, petColumns } from './creates.ts';
@@ -44,11 +44,7 @@ import { STATEMENTS } from './statements.ts';
 
 const CONNECTIONS_MAX = 10;
 
-export interface PostgresOptions extends Access {
-  /** Called once for each database that has lost the past of the store, or is another store. */
-  onRefused?: (message: string) => void;
-  onWarning?: (message: string) => void;
-}
+export interface PostgresOptions extends Access, PastEvents {}
 
 /** Opens the store in a PostgreSQL database, `postgres://user:password@host:port/database`. */
 export async function openPostgresStore(
@@ -56,13 +52,13 @@ export async function openPostgresStore(
   { onRefused, onWarning = () => undefined, ...access }: PostgresOptions = {},
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
-  const past = new Past(onRefused);
+  const past = new Past({ onRefused, onWarning });
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
   try {
     await migrate(connection, address.shown, access);
     await requireRights(connection, address.shown, STORE_RIGHTS);
-    await past.begin(connection);
+    await past.require(connection);
   } catch (error) {
     hosts.close();
     throw error;
@@ -72,7 +68,7 @@ export async function openPostgresStore(
   const pool = new Pool(hosts, CONNECTIONS_MAX, (opened) => past.require(opened));
   hosts.watch(() => pool.destroyAll());
   past.watch(pool);
-  return new PostgresStore(pool, hosts, past, newSendCreate(pool, onWarning));
+  return new PostgresStore(pool, hosts, past, newSendCreate(pool, past, onWarning));
 }
 
 class PostgresStore implements Store, Measured {
@@ -108,8 +104,9 @@ class PostgresStore implements Store, Measured {
           [...values, ...progressColumns(step)],
           deadlineIn(CALL_TIMEOUT_MS),
         ));
-    if (row === undefined) return false;
-    this.#past.remember((row[0] as bigint) + BigInt(pets.length));
+    const before = row?.[0] as bigint | null;
+    if (before === null) return false;
+    this.#past.remember(before + BigInt(pets.length));
     return true;
   }
 
