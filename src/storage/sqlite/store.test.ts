@@ -6,7 +6,7 @@ import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './store.ts';
 
 storeContract('SQLite', {
-  differences: { noVersion: undefined },
+  hasVersion: true,
   async newSubject(context) {
     const folder = await mkdtemp(join(tmpdir(), 'petstore-sqlite-'));
     context.after(() => rm(folder, { recursive: true, force: true }));
