@@ -1,5 +1,5 @@
-// The files in contrib/ and of the container that no other test uses. test/faults/proxies.test.ts and
-// test/faults/proxy-faults.test.ts have the proxies, test/project/kubernetes.unit.test.ts the rest of Kubernetes.
+// The files in contrib/ and of the container that no other test uses. test/faults/proxies.long.test.ts and
+// test/faults/proxy-faults.long.test.ts have the proxies, test/project/kubernetes.unit.test.ts the rest of Kubernetes.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// The help of every command, and every example in it, run as a person would run it.
+// Every example in the help of every command, run as a person would run it.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,7 +10,6 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -19,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { commandsDocument, pathsOf } from '../../scripts/commands.ts';
+import { pathsOf } from '../../scripts/commands.ts';
 import type { Command, CommandGroup } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
@@ -42,26 +41,6 @@ function find(path: readonly string[]): Command | CommandGroup {
     return member;
   }, root);
 }
-
-test('docs/commands.md has the help of every command; npm run commands updates it', async () => {
-  const kept = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
-  assert.equal(kept, await commandsDocument());
-});
-
-test('every help has a purpose, two examples or more, and the exit codes', async () => {
-  for (const section of (await commandsDocument()).split('\n## ').slice(1)) {
-    assert.match(section, /\nUsage: petstore.*\n\n[A-Z][^.]*\.\n\n/, section);
-    const isGroup = section.includes('\nCommands:\n');
-    if (!isGroup) assert.match(section, /\nExamples:\n(?: {2}petstore .*\n){2,}/, section);
-    assert.match(
-      section,
-      /\nExit codes: 0 success, 1 failure, 2 wrong use or settings\.\n/,
-      section,
-    );
-    // A line of a terminal with 100 columns.
-    for (const line of section.split('\n')) assert.ok(line.length <= 100, line);
-  }
-});
 
 interface Services {
   production: TestService;
