@@ -12,9 +12,4 @@ export const DRILLS: DrillList = {
   'postgres-failover': () => import('./postgres/failover.ts'),
   pgbouncer: () => import('./postgres/pgbouncer.ts'),
   proxies: () => import('./proxies/drill.ts'),
-  'hostile-http': () => import('./hostile-http/drill.ts'),
-  fuzz: () => import('./fuzz/drill.ts'),
-  'slow-clients': () => import('./slow-clients/drill.ts'),
-  overload: () => import('./overload/drill.ts'),
-  endurance: () => import('./endurance/drill.ts'),
 };

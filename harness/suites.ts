@@ -24,7 +24,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
     '**/*.long.test.ts',
   ],
-  generators: ['test/generators/{clients,languages}.ts'],
+  generators: ['test/generators/{clients,languages,schemathesis}.ts'],
   traces: ['test/traces/traces.ts'],
 };
 

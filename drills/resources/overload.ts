@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import type { DrillOptions, DrillReport } from '../drill.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
-import { startBareServer } from '../bare-server.ts';
-import { mergeReports, onBothStores } from '../stores.ts';
+import { startBareServer } from './bare-server.ts';
 import { judge, type Phase } from './judgement.ts';
 import { LoadThread } from './open-loop.ts';
 
 // The store is as slow as the drill makes it, and not as this disk is.
 await import('../../harness/memory-folder.ts');
 
-const ROUNDS = 30;
 /**
  * What the slowed store takes, what is sent to it without congestion, and with. Two cores can handle it twice, by the
  * service and by the bare server: with more, the processor would be congested and not the store.
@@ -33,46 +31,17 @@ const SLOW_INSERTS = `
     FOR EACH STATEMENT EXECUTE FUNCTION slow_insert()`;
 const importing = (file: string) => ['--import', fileURLToPath(new URL(file, import.meta.url))];
 
-export const drill: Drill = {
-  promise:
-    'Admission control: under overload, accepted creates keep their latency, the others are refused at once, and lists continue.',
-  method:
-    'A store that takes 2 ms per create gets five times what it can take, in an open loop, on each store. A bare server gets as many requests at the same time. The p99 of lists may be 6 times that of the bare server (or 5 ms), an accepted create may take 300 ms and a refusal 100 ms longer than a list, and at least half of what is accepted without overload must be accepted.',
-  unit: 'seconds of overload',
-  rounds: ROUNDS,
-  quickRounds: 2,
-  run: (options) => onBothStores(({ database }) => drillOverload(options, database)),
-  control: {
-    brokenBy:
-      'queueing every create, refusing every create, refusing after 5 s, and lists that wait for refusals',
-    finds: [
-      'queue-all: no create was refused',
-      'queue-all: p99 of accepted creates',
-      'refuse-all: 0 creates per second were accepted',
-      'refuse-late: p99 of refusals',
-      'block: p99 of lists',
-    ],
-    async run(options) {
-      const reports: Record<string, DrillReport> = {};
-      for (const name of ['queue-all', 'refuse-all', 'refuse-late', 'block']) {
-        reports[name] = await drillOverload(options, undefined, importing(`./broken/${name}.ts`));
-      }
-      return mergeReports(reports);
-    },
-  },
-};
-
 /**
  * Offers five times what a slowed store takes, and as many requests to a bare server at the same moment: what is slower
  * is compared with it, and not with another moment, at which the machine may have been faster.
  */
-async function drillOverload(
+export async function overload(
   { rounds: seconds, onProgress }: DrillOptions,
   database: string | undefined,
-  broken: readonly string[] = [],
+  brokenBy?: string,
 ): Promise<DrillReport> {
   await using stack = new AsyncDisposableStack();
-  const service = await startSlowed(database, broken);
+  const service = await startSlowed(database, brokenBy === undefined ? [] : importing(brokenBy));
   stack.defer(async () => void (await service.stop()));
   const { key, port } = service;
   const barePort = await startBareServer(stack);

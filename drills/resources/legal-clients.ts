@@ -3,7 +3,7 @@ import { Client } from '../../harness/client.ts';
 import { Load } from '../../harness/load.ts';
 import type { ServiceProcess } from '../../harness/service-process.ts';
 import { p99 } from '../../harness/stolen-time.ts';
-import { startBareServer } from '../bare-server.ts';
+import { startBareServer } from './bare-server.ts';
 
 const CLIENTS = 8;
 const PAUSE_MS = 10;

@@ -3,13 +3,11 @@ import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { newCursor } from '../../src/domain/page.ts';
-import { brokenBy } from '../broken/broken.ts';
-import type { Drill, DrillOptions, DrillReport } from '../drill.ts';
+import type { DrillOptions, DrillReport } from '../drill.ts';
 import { Load, type OtherRequest } from '../../harness/load.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { median } from '../../harness/stolen-time.ts';
-import { onBothStores } from '../stores.ts';
 
 const CLIENTS = 16;
 const CREATE_EVERY = 20;
@@ -29,22 +27,6 @@ const FILES_MORE_MAX = 5;
 const LOG_MIB_MAX = 64;
 const MIB = 1024 * 1024;
 
-export const drill: Drill = {
-  promise: 'The service needs no restart: memory, open files and the log of SQLite do not grow.',
-  method:
-    'Requests of every kind, valid and invalid, on each store. The memory at the end is within 10 % of that after the first tenth.',
-  unit: 'requests',
-  rounds: 5_000_000,
-  quickRounds: 40_000,
-  isNamedOnly: true,
-  run: (options) => onBothStores(({ database }) => drillEndurance(options, { database })),
-  control: {
-    brokenBy: 'each request leaves 4 KiB behind, and some an open file',
-    finds: ['the memory grew', 'files were open'],
-    run: (options) => drillEndurance(options, { nodeFlags: brokenBy('leaks') }),
-  },
-};
-
 interface Sample {
   requests: number;
   memoryMib: number;
@@ -53,7 +35,7 @@ interface Sample {
 }
 
 /** Sends many requests of every kind, and watches the memory, the open files and the log of the service. */
-export async function drillEndurance(
+export async function endure(
   { rounds, seed, onProgress }: DrillOptions,
   variant: { database?: string | undefined; nodeFlags?: readonly string[] } = {},
 ): Promise<DrillReport> {
