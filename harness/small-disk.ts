@@ -3,11 +3,14 @@ import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Mounts a disk of this size in a new folder. `unmount` removes both. */
-export function mountSmallDisk(kibibytes: number): { disk: string; unmount: () => void } {
+/** Mounts a disk of this size in a new folder, with room for so many files. `unmount` removes both. */
+export function mountSmallDisk(
+  kibibytes: number,
+  files = 10_000,
+): { disk: string; unmount: () => void } {
   const disk = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
   try {
-    const options = ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', disk];
+    const options = ['-t', 'tmpfs', '-o', `size=${kibibytes}k,nr_inodes=${files}`, 'tmpfs', disk];
     execFileSync('mount', options, { stdio: 'ignore' });
   } catch (error) {
     rmdirSync(disk);

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,6 +11,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { needs, needsProgram } from '../../harness/needs.ts';
 import { MAIN, run, refusalIn } from '../../harness/command.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
+import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 
@@ -91,6 +92,30 @@ test(
     assert.deepEqual(await statuses(service), [503, 503]);
     chmodSync(join(data, 'production'), 0o700);
     await until(service, [201, 200]);
+  },
+);
+
+test(
+  'on a disk that has room for no more files, a start and a command name it and end with 1',
+  { skip: needs('the right to mount a disk', canMount()) },
+  async (t) => {
+    const { disk, unmount } = mountSmallDisk(10_000, 12);
+    t.after(unmount);
+    await openSqliteStore(join(disk, 'production', 'petstore.sqlite')).close();
+    for (let index = 0; statfsSync(disk).ffree > 0; index += 1) {
+      writeFileSync(join(disk, `other-${index}`), '');
+    }
+    for (const args of [
+      ['keys', 'list'],
+      ['serve', '--port', '0', '--admin-port', 'off'],
+    ]) {
+      const { code, stderr } = await run([...args, '--data', disk]);
+      assert.match(
+        refusalIn(stderr),
+        /cannot be opened \(the disk is full: it has room for no more files \(df -i\)\)\.\n$/,
+      );
+      assert.equal(code, 1);
+    }
   },
 );
 

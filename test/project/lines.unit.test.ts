@@ -16,7 +16,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/http': 2_444,
   'src/ops': 222,
   'src/pet-file': 620,
-  'src/storage': 3_856,
+  'src/storage': 3_868,
   'src/web': 7_483,
 };
 

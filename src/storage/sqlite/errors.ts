@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Refusal } from '../../domain/errors.ts';
 
 /** The result codes of SQLite that need their own treatment. */
@@ -7,6 +9,7 @@ const CODE = {
   ioError: 10,
   corrupt: 11,
   full: 13,
+  cannotOpen: 14,
   notADatabase: 26,
 } as const;
 
@@ -31,6 +34,14 @@ export function isCorrupt(error: unknown): boolean {
 /** Whether another connection has a lock. */
 export function isLocked(error: unknown): boolean {
   return hasCode(error, CODE.busy, CODE.locked);
+}
+
+/** Whether SQLite could not create a file because the disk has room for no more of them, which it does not say. */
+export function isOutOfInodes(error: unknown, file: string): boolean {
+  if (!hasCode(error, CODE.cannotOpen)) return false;
+  const { files, ffree } = statfsSync(dirname(file));
+  // Some file systems have no fixed number of files, and report 0.
+  return files > 0 && ffree === 0;
 }
 
 /** Whether the same call may succeed later, with the same settings. */

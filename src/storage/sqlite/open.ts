@@ -19,7 +19,7 @@ import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
 import { noStore } from '../migrations.ts';
 import { hasCatalogue, openConnection } from './connection.ts';
 import { requireSound } from './damage.ts';
-import { isCorrupt, isTemporary, namedCause } from './errors.ts';
+import { isCorrupt, isOutOfInodes, isTemporary, namedCause } from './errors.ts';
 import { findIdentity, type FileIdentity } from './file-identity.ts';
 import { migrate } from './migrate.ts';
 import { createFolder, syncFile, syncName } from './sync.ts';
@@ -83,6 +83,10 @@ function another(file: string, id: string, found: StoreIdentity | undefined): St
 function openingError(error: unknown, file: string): unknown {
   if (error instanceof StoreUnusable) return error;
   const failed = `the store ${file} cannot be opened`;
+  if (isOutOfInodes(error, file)) {
+    const cause = 'the disk is full: it has room for no more files (df -i)';
+    return new Refusal('unavailable', `${failed}.`, { cause });
+  }
   if (isTemporary(error)) {
     return new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
   }
