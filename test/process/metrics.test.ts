@@ -14,6 +14,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { needsProgram } from '../../harness/needs.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { exchange } from '../../harness/raw-socket.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { flagsOf, send, sqliteStorage } from '../../harness/test-service.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
@@ -27,6 +28,18 @@ interface Dashboard {
 }
 
 const skip = needsProgram('promtool');
+
+test('the processor time is counted from the start of the process, also in the first scrape', async () => {
+  const service = await ServiceProcess.start({ flags: ['--admin-port', '0', '--log', 'info'] });
+  const atLeast = service.cpuSeconds();
+  const { text } = await send(`${service.adminUrl}/metrics`);
+  const atMost = service.cpuSeconds();
+  await service.stop();
+  const counted = valueOf(text, 'process_cpu_seconds_total') ?? 0;
+  // The system counts in hundredths of a second.
+  const isAsExpected = counted > atLeast - 0.05 && counted < atMost + 0.05;
+  assert.ok(isAsExpected, `${atLeast} ${counted} ${atMost}`);
+});
 
 /** The text of /metrics after some requests, by store. */
 const metrics = { sqlite: '', postgres: '' };
