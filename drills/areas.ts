@@ -33,7 +33,7 @@ const AREAS: readonly Area[] = [
   {
     prefix: 'src/storage/',
     near: ['src/storage', ...INTERFACE],
-    far: ['test/faults', 'test/process', 'src/cli', 'drills/crash', 'drills/simulation'],
+    far: ['test/faults', 'test/process', 'src/cli', 'drills/simulation'],
   },
   {
     prefix: 'src/web/',

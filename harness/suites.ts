@@ -11,7 +11,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
   normal: [
     'test/web/*.test.ts',
     'test/units.ts',
-    'drills/{bugs,crash}/*.test.ts',
+    'drills/bugs/*.test.ts',
     'test/{faults,golden,process,interface,project}/**/*.test.ts',
     ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,
@@ -19,7 +19,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
   ],
   fast: ['test/units.ts'],
   long: [
-    'drills/{*.test.ts,!(bugs|crash)/*.test.ts}',
+    'drills/{*.test.ts,!(bugs)/*.test.ts}',
     'sdk/test/*.test.ts',
     'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
     '**/*.long.test.ts',

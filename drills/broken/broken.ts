@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 export function brokenBy(
   name:
     | 'acknowledges-early'
-    | 'commits-asynchronously'
     | 'forgets-creates'
     | 'ignores-full-disk'
     | 'keeps-chunks'
     | 'leaks'
+    | 'outlives-its-primary'
     | 'plain-errors'
     | 'slow-commits'
     | 'stops-at-connections'

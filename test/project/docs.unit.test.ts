@@ -69,7 +69,7 @@ const titlesOfNpmTest = [
   titlesIn(
     tests.filter(
       (file) =>
-        !/^(?:drills\/(?!crash|linearizability)|test\/packaging\/|test\/web\/(?:accessibility|samples)\/)/.test(
+        !/^(?:drills\/(?!bugs)|test\/packaging\/|test\/web\/(?:accessibility|samples)\/)/.test(
           file,
         ),
     ),

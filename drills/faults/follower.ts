@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, nextTarget, type WirePet } from '../../harness/client.ts';
-import type { CommandRecord } from './checker.ts';
+import type { ChangeRecord, CommandRecord } from './checker.ts';
 
 /** How long it waits at the end of the list before it reads the last page again. */
 const POLL_MS = 20;
-const FAILED_READS_MAX = 1_000;
+const FAILED_READS_MAX = 3_000;
 
 /**
  * Follows `rel="next"` from the start, each page through any of the processes, while others create animals. It
@@ -22,9 +22,10 @@ export class Follower {
   readonly #ended: Promise<void>;
   #lastId = 0;
   #isOver = false;
+  #isClosed = false;
 
-  constructor(pickUrl: () => string, key: string) {
-    this.#ended = this.#follow(pickUrl, new Client(key));
+  constructor(pickOrigin: () => string, key: string) {
+    this.#ended = this.#follow(pickOrigin, new Client(key));
   }
 
   /** How many animals it has read. */
@@ -32,9 +33,14 @@ export class Follower {
     return this.#seen.size;
   }
 
-  /** These animals were acknowledged, so that it must see them, but for those that the commands have removed. */
-  expect(pets: readonly WirePet[], commands: readonly CommandRecord[]): void {
+  /** These animals were acknowledged, so that it must see them, but for those that may have been removed. */
+  expect(
+    pets: readonly WirePet[],
+    changes: readonly ChangeRecord[],
+    commands: readonly CommandRecord[],
+  ): void {
     this.#expected.push(...pets);
+    for (const { from, to } of changes) if (to === undefined) this.#removed.add(from.id);
     for (const { ids, status } of commands) {
       if (status === undefined) for (const id of ids) this.#removed.add(id);
     }
@@ -54,12 +60,17 @@ export class Follower {
     ];
   }
 
-  async #follow(pickUrl: () => string, client: Client): Promise<void> {
+  /** Follows no longer, wherever it is. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #follow(pickOrigin: () => string, client: Client): Promise<void> {
     let target = '/pets?limit=100';
     let before: WirePet[] = [];
-    for (let failures = 0; failures < FAILED_READS_MAX;) {
+    for (let failures = 0; failures < FAILED_READS_MAX && !this.#isClosed;) {
       const isLastRead = this.#isOver;
-      const response = await client.get(pickUrl() + target).catch(() => undefined);
+      const response = await client.get(`${pickOrigin()}/v1${target}`).catch(() => undefined);
       if (response?.status !== 200) {
         failures += 1;
         await sleep(POLL_MS);
