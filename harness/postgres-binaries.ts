@@ -20,7 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** The version of the layout of the copy. Change it with the layout, so that no older copy is used. */
-const LAYOUT = 'a';
+const LAYOUT = 'b';
 /** Another PostgreSQL for the tests: `PETSTORE_TEST_POSTGRES=/usr/lib/postgresql/15 npm test` uses that one. */
 const OTHER_FOLDER = process.env['PETSTORE_TEST_POSTGRES'];
 
@@ -49,7 +49,12 @@ export async function postgresBinaries(): Promise<string> {
 
   const fresh = await mkdtemp(`${ready}.`);
   const copy = join(fresh, 'native');
-  await cp(source, copy, { recursive: true, filter: (path) => !path.endsWith('.a') });
+  await cp(source, copy, {
+    recursive: true,
+    // A link to a library must not lead back to the checkout, which may go.
+    verbatimSymlinks: true,
+    filter: (path) => !path.endsWith('.a'),
+  });
   await linkLibraries(source, copy);
   // Renaming is atomic: if several test files start at once, one copy is kept and all files use it.
   await rename(copy, ready).catch((error: unknown) => {
