@@ -75,6 +75,14 @@ export function storeFile(config: Config): string {
   return join(config.dataFolder, 'petstore.sqlite');
 }
 
+/** Workers leave it to their primary. */
+function warnOfPlainText({ databaseUrl }: Config, { log, isWorker }: Runtime): void {
+  if (isWorker || databaseUrl === undefined || !parseAddress(databaseUrl).isPlainByDefault) return;
+  log.warn(
+    'the password and all animals cross the network in plain text: add sslmode=verify-full to DATABASE_URL, or sslmode=disable for a network that you trust',
+  );
+}
+
 /** The file, or the address of the database without its password. */
 export function nameOfStore(config: Config): string {
   const { databaseUrl } = config;
@@ -189,6 +197,7 @@ async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposabl
   opened.defer(async () => admin?.close());
 
   const failure = Promise.withResolvers<string>();
+  warnOfPlainText(config, runtime);
   const store = await whenReachable(config, runtime, () =>
     openServedStore(config, runtime, failure.resolve),
   );

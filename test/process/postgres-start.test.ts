@@ -141,6 +141,20 @@ test('a wrong setting of the database ends the start at once with one line and e
   }
 });
 
+test('a start warns once that nobody has chosen the plain text to another machine', async (t) => {
+  for (const [query, warnings] of [
+    ['', 1],
+    ['?sslmode=disable', 0],
+  ] as const) {
+    const service = await start(t, `postgres://petstore@database.invalid/pets${query}`, 1);
+    await service.shows('"msg":"waiting for the database"');
+    service.kill('SIGTERM');
+    await service.ended;
+    const lines = service.stderr().split('\n');
+    assert.equal(lines.filter((line) => line.includes('in plain text')).length, warnings);
+  }
+});
+
 test('other commands do not wait for a database that is away: one line and exit code 1', async () => {
   const away = ['--database', 'postgres://petstore@127.0.0.1:1/pets'];
   const { code, stderr } = await runHere(['keys', 'list', ...away]);

@@ -10,13 +10,13 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   check: 1_818,
   scripts: 511,
   sdk: 479,
-  src: 738,
+  src: 745,
   'src/cli': 2_393,
   'src/domain': 738,
   'src/http': 2_444,
   'src/ops': 222,
   'src/pet-file': 620,
-  'src/storage': 3_868,
+  'src/storage': 3_878,
   'src/web': 7_483,
 };
 

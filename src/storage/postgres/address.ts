@@ -30,7 +30,12 @@ export interface Address {
   options: ClientConfig & { database: string };
   /** For messages: without the user and the password. */
   shown: string;
+  /** Whether a network is crossed in plain text, and the URL does not say so. */
+  isPlainByDefault: boolean;
 }
+
+/** The loopback address, or the folder of a socket. */
+const LOCAL_HOST = /^(?:localhost|127\.[\d.]+|::1|\/.*)$/;
 
 /**
  * Up to the hosts, the hosts, the database, the parameters. No `@` or `/` but those that separate the parts: with one
@@ -55,9 +60,13 @@ export function parseAddress(url: string): Address {
       throw new Error('no host');
     const [{ user, password } = {}] = parsed;
     const login = { user: user || undefined, password: password || undefined, database };
+    const options = { ...sessionOptions(query), ...login };
+    const isChosen = new URLSearchParams(query).has('sslmode');
     return {
       hosts,
-      options: { ...sessionOptions(query), ...login },
+      options,
+      isPlainByDefault:
+        options.ssl === false && !isChosen && !hosts.every(({ host }) => LOCAL_HOST.test(host)),
       shown: `postgres://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`,
     };
   } catch (cause) {

@@ -20,6 +20,7 @@ test('an address names user, password, hosts and database', () => {
       enableChannelBinding: false,
     },
     shown: 'postgres://one:5433,two:5432,::1:6000/pet/s',
+    isPlainByDefault: true,
   });
 });
 
@@ -47,6 +48,17 @@ test('sslmode chooses between plain text, encryption, and encryption with a chec
   const named = tlsOf(`sslrootcert=${trusted}`);
   assert.ok(typeof named === 'object' && typeof named.ca === 'string');
   assert.deepEqual([named.rejectUnauthorized, named.checkServerIdentity], [undefined, undefined]);
+});
+
+test('plain text to another machine that nobody has chosen is told from one that was', () => {
+  for (const host of ['db.example', '10.0.0.5', 'localhost,db.example', 'localhost.example']) {
+    assert.equal(isPlain(`postgres://${host}/pets`), true, host);
+    assert.equal(isPlain(`postgres://${host}/pets?sslmode=disable`), false, host);
+    assert.equal(isPlain(`postgres://${host}/pets?sslmode=require`), false, host);
+  }
+  for (const host of ['localhost', '127.0.0.1', '127.1.2.3:6000', '[::1]', 'localhost,[::1]']) {
+    assert.equal(isPlain(`postgres://${host}/pets`), false, host);
+  }
 });
 
 test('a URL with parameters of psql and pg_dump is accepted', () => {
@@ -107,6 +119,10 @@ test('an invalid address is refused in one line, without its password', () => {
     );
   }
 });
+
+function isPlain(url: string): boolean {
+  return parseAddress(url).isPlainByDefault;
+}
 
 function tlsOf(parameters: string) {
   return parseAddress(`postgres://host/pets?${parameters}`).options.ssl;

@@ -50,7 +50,7 @@ const SESSION_SETTINGS = [
  * Limits the search_path to the one schema that holds the catalogue, so that a schema that comes before it,
  * such as one named like the role, cannot replace its tables. A new catalogue is created where PostgreSQL
  * would create tables, which is public unless the role is configured otherwise. Returns whether the server
- * is read-only, and every schema that holds a catalogue.
+ * is read-only, whether it is a standby, and every schema that holds a catalogue.
  */
 const CHOOSE_SCHEMA = `
   WITH catalogue AS MATERIALIZED (
@@ -58,7 +58,7 @@ const CHOOSE_SCHEMA = `
     JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'petstore_schema'
     WHERE nspname = ANY (current_schemas(false))
   )
-  SELECT current_setting('transaction_read_only') = 'on',
+  SELECT current_setting('transaction_read_only') = 'on', pg_is_in_recovery(),
          array(SELECT schema FROM catalogue ORDER BY schema),
          set_config('search_path', quote_ident(coalesce(
            (SELECT min(schema) FROM catalogue), current_schema(), 'public')), false)`;
@@ -81,8 +81,8 @@ export async function openConnection(address: Address, host: Host): Promise<Conn
 /** Sets what every session needs, and throws if it cannot be written to. */
 export async function prepareSession(connection: Connection): Promise<void> {
   const [row] = await ask(connection, PREPARE_SESSION);
-  const [isReadOnly, schemas] = row as [boolean, string[]];
-  if (isReadOnly) throw readOnlyHost();
+  const [isReadOnly, isStandby, schemas] = row as [boolean, boolean, string[]];
+  if (isReadOnly) throw readOnlyHost(isStandby);
   // Choosing the first would depend on which schema was added last.
   if (schemas.length > 1) {
     throw new UnusableHost(

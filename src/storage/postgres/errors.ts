@@ -101,8 +101,11 @@ export class UnusableHost extends Error {
   override name = 'UnusableHost';
 }
 
-export function readOnlyHost(): NotSent {
-  return new NotSent('is read-only (a standby): the database URL must also name the primary');
+export function readOnlyHost(isStandby: boolean): NotSent {
+  const remedy = isStandby
+    ? '(a standby): the database URL must also name the primary'
+    : '(default_transaction_read_only is on): turn it off for the server, the database or the user';
+  return new NotSent(`is read-only ${remedy}`);
 }
 
 /** No host could be used. The message says why, host by host. The cause is a wrong setting if there is one. */
@@ -155,7 +158,7 @@ function reasonOf(error: unknown, { host, port }: Host, { options }: Address): s
   const state = stateOf(error);
   const { code = '', message } = error as { code?: string; message: string };
   if (error instanceof UnusableHost || error instanceof NotSent) return `${at} ${message}`;
-  if (state === READ_ONLY) return `${at} ${readOnlyHost().message}`;
+  if (state === READ_ONLY) return `${at} ${readOnlyHost(true).message}`;
   if (state === '28P01' || state === '28000') {
     return `${at} does not let ${name} in (${message}): check the user and the password in the database URL`;
   }

@@ -60,7 +60,7 @@ function errorOf([code, message]: [string, string]): Error {
 test('a wrong setting is told from a database that may be there later', () => {
   for (const each of AWAY) assert.equal(isWrongSetting(errorOf(each)), false, each.join(' '));
   for (const each of WRONG) assert.equal(isWrongSetting(errorOf(each)), true, each.join(' '));
-  assert.equal(isWrongSetting(readOnlyHost()), false, 'a standby may be promoted');
+  assert.equal(isWrongSetting(readOnlyHost(true)), false, 'a standby may be promoted');
   assert.equal(
     isWrongSetting(new UnusableHost('is a pooler whose connections share sessions')),
     true,
@@ -152,7 +152,7 @@ test('each host that cannot be used is named with its reason', () => {
 test('of several hosts, the cause is a wrong setting, or else the fault of the last', () => {
   const address = parseAddress('postgres://ann@one,two,three/pets');
   const [away, wrong] = [errorOf(['ECONNREFUSED', '']), ofServer('28P01')];
-  const standby = readOnlyHost();
+  const standby = readOnlyHost(true);
   const noHost = (...errors: Error[]) => {
     const faults = address.hosts.map((host, index) => [host, errors[index]] as const);
     return new NoHost(new Map(faults), address);

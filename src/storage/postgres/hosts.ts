@@ -18,12 +18,13 @@ const TIMELINE_DIGITS = 8;
  */
 const WAL_FILE = `
   SELECT CASE WHEN current_setting('transaction_read_only') = 'off'
-              THEN pg_walfile_name(pg_current_wal_lsn()) END`;
+              THEN pg_walfile_name(pg_current_wal_lsn()) END,
+         pg_is_in_recovery()`;
 
 /** What one host last reported of itself. */
 type HostState =
   | { kind: 'writable'; timeline: number }
-  | { kind: 'read_only' }
+  | { kind: 'read_only'; isStandby: boolean }
   | { kind: 'silent'; error: unknown };
 
 /** Asks one host whether it takes writes, on a connection of its own that stays open in between. */
@@ -69,8 +70,8 @@ class HostProbe {
 
 async function readState(connection: Connection): Promise<HostState> {
   const [row] = await ask(connection, WAL_FILE);
-  const name = row?.[0] as string | null;
-  if (name === null) return { kind: 'read_only' };
+  const [name, isStandby] = row as [string | null, boolean];
+  if (name === null) return { kind: 'read_only', isStandby };
   return { kind: 'writable', timeline: Number.parseInt(name.slice(0, TIMELINE_DIGITS), 16) };
 }
 
@@ -183,7 +184,7 @@ export class Hosts {
   /** Why a host with this state cannot be used; undefined if it can. */
   #faultOf(state: HostState): unknown {
     if (state.kind === 'silent') return state.error;
-    if (state.kind === 'read_only') return readOnlyHost();
+    if (state.kind === 'read_only') return readOnlyHost(state.isStandby);
     if (state.timeline === this.#timeline) return undefined;
     return new NotSent(
       `was replaced by a newer primary (its timeline is ${state.timeline}, and ${this.#timeline} was seen): start the newer one, or restart this program to use the older one`,

@@ -90,7 +90,10 @@ test('a server without TLS is named when TLS is required', async () => {
 test('a read-only server is refused, and skipped where another host takes writes', async () => {
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-  assert.match(await refusalOf(server.url(database), AWAY), /is read-only \(a standby\)/);
+  assert.match(
+    await refusalOf(server.url(database), AWAY),
+    /is read-only \(default_transaction_read_only is on\): turn it off for the server, /,
+  );
   await server.waitForNoSession(database);
 
   const other = await PostgresServer.start();
