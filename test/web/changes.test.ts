@@ -14,7 +14,7 @@ async function open(
   t: TestContext,
   names: string[],
 ): Promise<{ console: ConsolePage; stage: Stage; ids: bigint[] }> {
-  opened ??= Stage.shared();
+  opened ??= Stage.forFile();
   const stage = await opened;
   const ids: bigint[] = [];
   for (const name of names) {

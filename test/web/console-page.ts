@@ -73,6 +73,11 @@ export class ConsolePage {
     return dialog;
   }
 
+  async find(text: string): Promise<void> {
+    await this.page.locator('#find-text').fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
   filter(status: 'All' | 'Available' | 'Pending' | 'Sold'): Promise<void> {
     return this.page.locator('#filter label', { hasText: status }).click();
   }

@@ -48,11 +48,13 @@ const BROWSER_FLAGS = [
 
 let running: Promise<Browser> | undefined;
 let sharedStage: Promise<Stage> | undefined;
+const fileStages: Stage[] = [];
 /** Services that close: each waits a second for the open connections of the browser. The next test does not. */
 const closing: Promise<void>[] = [];
 after(async () => {
   await (await running)?.close();
   await Stage.closeShared();
+  await Stage.closeOfFile();
   await Promise.all(closing);
 });
 
@@ -90,6 +92,19 @@ export class Stage {
     await stage.start();
     if (options.pets !== undefined) await stage.#add(options.pets);
     return stage;
+  }
+
+  /** One service for all tests of a file. */
+  static async forFile(options: { flags?: string[]; pets?: NewPet[] } = {}): Promise<Stage> {
+    const stage = new Stage(options.flags ?? []);
+    fileStages.push(stage);
+    await stage.start();
+    if (options.pets !== undefined) await stage.#add(options.pets);
+    return stage;
+  }
+
+  static async closeOfFile(): Promise<void> {
+    await Promise.all(fileStages.map((stage) => stage.#close()));
   }
 
   /** One service for all tests that store nothing: each would otherwise make every page again. */

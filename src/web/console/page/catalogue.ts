@@ -3,11 +3,11 @@ import { Changes } from './changes.ts';
 import { curlCommand } from './curl.ts';
 import { offerCurl } from './copy.ts';
 import { byId, isUsable, setUsable } from './dom.ts';
-import { emptyMessage } from './empty.ts';
+import { emptyMessage, nothingFound } from './empty.ts';
 import { explain, type Fault } from './fault.ts';
 import { grouped } from './fields.ts';
 import { faultNotice } from './notice.ts';
-import { petRow, rowId, suggestCategories, type RowEvents } from './pet.ts';
+import { LABELS, petRow, rowId, suggestCategories, type RowEvents } from './pet.ts';
 import {
   enterPlace,
   firstPage,
@@ -19,6 +19,8 @@ import {
   type Place,
   type Step,
 } from './place.ts';
+import { Print, type Printed } from './print.ts';
+import { FOUND_MAX, Search } from './search.ts';
 import { Selection } from './selection.ts';
 import { BASE_URL, type Session } from './session.ts';
 
@@ -55,6 +57,8 @@ export class Catalogue {
   readonly #next = byId('next', HTMLButtonElement);
   readonly #limit = byId('limit', HTMLSelectElement);
   readonly #filter = byId('filter', HTMLFormElement);
+  readonly #find = byId('find', HTMLFormElement);
+  readonly #text = byId('find-text', HTMLInputElement);
   readonly #curl = offerCurl(byId('list-curl', HTMLElement), () =>
     curlCommand(`${BASE_URL}/pets${queryOf(this.#place)}`),
   );
@@ -85,6 +89,18 @@ export class Catalogue {
       this.#goTo(firstPage(this.#wanted, !this.#place.isNewestFirst));
     });
     this.#filter.addEventListener('submit', (event) => event.preventDefault());
+    this.#find.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (this.#text.value.trim() !== this.#place.find) this.#goTo(this.#start(this.#wanted));
+      else void this.#load();
+    });
+    // The cross in the field, or an emptied field, leads back to the list.
+    this.#text.addEventListener('input', () => {
+      const isEnd = this.#text.value === '' && this.#place.find !== '';
+      if (isEnd) this.#goTo(this.#start(this.#wanted));
+    });
+    byId('find-stop', HTMLButtonElement).addEventListener('click', () => this.#loading.abort());
+    new Print((signal) => this.#printed(signal), on).listen();
     this.#previous.addEventListener('click', () => {
       if (isUsable(this.#previous)) this.#goTo(this.#placeBefore, { isTurn: true });
     });
@@ -117,8 +133,8 @@ export class Catalogue {
   /** What was changed elsewhere meanwhile is shown when the window is used again. */
   #refreshQuietly(): void {
     const isBusy = this.#panel.getAttribute('aria-busy') === 'true';
-    if (!this.#session.access.mayRead || isBusy || document.querySelector('dialog') !== null)
-      return;
+    const isWanted = this.#session.access.mayRead && this.#place.find === '';
+    if (!isWanted || isBusy || document.querySelector('dialog') !== null) return;
     void this.#load({ isQuiet: true });
   }
 
@@ -126,7 +142,8 @@ export class Catalogue {
   showAdded({ id, status }: Pet): void {
     this.#newId = id;
     const { limit, status: filter } = this.#place;
-    this.#goTo(firstPage({ limit, status: filter === status ? filter : undefined }, true));
+    const kept = filter === status ? filter : undefined;
+    this.#goTo(firstPage({ limit, status: kept, find: '' }, true));
   }
 
   /** While many animals are being added: says how many so far, and reloads the list every few seconds. */
@@ -154,7 +171,7 @@ export class Catalogue {
   get #wanted(): Filter {
     const wanted = new FormData(this.#filter).get('status');
     const status = PET_STATUSES.find((each) => each === wanted);
-    return { status, limit: Number(this.#limit.value) };
+    return { status, limit: Number(this.#limit.value), find: this.#text.value.trim() };
   }
 
   /** Another filter starts at the first page of the same order. */
@@ -177,6 +194,8 @@ export class Catalogue {
   #showControls(place: Place): void {
     this.#place = place;
     this.#limit.value = String(place.limit);
+    if (this.#text.value.trim() !== place.find) this.#text.value = place.find;
+    this.#panel.classList.toggle('finding', place.find !== '');
     byId('newest', HTMLElement).setAttribute('aria-pressed', String(place.isNewestFirst));
     for (const radio of this.#filter.querySelectorAll('input')) {
       radio.checked = radio.value === (place.status ?? '');
@@ -189,6 +208,12 @@ export class Catalogue {
     const { signal } = (this.#loading = new AbortController());
     const { status, limit, isNewestFirst, trail } = this.#place;
     if (!isQuiet) this.#setBusy(true);
+    if (this.#place.find !== '') {
+      const search = new Search(this.#session, { text: this.#place.find, status });
+      this.#replaceRows([]);
+      this.#message.replaceChildren();
+      return this.#search(search, signal);
+    }
     try {
       const list = this.#session.pets.list({ status, limit, signal });
       const ordered = isNewestFirst ? list.toReversed() : list;
@@ -201,6 +226,65 @@ export class Catalogue {
       this.#renderFault(explain(error), loading);
     }
     this.#setBusy(false);
+  }
+
+  /** Shows what is found at once. After a failure it goes on from there. */
+  async #search(search: Search, signal: AbortSignal): Promise<void> {
+    // What changes several times per second is not read aloud. The end of it is.
+    this.#count.ariaLive = 'off';
+    try {
+      await search.run(signal, {
+        found: (pets) => this.#addRows(pets),
+        looked: () => (this.#count.textContent = `${searchWords(search)} …`),
+        waiting: (seconds) => {
+          this.#count.textContent = `${searchWords(search)}. Waiting ${seconds} s, so that half of the requests of this key are left for other work …`;
+        },
+      });
+      if (search.found === 0) this.#message.replaceChildren(this.#nothingFound());
+    } catch (error) {
+      // A later load has replaced this search, or the person has stopped it.
+      if (this.#loading.signal !== signal) return;
+      if (!signal.aborted) this.#renderSearchFault(explain(error), search);
+    }
+    this.#count.ariaLive = null;
+    this.#count.textContent = foundWords(search, signal.aborted);
+    if (document.activeElement?.id === 'find-stop') this.#text.focus();
+    this.#setBusy(false);
+  }
+
+  #renderSearchFault(fault: Fault, search: Search): void {
+    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
+    const retry = (): void => {
+      this.#message.replaceChildren();
+      this.#text.focus();
+      const { signal } = (this.#loading = new AbortController());
+      this.#setBusy(true);
+      void this.#search(search, signal);
+    };
+    this.#message.replaceChildren(faultNotice(fault, { retry, canCountDown: false }));
+  }
+
+  #nothingFound(): HTMLElement {
+    const { find, status } = this.#place;
+    return nothingFound(find, status, () => {
+      this.#text.focus();
+      this.#goTo(firstPage({ ...this.#place, find: '' }, this.#place.isNewestFirst));
+    });
+  }
+
+  #addRows(pets: readonly Pet[]): void {
+    this.#rows.append(...pets.map((pet) => this.#newRow(pet)));
+    this.#table.hidden = false;
+    this.#selection.follow();
+  }
+
+  /** What "Print" prints: what was found, or else the whole filter in the order of the list. */
+  #printed(signal: AbortSignal): Printed {
+    const { status, find, isNewestFirst } = this.#place;
+    const title = status === undefined ? 'Catalogue' : `Catalogue · ${LABELS[status]}`;
+    if (find !== '') return { title: `${title} · “${find}”`, pets: this.#shown.values() };
+    const list = this.#session.pets.list({ status, limit: 100, signal });
+    return { title, pets: isNewestFirst ? list.toReversed() : list };
   }
 
   #setBusy(isBusy: boolean): void {
@@ -336,6 +420,19 @@ function focusAgain(control: Element, rows: HTMLElement): void {
   const row = CSS.escape(control.closest('tr')?.id ?? '');
   const same = rows.querySelector<HTMLElement>(`#${row} ${control.localName}`);
   (same ?? byId('title', HTMLElement)).focus({ preventScroll: true });
+}
+
+function searchWords({ found, looked }: Search): string {
+  return `${grouped(found)} found, ${grouped(looked)} looked at`;
+}
+
+/** At the end the total is known. */
+function foundWords(search: Search, wasStopped: boolean): string {
+  if (search.isFull) {
+    return `The first ${FOUND_MAX} are shown, ${grouped(search.looked)} looked at. Write more of the name.`;
+  }
+  if (search.isComplete) return `${grouped(search.found)} of ${grouped(search.looked)}`;
+  return `${wasStopped ? 'Stopped' : 'Not complete'}: ${searchWords(search)}`;
 }
 
 /** The position in the whole list, as far as it is known. */

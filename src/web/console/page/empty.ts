@@ -1,6 +1,7 @@
 import type { PetStatus } from '../../../../sdk/src/index.ts';
 import { button, element } from './dom.ts';
 import { ENVIRONMENT } from './environment.ts';
+import { petName } from './pet.ts';
 
 /** What an empty list shows in place of rows: how to begin, or that no animal has the status. */
 export function emptyMessage(
@@ -28,6 +29,27 @@ export function emptyMessage(
     ),
   );
   return message;
+}
+
+/** What a search without a result shows. */
+export function nothingFound(
+  text: string,
+  status: PetStatus | undefined,
+  showAll: () => void,
+): HTMLElement {
+  return element(
+    'div',
+    { class: 'empty' },
+    element('p', { class: 'title' }, 'No animal is called ', petName(text)),
+    element(
+      'p',
+      {},
+      status === undefined
+        ? 'Any part of a name is enough.'
+        : `Only ${status} animals were searched.`,
+    ),
+    button('Show the list', showAll),
+  );
 }
 
 /** In two parts, so that a narrow screen breaks the command between them. */

@@ -23,6 +23,8 @@ export interface Place extends Filter {
 export interface Filter {
   status: PetStatus | undefined;
   limit: number;
+  /** What is searched for; empty if nothing is. */
+  find: string;
 }
 
 /** What the browser keeps with an entry of its history. The address has the rest. */
@@ -36,9 +38,9 @@ function kept(): Kept {
 }
 
 /** The first page of an order. */
-export function firstPage({ status, limit }: Filter, isNewestFirst: boolean): Place {
+export function firstPage({ status, limit, find }: Filter, isNewestFirst: boolean): Place {
   const cursor = isNewestFirst ? LAST : undefined;
-  return { status, limit, isNewestFirst, trail: [{ cursor, before: 0 }] };
+  return { status, limit, find, isNewestFirst, trail: [{ cursor, before: 0 }] };
 }
 
 /** The place that the URL names. Invalid values are ignored. */
@@ -48,7 +50,8 @@ export function placeInAddress(): Place {
   const limit = PAGE_SIZES.find((each) => String(each) === query.get('limit')) ?? PAGE_SIZE_DEFAULT;
   const cursor = query.get('cursor') ?? undefined;
   const isNewestFirst = query.get('order') === NEWEST_FIRST || cursor === LAST;
-  const first = firstPage({ status, limit }, isNewestFirst);
+  const find = query.get('find') ?? '';
+  const first = firstPage({ status, limit, find }, isNewestFirst);
   if (cursor === undefined || cursor === LAST) return first;
   const { trail = [] } = kept();
   const isOfAddress = trail.at(-1)?.cursor === cursor;
@@ -65,10 +68,16 @@ export function queryOf({ status, limit, trail }: Place): string {
   return query.size > 0 ? `?${query.toString()}` : '';
 }
 
-/** The query of the page's own URL. It has the order too, because the page cannot read it from a cursor. */
+/**
+ * The query of the page's own URL. It has the order too, because the page cannot read it from a cursor, and what is
+ * searched for.
+ */
 function addressOf(place: Place): string {
   const isOrderNeeded = place.isNewestFirst && place.trail.at(-1)?.cursor !== LAST;
-  return isOrderNeeded ? `${queryOf(place)}&order=${NEWEST_FIRST}` : queryOf(place);
+  const query = new URLSearchParams(queryOf(place));
+  if (isOrderNeeded) query.set('order', NEWEST_FIRST);
+  if (place.find !== '') query.set('find', place.find);
+  return query.size > 0 ? `?${query.toString()}` : '';
 }
 
 /** The id of the animal that the URL links to, as it is written there. */

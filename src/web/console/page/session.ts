@@ -30,6 +30,7 @@ export class Session {
   #pets: Pets | undefined;
   #connection: Connection | undefined;
   #access = NOTHING;
+  #secondsToHalf = 0;
   /** The creates in progress, by their Idempotency-Key as it is sent. */
   readonly #creates = new Map<string, { attempts: number; isReplay: boolean }>();
 
@@ -48,6 +49,11 @@ export class Session {
 
   get access(): Access {
     return this.#access;
+  }
+
+  /** After how many seconds half of the requests of the key are left again; 0 if they are. */
+  get secondsToHalf(): number {
+    return this.#secondsToHalf;
   }
 
   /** Adds an animal, and says whether an earlier request had added it. */
@@ -114,6 +120,7 @@ export class Session {
     if (create !== undefined) create.attempts += 1;
     const response = await fetch(input, init);
     if (create !== undefined) create.isReplay = response.headers.has('Idempotency-Replayed');
+    this.#secondsToHalf = secondsToHalf(response.headers);
     return response;
   }
 
@@ -123,6 +130,13 @@ export class Session {
     this.#access = NOTHING;
     storeKey(undefined);
   }
+}
+
+/** By `RateLimit` and `RateLimit-Policy`. Without them the requests of the key are not limited. */
+function secondsToHalf(headers: Headers): number {
+  const [, left, seconds] = /;r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
+  const [, quota] = /;q=(\d+)/.exec(headers.get('RateLimit-Policy') ?? '') ?? [];
+  return Number(left) <= Number(quota) / 2 ? Number(seconds) : 0;
 }
 
 /** A response without these facts is not from the service: it allows nothing. */

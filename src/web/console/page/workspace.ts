@@ -5,7 +5,6 @@ import { button, byId, element } from './dom.ts';
 import { Download } from './download.ts';
 import { ENVIRONMENT } from './environment.ts';
 import { explain, type Fault } from './fault.ts';
-import { Lookup } from './lookup.ts';
 import { ManyCard } from './many.ts';
 import { removeSuccess, serviceWords } from './notice.ts';
 import { linkedId } from './place.ts';
@@ -54,7 +53,6 @@ export class Workspace {
         if (this.#session.access.mayRead) this.#catalogue.showAdded(pet);
       },
     }).listen();
-    new Lookup(this.#session, { keyNeeded, open: (pet) => openPet(pet, this.#parts) }).listen();
     new Download(this.#session, { keyNeeded, status: () => this.#catalogue.status }).listen();
     byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
     addEventListener('drop', (event) => {

@@ -1,0 +1,90 @@
+import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
+import { explain } from './fault.ts';
+import { fold } from './fields.ts';
+import { parseInt64 } from './pet.ts';
+import type { Session } from './session.ts';
+
+const PAGE_SIZE = 100;
+/** More are no help to a person, and would fill the memory of the browser. */
+export const FOUND_MAX = 200;
+
+export interface SearchEvents {
+  found: (pets: Pet[]) => void;
+  looked: () => void;
+  /** It waits, so that half of the requests of the key are left for other work. */
+  waiting: (seconds: number) => void;
+}
+
+/** Walks the catalogue from the newest animal, and finds those whose name has the text, and the one with the id. */
+export class Search {
+  readonly #session: Session;
+  readonly #text: string;
+  readonly #id: bigint | undefined;
+  readonly #status: PetStatus | undefined;
+  #cursor: string | undefined;
+  looked = 0;
+  found = 0;
+  /** Whether all animals were looked at. */
+  isComplete = false;
+
+  constructor(session: Session, { text, status }: { text: string; status: PetStatus | undefined }) {
+    this.#session = session;
+    this.#text = fold(text);
+    this.#id = parseInt64(text.trim());
+    this.#status = status;
+  }
+
+  get isFull(): boolean {
+    return this.found >= FOUND_MAX;
+  }
+
+  /** Runs until all is found or the signal aborts. After a failure it can run again, and goes on from there. */
+  async run(signal: AbortSignal, on: SearchEvents): Promise<void> {
+    const list = this.#session.pets.list({ status: this.#status, limit: PAGE_SIZE, signal });
+    const newestFirst = list.toReversed();
+    if (this.looked === 0) await this.#findId(signal, on);
+    while (!this.isComplete && !this.isFull) {
+      await this.#leaveHalf(signal, on);
+      signal.throwIfAborted();
+      const { pets, nextCursor } = await newestFirst.page(this.#cursor);
+      const matches = pets.filter(({ id, name }) => id !== this.#id && this.#matches(name));
+      this.#report(matches, on);
+      this.looked += pets.length;
+      this.#cursor = nextCursor;
+      this.isComplete = nextCursor === undefined;
+      on.looked();
+    }
+  }
+
+  /** At once, while the service has this operation. */
+  async #findId(signal: AbortSignal, on: SearchEvents): Promise<void> {
+    if (this.#id === undefined || this.found > 0) return;
+    try {
+      this.#report([await this.#session.pets.get(this.#id, { signal })], on);
+    } catch (error) {
+      const { status } = explain(error);
+      if (status !== 404 && status !== 410) throw error;
+    }
+  }
+
+  #report(matches: Pet[], on: SearchEvents): void {
+    const kept = matches.slice(0, FOUND_MAX - this.found);
+    this.found += kept.length;
+    if (kept.length > 0) on.found(kept);
+  }
+
+  #matches(name: string): boolean {
+    return fold(name).includes(this.#text);
+  }
+
+  async #leaveHalf(signal: AbortSignal, on: SearchEvents): Promise<void> {
+    const seconds = this.#session.secondsToHalf;
+    if (seconds === 0) return;
+    on.waiting(seconds);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal.addEventListener('abort', () => resolve());
+    await promise;
+    clearTimeout(timer);
+  }
+}
