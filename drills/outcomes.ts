@@ -91,9 +91,9 @@ export function promisesOf(document: string): [string, string][] {
   });
 }
 
-interface Run {
+export interface Run {
   name: string;
-  outcome: Outcome;
+  outcome: Pick<Outcome, 'checks' | 'figures' | 'seconds'> & { failures: readonly string[] };
   seed: number;
   root: string;
 }

@@ -7,8 +7,8 @@ import { parseArgs } from 'node:util';
 import { stolenMs } from '../harness/stolen-time.ts';
 import type { Output } from '../src/cli/command.ts';
 import { Progress, renderTable } from '../src/cli/terminal.ts';
-import { changesSince, lastCommitOf, originOf, updateDocument, type Entry } from './document.ts';
 import type { Drill, DrillOptions, DrillReport } from './drill.ts';
+import { withRun, type Run } from './outcomes.ts';
 
 const VIOLATIONS_SHOWN_MAX = 20;
 const COUNT_MAX = 999_999_999;
@@ -62,7 +62,7 @@ interface Outcome {
   note?: string;
   isRepeated?: boolean;
   /** For docs/reliability.md. */
-  entry?: Entry;
+  entry?: Omit<Run, 'root'>;
 }
 
 /** Where the program keeps the logs of drills that failed, the document that `--write` changes, and a clock. */
@@ -142,13 +142,10 @@ class Program {
 
   async list(): Promise<void> {
     const rows = [];
-    const text = readFileSync(this.#places.document, 'utf8');
     for (const [name, load] of Object.entries(this.#drills)) {
       const { drill } = await load();
       const named = drill.isNamedOnly === true ? ', only if named' : '';
-      const commit = lastCommitOf(name, text);
-      const since = commit === undefined ? 'never written' : changesSince(ROOT, commit);
-      rows.push([name, `${drill.rounds} ${drill.unit}${named}`, since, drill.promise]);
+      rows.push([name, `${drill.rounds} ${drill.unit}${named}`, drill.promise]);
     }
     this.#stdout.write(`${renderTable(rows)}\n${USAGE}`);
   }
@@ -207,16 +204,13 @@ class Program {
     const again = await this.#runOne(name, drill, selection);
     const why = `Repeated, because the host took ${Math.round(stolen)} ms of ${Math.round(tookMs)}`;
     const notes = [`${why}: ${first.note}`, ...(again.note === undefined ? [] : [again.note])];
-    const entry = again.entry && { ...again.entry, isRepeated: true };
-    return { ...again, note: notes.join('\n'), isRepeated: true, ...(entry && { entry }) };
+    return { ...again, note: notes.join('\n'), isRepeated: true };
   }
 
   /** After each drill: a complete run takes hours, and may be ended early. */
-  #write(entry: Entry): void {
+  #write(entry: Omit<Run, 'root'>): void {
     const text = readFileSync(this.#places.document, 'utf8');
-    const names = Object.keys(this.#drills);
-    const updated = updateDocument(text, entry, { origin: originOf(ROOT), names });
-    writeFileSync(this.#places.document, updated);
+    writeFileSync(this.#places.document, withRun(text, { ...entry, root: ROOT }));
   }
 
   async #runOne(name: string, drill: Drill, selection: Selection): Promise<Outcome> {
@@ -251,7 +245,10 @@ class Program {
       const control = await this.#runControl(name, drill, { seed, print });
       const failed = violations.length + (control.found === undefined ? 1 : 0);
       print(`${name}: ${report.passed} passed, ${failed} failed\n\n`);
-      const entry = { name, drill, rounds, seed, seconds, report, controlFound: control.found };
+      const failures = control.found === undefined ? [...violations, 'control failed'] : violations;
+      const figuresOf = Object.entries(report.figures).map(([of, figure]) => `${of}: ${figure}`);
+      const outcome = { checks: report.passed, failures, figures: figuresOf, seconds };
+      const entry = { name, outcome, seed };
       if (failed === 0) return { passed: report.passed, failed, entry };
       const all = [...violations, 'control:', ...control.violations];
       const log = this.#keepLog(`${name}-${seed}`, `${texts.join('')}${all.join('\n')}\n`);
