@@ -424,12 +424,12 @@ test('the quick start: paste the key, copy the samples, run them, see the animal
   assert.equal(await page.evaluate('getSelection().toString().trim()'), sample.trim());
 
   await page.getByRole('link', { name: 'console', exact: true }).click();
-  await page.getByRole('cell', { name: 'Rex' }).waitFor();
+  await page.getByRole('cell', { name: 'Rex', exact: true }).waitFor();
   // The console has the key of the tab already; a new tab asks for it.
   const other = await context.newPage();
   await other.goto(stage.site);
   await signIn(other, stage.key);
-  await other.getByRole('cell', { name: 'Rex' }).waitFor();
+  await other.getByRole('cell', { name: 'Rex', exact: true }).waitFor();
 });
 
 /** Copies the first visible block below a heading with its button. */
