@@ -1,5 +1,5 @@
 // node bench/memory-limits.ts [--write]: the memory of each way to start the service, and whether it works in less. With
-// --write the table goes into docs/operations/running.md. As root, on Linux; about four minutes.
+// --write the table goes into docs/running.md. As root, on Linux; about four minutes.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ import { familyOf } from './processes.ts';
 import { between } from './report.ts';
 
 const ROOT = dirname(import.meta.dirname);
-const PAGE = join(ROOT, 'docs/operations/running.md');
+const PAGE = join(ROOT, 'docs/running.md');
 const MARKERS = ['<!-- memory: from here -->', '<!-- memory: to here -->'] as const;
 const MEBIBYTE = 1024 * 1024;
 const LIMITS_MIB = [256, 128];

@@ -14,7 +14,7 @@ The command is \`petstore\`. In a clone, write \`./petstore\` in its folder.
 needs the service to be stopped.
 
 In scripts: results go to standard output and messages to standard error. On a terminal a list is a table. In a pipe it is one line per
-item, with exact values, tabs between them and no heading; \`--json\` writes JSON with exact numbers. [Exit codes](operations/running.md#exit-codes)
+item, with exact values, tabs between them and no heading; \`--json\` writes JSON with exact numbers. [Exit codes](running.md#exit-codes)
 say whether a restart can help.
 
 \`\`\`sh

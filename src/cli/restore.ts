@@ -23,14 +23,14 @@ export const restore = defineCommand({
 backup, new ids begin above its last id, and every key that it has ended stays ended. Otherwise
 nobody knows which ids were assigned since, and --ids-above is required. Animals and idempotency
 keys that were created after the backup are gone: a retry of such a create stores a second animal.
-For PostgreSQL, docs/operations/backup.md#postgresql has the steps.`,
+For PostgreSQL, docs/backup.md#postgresql has the steps.`,
   examples: ['restore sunday.sqlite', 'restore sunday.sqlite --ids-above 5000000'],
   async action({ arguments: [file = ''], options, flags, io }) {
     const { IdsUnknown, restoreStore } = await import('../storage/sqlite/restore.ts');
     const store = embeddedStoreFile(flags, io.env, {
       mustExist: false,
       // A command for the running database would assign ids again, and revive keys that were revoked.
-      insteadOnPostgres: 'the steps of docs/operations/backup.md#postgresql',
+      insteadOnPostgres: 'the steps of docs/backup.md#postgresql',
     });
     const { environment } = loadConfig(flags, io.env);
     const progress = new Progress(io.stderr, 'pages');

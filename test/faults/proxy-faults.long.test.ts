@@ -1,4 +1,4 @@
-// The table of faults in docs/operations/proxies.md. Each row is sent to each proxy, with its configuration in
+// The table of faults in docs/access.md. Each row is sent to each proxy, with its configuration in
 // contrib/, and must get the response that its cell names.
 
 import assert from 'node:assert/strict';
@@ -71,7 +71,7 @@ const FAULTS: Record<string, Fault> = {
   'The service does not respond': { bytes: `${list}\r\n`, behind: 'stub' },
 };
 
-const page = readFileSync(new URL('../../docs/operations/proxies.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8');
 const [, table = ''] =
   /^\| Fault \| nginx \| Caddy \| HAProxy \|\n\|[-|]+\|\n((?:\|.*\n)+)/m.exec(page) ?? [];
 const rows = [...table.matchAll(/^\| (.+) \| (.+) \| (.+) \| (.+) \|$/gm)].map(

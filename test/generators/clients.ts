@@ -1,5 +1,5 @@
 // Checks the OpenAPI document with the tools that its readers use, and runs the examples of
-// docs/generated-clients.md. `npm run test:generators` runs this file. The tools need TypeScript 5, so they
+// docs/clients.md. `npm run test:generators` runs this file. The tools need TypeScript 5, so they
 // have their own lock file.
 
 import assert from 'node:assert/strict';

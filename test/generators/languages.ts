@@ -1,4 +1,4 @@
-// Generates a client in each language but TypeScript with the commands of docs/generated-clients.md, and runs its
+// Generates a client in each language but TypeScript with the commands of docs/clients.md, and runs its
 // program against a real service. `npm run test:generators` runs this file.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// The programs of docs/generated-clients.md, their expected output, and a service for them.
+// The programs of docs/clients.md, their expected output, and a service for them.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ ${ANIMALS} animals
 
 /** The text of each code block below a heading of the page, by its language. */
 export function blocksOf(heading: string): Record<string, string> {
-  const markdown = readFileSync(join(ROOT, 'docs', 'generated-clients.md'), 'utf8');
+  const markdown = readFileSync(join(ROOT, 'docs', 'clients.md'), 'utf8');
   const section = markdown.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const blocks = [...section.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
   assert.ok(blocks.length >= 2, `"${heading}" has ${blocks.length} blocks`);

@@ -167,10 +167,10 @@ test('the documented upgrade makes a backup, keeps the program before, and ends 
   const machine = await newInstallation(t);
   succeed(machine, START);
   await create(machine);
-  const output = succeed(machine, commandsBelow('upgrade.md', '# Upgrade and downgrade'));
+  const output = succeed(machine, commandsBelow('running.md', '## Upgrade'));
   assert.match(output, /^ready\n[^\n]*animals: 1, last id: 1, problems: 0\.\n$/);
   const [backup = ''] = readdirSync(join(machine.root, 'var/lib/petstore-backup/production'));
-  const downgrade = commandsBelow('upgrade.md', '## Downgrade').replace('FILE', backup);
+  const downgrade = commandsBelow('running.md', '### Downgrade').replace('FILE', backup);
   assert.match(succeed(machine, downgrade), /^ready\n$/);
   assert.equal(await countPets(machine), 1);
 });

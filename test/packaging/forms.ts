@@ -166,8 +166,8 @@ describe('The single file', () => {
         settings,
         `[storage]\ndriver = "vfs"\ngraphroot = "${work}/images"\nrunroot = "${work}/run"\n`,
       );
-      const page = readFileSync(join(REPOSITORY, 'docs/operations/containers.md'), 'utf8');
-      const [, commands = ''] = /## An image from nothing.*?```sh\n(.*?)```/s.exec(page) ?? [];
+      const page = readFileSync(join(REPOSITORY, 'docs/running.md'), 'utf8');
+      const [, commands = ''] = /### An image from nothing.*?```sh\n(.*?)```/s.exec(page) ?? [];
       const inspect = `${commands}
 container=$(buildah from petstore)
 echo $(buildah inspect --format '{{.OCIv1.Config.User}}' $container)

@@ -242,7 +242,7 @@ test('on PostgreSQL backup names the tool to use, restore the page and no comman
   const service = await startTestService(storageOf('--database', url));
   for (const [command, named] of [
     ['backup', 'use pg_dump '],
-    ['restore', 'docs/operations/backup\\.md#postgresql'],
+    ['restore', 'docs/backup\\.md#postgresql'],
   ] as const) {
     const { code, stderr } = await runHere([command, 'monday.sqlite', '--database', url]);
     assert.equal(code, 2);

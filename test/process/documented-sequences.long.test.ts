@@ -43,7 +43,7 @@ async function killedStore(t: TestContext) {
 }
 
 for (const [what, page, text] of [
-  ['the downgrade', 'upgrade.md', '## Downgrade'],
+  ['the downgrade', 'running.md', '### Downgrade'],
   ['a file that is put in place by hand', 'backup.md', '## Put a file in place by hand'],
 ] as const) {
   test(`${what}: the documented commands leave exactly the backup, also after kill -9`, async (t) => {
@@ -93,7 +93,7 @@ async function startedBy(line: string, cwd: string, path: string): Promise<strin
 }
 
 test('a file of variables reaches the service, by npm start and also where the launcher starts another Node.js', async (t) => {
-  const [direct = '', npm = ''] = commandsBelow('../settings.md', '## A file of variables')
+  const [direct = '', npm = ''] = commandsBelow('settings.md', '## A file of variables')
     .trimEnd()
     .split('\n');
   const newest = dirname(process.execPath);

@@ -199,23 +199,23 @@ test('every metric in the alerts and in the dashboard is in /metrics', () => {
   }
 });
 
-test('docs/operations/monitoring.md explains every metric of the service, and no other', () => {
+test('docs/monitoring.md explains every metric of the service, and no other', () => {
   const own = [...(metrics.sqlite + metrics.postgres).matchAll(/^# TYPE (petstore_\w+)/gm)];
-  const named = read('docs/operations/monitoring.md').matchAll(/`(petstore_[a-z_]+)[`{]/g);
+  const named = read('docs/monitoring.md').matchAll(/`(petstore_[a-z_]+)[`{]/g);
   assert.deepEqual(
     [...new Set([...named].map(([, name = '']) => name))].toSorted(),
     [...new Set(own.map(([, name = '']) => name))].toSorted(),
   );
 });
 
-test('every alert has a severity, a summary and a section of docs/operations/ as its runbook', () => {
+test('every alert has a severity, a summary and a section of docs/ as its runbook', () => {
   const alerts = RULES.split(/^ {6}- alert: /m).slice(1);
   assert.ok(alerts.length > 0);
   for (const alert of alerts) {
     assert.match(alert, /^ {10}severity: (?:page|ticket)$/m, alert);
     assert.match(alert, /^ {10}summary: '.+\.'$/m, alert);
     // test/project/docs.unit.test.ts checks that the section exists.
-    assert.match(alert, /^ {10}runbook: docs\/operations\/\w+\.md#\S+$/m, alert);
+    assert.match(alert, /^ {10}runbook: docs\/\w+\.md#\S+$/m, alert);
   }
 });
 

@@ -1,4 +1,4 @@
-// The commands of docs/operations that change a PostgreSQL database, run as they are printed.
+// The commands of docs that change a PostgreSQL database, run as they are printed.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -199,7 +199,7 @@ function post(service: TestService | undefined, key = service?.key ?? '') {
 }
 
 function read(page: string): string {
-  return readFileSync(new URL(`../../docs/operations/${page}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
 }
 
 /** The blocks of commands of a section. */

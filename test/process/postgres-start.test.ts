@@ -163,7 +163,7 @@ test('other commands do not wait for a database that is away: one line and exit 
 });
 
 const readPage = (name: string) =>
-  readFileSync(new URL(`../../docs/operations/${name}`, import.meta.url), 'utf8');
+  readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
 test('a role with only the documented GRANTs can do all that the service and the commands do', async (t) => {
   const [, grants = ''] = /^```sql\n([^`]+)^```$/m.exec(readPage('postgresql.md')) ?? [];

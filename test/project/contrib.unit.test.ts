@@ -50,16 +50,14 @@ test('Containerfile, compose.yaml, README.md, the client library and the check h
   const quickStart = 'src/web/docs/content/quick-start.md';
   const { version } = JSON.parse(read('package.json', REPOSITORY)) as { version: string };
   const kustomization = 'contrib/kubernetes/kustomization.yaml';
-  const containers = 'docs/operations/containers.md';
   for (const name of [
     'Containerfile',
     'compose.yaml',
     'README.md',
-    'docs/operations/running.md',
+    'docs/running.md',
     'sdk/README.md',
     quickStart,
     kustomization,
-    containers,
   ]) {
     const named = read(name, REPOSITORY).matchAll(
       /petstore-(?:service|client)-(\d[\d.]*\d)\.tgz|petstore:(\d[\d.]*)|version="([^"]+)"|newTag: (\S+)/g,

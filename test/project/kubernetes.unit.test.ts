@@ -17,7 +17,7 @@ const GRACE_SECONDS = 8;
 const MARGIN_SECONDS = 5;
 
 const file = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
-const page = readFileSync(join(REPOSITORY, 'docs/operations/containers.md'), 'utf8');
+const page = readFileSync(join(REPOSITORY, 'docs/running.md'), 'utf8');
 const containerfile = readFileSync(join(REPOSITORY, 'Containerfile'), 'utf8');
 const deployment = file('deployment.yaml');
 const all = globSync('*.yaml', { cwd: FOLDER });

@@ -1,4 +1,4 @@
-// Traces that OpenTelemetry makes without code of the service, as docs/operations/monitoring.md describes.
+// Traces that OpenTelemetry makes without code of the service, as docs/monitoring.md describes.
 // `npm run test:traces` runs this file. The packages have their own lock file, because the service does not need them.
 
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ import { send } from '../../harness/test-service.ts';
 import { installTools, toolsFolder } from '../../harness/tools.ts';
 import { startCollector, type Collector, type Span } from './collector.ts';
 
-/** The file that docs/operations/monitoring.md tells to write beside the packages. */
+/** The file that docs/monitoring.md tells to write beside the packages. */
 const LOADER = join(toolsFolder(import.meta.dirname), 'traces.mjs');
 const SETTINGS = parseEnv(readFileSync(join(REPOSITORY, 'contrib', 'traces.env'), 'utf8'));
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';

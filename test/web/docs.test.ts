@@ -141,7 +141,7 @@ test('the samples show the address in the bar of the browser', async (t) => {
   const stage = await Stage.shared();
   const site = stage.site.replace('127.0.0.1', 'localhost');
   const { page } = await visit(t, stage, { site, path: '/docs' });
-  for (const path of ['/docs', '/docs/pagination', '/docs/reference', '/docs/generated-clients']) {
+  for (const path of ['/docs', '/docs/pagination', '/docs/reference', '/docs/clients']) {
     await page.goto(site + path);
     await page.getByRole('button', { name: 'Copy' }).first().waitFor();
     const text = (await page.locator('main').textContent()) ?? '';

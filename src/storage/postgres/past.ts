@@ -137,7 +137,7 @@ export class Past implements Measured {
   }
 
   #lossIn(known: bigint, lastId: bigint, storeId: string | null): string | undefined {
-    const remedy = 'docs/operations/postgresql.md says what to do';
+    const remedy = 'docs/postgresql.md says what to do';
     if (this.#storeId !== null && storeId !== this.#storeId) {
       return `is another store: its id is ${storeId}, and this process has served ${this.#storeId}; ${remedy}`;
     }

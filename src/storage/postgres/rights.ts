@@ -33,6 +33,6 @@ export async function requireRights(
   const [user, missing] = row as [string, string | null];
   if (missing === null) return;
   throw new StoreUnusable(
-    `${shown} does not give the user ${user} the rights it needs (${missing}): grant them as docs/operations/postgresql.md shows, or name the owner of the tables in the database URL.`,
+    `${shown} does not give the user ${user} the rights it needs (${missing}): grant them as docs/postgresql.md shows, or name the owner of the tables in the database URL.`,
   );
 }

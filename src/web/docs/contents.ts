@@ -27,7 +27,7 @@ export const DOCS = [
   guide('rate-limits', 'Rate limits'),
   guide('not-in-the-api', 'What the API does not do, and what to do instead'),
   reference('reference', 'API reference', 'src/web/docs/content/reference.md'),
-  reference('generated-clients', 'Generated clients', 'docs/generated-clients.md'),
+  reference('clients', 'Clients in your language', 'docs/clients.md'),
   reference('deprecations', 'Deprecations', 'src/web/docs/content/deprecations.md'),
   reference('changelog', 'Changelog', 'CHANGELOG.md'),
 ] as const satisfies DocsPage[];

@@ -232,7 +232,7 @@ testOf(
   'petstore import reads 15 spreadsheets, with the options that its refusals suggest',
   async (t) => {
     const folder = newFolder(t);
-    const page = new URL('../../../docs/operations/catalogue.md', import.meta.url);
+    const page = new URL('../../../docs/catalogue.md', import.meta.url);
     const [, documented] =
       /petstore import animals\.csv (.*?) +# Excel, German/.exec(readFileSync(page, 'utf8')) ?? [];
     for (const [index, spreadsheet] of SPREADSHEETS.entries()) {
