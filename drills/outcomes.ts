@@ -81,6 +81,19 @@ function messageOf({ cause, message }: Error): string {
   return text.split('\n')[0] ?? '';
 }
 
+/** What was skipped or not reached, and one line of counts, which `.ci/run` reads. */
+export function linesOf(outcomes: ReadonlyMap<string, Outcome>): string {
+  const all = [...outcomes.values()];
+  const sum = (of: 'passed' | 'checks') => all.reduce((total, each) => total + each[of], 0);
+  const failed = all.flatMap(({ failures }) => failures).length;
+  const lines = [...outcomes].flatMap(([name, { skipped, hasEnded }]) => [
+    ...skipped.map((reason) => `Skipped ${name}: ${reason}\n`),
+    ...(hasEnded ? [] : [`Not reached: ${name}\n`]),
+  ]);
+  const counts = `${sum('passed')} passed, ${failed} failed, ${sum('checks')} checks held`;
+  return `${lines.join('')}drills: ${counts}\n`;
+}
+
 const ROW = /^\| `([\w-]+)` \| ([^|]*) \| ([^|]*) \|/;
 
 /** The name and the promise of each drill. */

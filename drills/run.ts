@@ -8,9 +8,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { findAnswer } from './bugs/questions.ts';
-import { DRILLS } from './drills.ts';
-import { collect, promisesOf, withRun, type Outcome } from './outcomes.ts';
-import { runProgram } from './program.ts';
+import { collect, linesOf, promisesOf, withRun } from './outcomes.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCUMENT = join(ROOT, 'docs', 'reliability.md');
@@ -37,7 +35,6 @@ const OPTIONS = {
   quick: { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
 } as const;
-type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
 const FILES = new Map(
   globSync('drills/*/*.drill.ts', { cwd: ROOT })
@@ -49,33 +46,11 @@ class BadCommandLine extends Error {}
 
 const args = process.argv.slice(2);
 const answer = args[0] === 'bugs' ? findAnswer(args.slice(1)) : undefined;
-process.exit(await (answer?.(process) ?? runBoth()));
+process.exit(await (answer?.(process) ?? main()));
 
-function isOld(arg: string): boolean {
-  return arg === 'all' || Object.hasOwn(DRILLS, arg);
-}
-
-/** First the drills that are not files of tests yet. */
-async function runBoth(): Promise<number> {
-  if (!args.some(isOld)) return main();
-  const code = await runProgram(
-    args.filter((arg) => !FILES.has(arg)),
-    DRILLS,
-    process,
-  );
-  const names = args.filter((arg) => arg === 'all' || !isOld(arg));
-  return names.some((arg) => arg === 'all' || FILES.has(arg))
-    ? Math.max(code, await main(names))
-    : code;
-}
-
-async function main(given = args): Promise<number> {
+async function main(): Promise<number> {
   try {
-    const { values, positionals } = parseArgs({
-      args: given,
-      allowPositionals: true,
-      options: OPTIONS,
-    });
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     if (positionals.length > 0) return await runDrills(select(positionals), values);
     for (const [name, promise] of promisesOf(readFileSync(DOCUMENT, 'utf8'))) {
       process.stdout.write(`${name.padEnd(12)} ${promise}\n`);
@@ -98,18 +73,21 @@ function select(given: readonly string[]): string[] {
   throw new BadCommandLine(`"${unknown}" is not a drill: it must be all, or one of ${known}.`);
 }
 
-async function runDrills(names: readonly string[], values: Options): Promise<number> {
+async function runDrills(
+  names: readonly string[],
+  values: ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'],
+): Promise<number> {
   if (values.write && (values.quick || values.rounds !== undefined)) {
     throw new BadCommandLine('--write is for full runs: leave out --quick and --rounds.');
   }
   const seed = parseCount('--seed', values.seed) ?? Math.ceil(Math.random() * COUNT_MAX);
-  const rounds = parseCount('--rounds', values.rounds);
   const seconds = parseCount('--seconds', values.seconds);
-  const commits = parseCount('--commits', values.commits);
+  for (const name of ['rounds', 'commits'] as const) {
+    const count = parseCount(`--${name}`, values[name]);
+    if (count !== undefined) process.env[`DRILL_${name.toUpperCase()}`] = String(count);
+  }
   process.env['DRILL_SEED'] = String(seed);
-  if (commits !== undefined) process.env['DRILL_COMMITS'] = String(commits);
   if (!values.quick) process.env['DRILL_FULL'] = '1';
-  if (rounds !== undefined) process.env['DRILL_ROUNDS'] = String(rounds);
   const stream = run({
     files: names.map((name) => FILES.get(name) ?? ''),
     concurrency: values.quick ? availableParallelism() : 1,
@@ -118,29 +96,13 @@ async function runDrills(names: readonly string[], values: Options): Promise<num
   });
   const outcomes = collect(stream, names);
   await pipeline(stream, new spec(), process.stdout, { end: false });
-  process.stdout.write(`\nRepeat: npm run drill -- NAME --seed ${seed}\n`);
+  process.stdout.write(`\nRepeat: npm run drill -- NAME --seed ${seed}\n${linesOf(outcomes)}`);
   for (const [name, outcome] of outcomes) {
-    tell(name, outcome);
     if (!values.write || !outcome.hasEnded || outcome.skipped.length > 0) continue;
     const text = readFileSync(DOCUMENT, 'utf8');
     writeFileSync(DOCUMENT, withRun(text, { name, outcome, seed, root: ROOT }));
   }
-  return summarize([...outcomes.values()]);
-}
-
-function tell(name: string, { skipped, hasEnded }: Outcome): void {
-  for (const reason of skipped) process.stdout.write(`Skipped ${name}: ${reason}\n`);
-  if (!hasEnded) process.stdout.write(`Not reached: ${name}\n`);
-}
-
-/** `.ci/run` reads this line. */
-function summarize(outcomes: readonly Outcome[]): number {
-  const sum = (of: 'passed' | 'checks') => outcomes.reduce((total, each) => total + each[of], 0);
-  const failed = outcomes.flatMap(({ failures }) => failures).length;
-  process.stdout.write(
-    `drills: ${sum('passed')} passed, ${failed} failed, ${sum('checks')} checks held\n`,
-  );
-  return failed === 0 ? 0 : 1;
+  return [...outcomes.values()].some(({ failures }) => failures.length > 0) ? 1 : 0;
 }
 
 function parseCount(flag: string, text: string | undefined): number | undefined {

@@ -10,7 +10,7 @@ test('tests beside the sources are proof, and so are what tests share, drills an
     'src/storage/store.contract.ts': 'proof',
     'check/deviations.test-server.ts': 'proof',
     'sdk/test/server.ts': 'proof',
-    'drills/sandbox.ts': 'proof',
+    'drills/drill.ts': 'proof',
     'eslint.config.js': undefined,
   };
   for (const [file, kind] of Object.entries(files)) assert.equal(kindOf(file), kind, file);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { newRandom } from '../../harness/random.ts';
-import { tierFiles } from '../areas.ts';
+import { tierFiles } from './areas.ts';
 import { drill, type DrillOptions } from '../drill.ts';
 import { allBugs, type Bug } from './list.ts';
 import { ownTest, tryBugs, tryWithUnits } from './trial.ts';

@@ -1,4 +1,4 @@
-import { testsFor } from '../areas.ts';
+import { testsFor } from './areas.ts';
 import type { Bug } from './list.ts';
 import type { NoticeRecord } from './record.ts';
 

@@ -7,6 +7,7 @@ import { drill, type DrillOptions, type DrillReport } from '../drill.ts';
 import { findViolations, type CreateRecord } from './checker.ts';
 import { Deployment, type StoreName } from './deployment.ts';
 import { Follower } from './follower.ts';
+import { restoreByCopy, searchRestores } from './restore.ts';
 import { FAULTS, type Break, type Fault } from './table.ts';
 import { KINDS, Workload } from './workload.ts';
 
@@ -36,6 +37,18 @@ for (const fault of FAULTS) {
     ),
   );
 }
+
+drill(
+  'the store is lost in any way and restored, twice from one backup',
+  { unit: 'rounds', rounds: 100, quickRounds: 4 },
+  searchRestores,
+  {
+    'the backup is only moved into place': {
+      finds: ['was given again', 'an ended key got'],
+      search: (options) => searchRestores(options, restoreByCopy),
+    },
+  },
+);
 
 /** Causes the fault again and again, on each of its stores. A control uses one of them. */
 async function search(fault: Fault, options: DrillOptions, broken?: Break): Promise<DrillReport> {
@@ -127,6 +140,7 @@ class Run {
     const waitMsMax = this.#broken === undefined ? WAIT_MS_MAX : CONTROL_WAIT_MS_MAX;
     const until = (what: string, isTrue: () => boolean | Promise<boolean>) =>
       untilTrue(what, isTrue, waitMsMax);
+    const runCommand = this.#broken?.runCommand ?? runHere;
     const workload = new Workload({
       pickOrigin: () => deployment.pickOrigin(random),
       random,
@@ -134,7 +148,7 @@ class Run {
       name: `${round}`,
       afterId: this.#highestId,
       may: fault.may,
-      runCommand: fault.losesCommands === true ? undefined : (this.#broken?.runCommand ?? runHere),
+      runCommand: fault.losesCommands === true ? undefined : runCommand,
       storeFlags: deployment.storeFlags,
       until,
     });
@@ -142,7 +156,8 @@ class Run {
     let hasEnded = false;
     try {
       await workload.run(async () => {
-        violations.push(...((await fault.cause({ deployment, random, workload, until })) ?? []));
+        const context = { deployment, random, workload, runCommand, until };
+        violations.push(...((await fault.cause(context)) ?? []));
       });
       violations.push(...this.#check(workload), ...(await deployment.verify()));
     } catch (error) {

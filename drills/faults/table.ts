@@ -3,8 +3,9 @@
 
 import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Finished } from '../../harness/command.ts';
+import { runHere, type Finished } from '../../harness/command.ts';
 import { needs } from '../../harness/needs.ts';
 import { PGBOUNCER_MISSING } from '../../harness/pgbouncer.ts';
 import type { PostgresServer } from '../../harness/postgres-server.ts';
@@ -57,6 +58,8 @@ export interface Context {
   deployment: Deployment;
   workload: Workload;
   random: Random;
+  /** Runs `petstore`. */
+  runCommand: typeof runHere;
   /** Waits until it is true, and gives up after a long time. */
   until: (what: string, isTrue: () => boolean | Promise<boolean>) => Promise<void>;
 }
@@ -409,6 +412,33 @@ export const FAULTS: readonly Fault[] = [
     controls: byBug('the warning that a commit did not reach the standby is ignored'),
   },
   {
+    name: 'the store is backed up, and the backup restored elsewhere',
+    stores: ['SQLite'],
+    may: {},
+    async cause({ deployment, workload, random, runCommand }) {
+      const { folder, file, storeFlags } = deployment;
+      const [backup, elsewhere] = [join(folder, 'backup'), join(folder, 'elsewhere')];
+      await workload.untilAcknowledged();
+      await sleep(random.integer(LOAD_MS_MAX));
+      const before = workload.creates.flatMap(({ pet }) => pet?.id ?? []);
+      await succeed(runCommand, ['backup', backup, ...storeFlags]);
+      const restore = ['restore', backup, '--ids-above', NO_SUCH_ID.slice(1), '--data', elsewhere];
+      await succeed(runCommand, restore);
+      await succeed(runCommand, ['verify', '--data', elsewhere]);
+      const restored = idsIn(join(elsewhere, 'production', 'petstore.sqlite'));
+      // What is there still was there all the time.
+      const missing = new Set(before).intersection(idsIn(file)).difference(restored);
+      for (const path of [backup, elsewhere]) rmSync(path, { recursive: true });
+      return [...missing].map((id) => `${id} is not in the backup`);
+    },
+    controls: {
+      'a backup is from a moment before': {
+        runCommand: backUpEarlier,
+        finds: 'is not in the backup',
+      },
+    },
+  },
+  {
     name: 'PgBouncer in session mode dies',
     stores: ['PostgreSQL'],
     setup: { with: 'PgBouncer' },
@@ -433,6 +463,30 @@ export const FAULTS: readonly Fault[] = [
 /** A command that names an id that does not exist must still be refused. */
 async function changeNothing(args: readonly string[]): Promise<Finished> {
   return { code: args.includes(NO_SUCH_ID) ? 1 : 0, stdout: '', stderr: '' };
+}
+
+/** A backup from a moment before. */
+async function backUpEarlier(args: readonly string[]): Promise<Finished> {
+  const finished = await runHere(args);
+  if (args[0] !== 'backup') return finished;
+  using database = new DatabaseSync(args[1] ?? '');
+  database.exec('DELETE FROM pets WHERE id > (SELECT max(id) - 20 FROM pets)');
+  return finished;
+}
+
+async function succeed(runCommand: typeof runHere, args: readonly string[]): Promise<void> {
+  const { code, stderr } = await runCommand(args);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
+}
+
+function idsIn(file: string): Set<number> {
+  using database = new DatabaseSync(file, { readOnly: true });
+  return new Set(
+    database
+      .prepare('SELECT id FROM pets')
+      .all()
+      .map(({ id }) => Number(id)),
+  );
 }
 
 /** Its workers, or none if it has ended. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drill, type DrillOptions, type DrillReport } from '../drill.ts';
 import type { Load } from '../../harness/load.ts';
-import { runUnderLoad } from '../postgres/under-load.ts';
+import { runUnderLoad } from './under-load.ts';
 import { newRandom } from '../../harness/random.ts';
 import type { ServiceProcess } from '../../harness/service-process.ts';
 import { findMissing, findPatroni, PatroniCluster } from './cluster.ts';

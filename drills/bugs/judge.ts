@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox, TestResult } from './sandbox.ts';
-import { withBug, type Bug } from './bugs/list.ts';
+import { withBug, type Bug } from './list.ts';
 
 /** How Node.js calls an assertion or an error that a test has thrown. Running out of time is called otherwise. */
 const THROWN = 'testCodeFailure';
@@ -20,10 +20,6 @@ interface Tests {
   file: string;
   titles: readonly string[];
 }
-
-const ROOT = join(import.meta.dirname, '..');
-/** Each drill as a test. */
-const DRILLS = 'drills/bugs/drills.ts';
 
 /** Tells whether tests notice a bug. Knows no test. */
 export class Judge {
@@ -112,10 +108,8 @@ export class Judge {
 }
 
 function testsOf({ drill }: Bug, files: readonly string[]): Tests[] {
-  const drillFile = `drills/${drill}/${drill}.drill.ts`;
-  if (existsSync(join(ROOT, drillFile))) return [{ file: drillFile, titles: [] }];
-  if (drill !== undefined) return [{ file: DRILLS, titles: [drill] }];
-  return files.map((file) => ({ file, titles: [] }));
+  const chosen = drill === undefined ? files : [`drills/${drill}/${drill}.drill.ts`];
+  return chosen.map((file) => ({ file, titles: [] }));
 }
 
 /** A file that cannot be loaded, or whose process ends early, has failed under its own name. */

@@ -2,7 +2,7 @@
 // folders that go with it.
 
 import { dirname } from 'node:path';
-import { filesOf, unitTestFiles } from '../harness/suites.ts';
+import { filesOf, unitTestFiles } from '../../harness/suites.ts';
 
 interface Area {
   /** Of the changed file. The first area that fits counts. */
@@ -23,7 +23,7 @@ const AREAS: readonly Area[] = [
   {
     prefix: 'src/http/',
     near: ['src/http', ...INTERFACE],
-    far: ['test/process', 'test/faults', 'drills/simulation'],
+    far: ['test/process', 'test/faults'],
   },
   {
     prefix: 'src/storage/postgres/',
@@ -33,12 +33,12 @@ const AREAS: readonly Area[] = [
   {
     prefix: 'src/storage/',
     near: ['src/storage', ...INTERFACE],
-    far: ['test/faults', 'test/process', 'src/cli', 'drills/simulation'],
+    far: ['test/faults', 'test/process', 'src/cli'],
   },
   {
     prefix: 'src/web/',
     near: ['src/web', 'test/golden'],
-    far: ['test/web', 'test/interface', 'drills/simulation'],
+    far: ['test/web', 'test/interface'],
   },
   { prefix: 'src/pet-file/', near: ['src/cli', 'test/golden'], far: ['test/process', 'test/web'] },
   { prefix: 'src/ops/', near: ['src/http', ...INTERFACE], far: ['test/process', 'test/faults'] },

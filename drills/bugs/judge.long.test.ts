@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { Sandbox } from './sandbox.ts';
 import { Judge } from './judge.ts';
-import type { Bug } from './bugs/list.ts';
+import type { Bug } from './list.ts';
 
 const FILES = {
   'harness/memory-folder.ts': '',

@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import '../harness/memory-folder.ts';
-import { canMount } from '../harness/small-disk.ts';
+import '../../harness/memory-folder.ts';
+import { canMount } from '../../harness/small-disk.ts';
 
 /** Tests that take longer have failed: a change may have removed the end of a loop. */
 const TESTS_MS_MAX = 600_000;
