@@ -35,14 +35,25 @@ export interface RunOptions {
   stdout?: number;
 }
 
+/** The URL of a database is in DATABASE_URL instead of a flag, where a password is refused. */
+export function withVariable(args: readonly string[]) {
+  const index = args.findIndex((word) => /^postgres.*:.*@/.test(word));
+  if (index === -1) return { words: [...args], variable: {} };
+  return {
+    words: args.toSpliced(index - 1, 2),
+    variable: { DATABASE_URL: args[index] ?? '' },
+  };
+}
+
 /** Starts a command. It inherits only the search path and where to write its coverage, no setting. */
 export function start(args: readonly string[], options: RunOptions): ChildProcess {
   const { PATH = '', NODE_V8_COVERAGE } = process.env;
   const { command = [process.execPath, ...NODE_FLAGS, MAIN], env = {}, cwd, stdout } = options;
   const [program, ...first] = command;
-  return spawn(program, [...first, ...args], {
+  const { words, variable } = withVariable(args);
+  return spawn(program, [...first, ...words], {
     cwd,
-    env: { PATH, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }), ...env },
+    env: { PATH, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }), ...variable, ...env },
     stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
   });
 }
@@ -70,6 +81,8 @@ export async function runHere(
   const finished: Finished = { code: null, stdout: '', stderr: '' };
   const stdout = { write: (text: string) => (finished.stdout += text) };
   const stderr = { write: (text: string) => (finished.stderr += text) };
-  finished.code = await executeOrExplain(COMMANDS, args, { env, stdout, stderr });
+  const { words, variable } = withVariable(args);
+  const io = { env: { ...variable, ...env }, stdout, stderr };
+  finished.code = await executeOrExplain(COMMANDS, words, io);
   return finished;
 }

@@ -24,7 +24,8 @@ export async function measureCapacity(bench: Bench): Promise<Outcome> {
     const name = await databases.create();
     const url = databases.server.url(name);
     const recipe = {
-      ...petstore(bench.key, bench.folder, ['--database', url]),
+      ...petstore(bench.key, bench.folder),
+      environment: { DATABASE_URL: url },
       databasePid: databases.pid,
     };
     bench.progress.show('capacity: creating the animals');

@@ -193,7 +193,10 @@ async function prepare(bench: Bench, comparison: Comparison, databases: Database
   const recipe =
     databases === undefined || database === undefined
       ? petstore(bench.key, await bench.stores.folderWith(animals))
-      : petstore(bench.key, bench.folder, ['--database', databases.server.url(database)]);
+      : {
+          ...petstore(bench.key, bench.folder),
+          environment: { DATABASE_URL: databases.server.url(database) },
+        };
   return withContenders(bench, [recipe], async (service) => {
     const runs = new Map<string, Run>();
     const missing = new Map<string, string>();

@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresServer } from '../../harness/postgres-server.ts';
+import { run as runProcess, withVariable } from '../../harness/command.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
@@ -29,6 +30,7 @@ import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
+import { executeOrExplain } from './run.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 const NAMES = ['Rex', '🐈‍⬛ "\\', "'; --", '{NULL}', 'line\nbreak\t', '\u{10ffff}', 'é e\u0301'];
@@ -109,8 +111,8 @@ test('a command names a PostgreSQL database without its user and password', asyn
     [['verify'], `${place}: animals: 0, last id: 0, problems: 0.\n`],
   ] as const) {
     let words = '';
-    const code = await execute(COMMANDS, [...args, '--database', url], {
-      env: {},
+    const code = await execute(COMMANDS, args, {
+      env: { DATABASE_URL: url },
       stdout: { write: () => true },
       stderr: { write: (text) => (words += text) },
     });
@@ -453,6 +455,55 @@ test('what makes no sense is told in one line', async () => {
   }
 });
 
+test('the password of a copy is in a file that only its user can read', async (t) => {
+  const database = await server.createDatabase();
+  const [here, file] = [newFile(), join(folder, 'passwords')];
+  await createAndClose(here, 3);
+  writeFileSync(file, `127.0.0.1:${server.port}:*:petstore:${TEST_PASSWORD}\n`, { mode: 0o600 });
+  const url = server.url(database).replace(`:${TEST_PASSWORD}`, '');
+  const env = { PGPASSFILE: file };
+  const copied = await runProcess(['copy', '--from', `sqlite:${here}`, '--to', url], { env });
+  // One line: no warning of the driver.
+  assert.match(copied.stderr, /^Copied [^\n]+ animals: 3, [^\n]+\n$/);
+  const back = await runProcess(['copy', '--from', url, '--to', `sqlite:${newFile()}`], { env });
+  assert.deepEqual([copied.code, back.code], [0, 0]);
+  const without = await runProcess(['copy', '--from', url, '--to', `sqlite:${newFile()}`]);
+  assert.match(without.stderr, /needs a password for the user petstore: .* file that PGPASSFILE/);
+  t.diagnostic(copied.stderr);
+});
+
+test('a password in an argument is refused, and nothing repeats a part of it', async () => {
+  const said = new Set<string>();
+  for (const password of ['secret', 'sec:ret', 'sec@ret', 'sec/ret', 'sec?ret', 'sec ret']) {
+    const url = `postgres://me:${password}@127.0.0.1:1/pets`;
+    for (const words of [
+      ...['serve', 'keys list', 'verify', 'export'].flatMap((command) => [
+        [...command.split(' '), '--database', url],
+        [...command.split(' '), `--database=${url}`],
+      ]),
+      ['copy', '--from', url, '--to', 'sqlite:b'],
+      ['copy', '--from', 'sqlite:a', `--to=${url}`],
+      ['import', url],
+      ['verify', '--database', 'postgres://me@127.0.0.1:1/pets?password=secret'],
+      ['copi', url],
+      [url],
+    ]) {
+      const { code, stderr, stdout } = await runHereAsIs(words);
+      assert.equal(code, 2, words.join(' '));
+      assert.doesNotMatch(stderr + stdout, /sec|ret\b|me:/, words.join(' '));
+      said.add(stderr.replace(/^petstore: |^.*"msg":"|(?:"\})?\n$/gs, ''));
+    }
+  }
+  const why =
+    'has a password, which the list of processes shows to everybody on the machine: put the URL into DATABASE_URL, or the password into the file that PGPASSFILE names.';
+  assert.deepEqual([...said].toSorted(), [
+    `--database ${why}`,
+    `--from ${why}`,
+    `--to ${why}`,
+    `an argument ${why}`,
+  ]);
+});
+
 test('a person who watches sees a bar on standard error, and it is gone in the end', async () => {
   const here = newFile();
   await createAndClose(here, 10);
@@ -577,6 +628,16 @@ function dump(file: string): unknown[] {
   return rows;
 }
 
+async function runHereAsIs(words: readonly string[]) {
+  const written = { stdout: '', stderr: '' };
+  const code = await executeOrExplain(COMMANDS, words, {
+    env: {},
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+  });
+  return { code, ...written };
+}
+
 function run(...args: string[]) {
   return runOn({}, ...args);
 }
@@ -586,8 +647,9 @@ async function runOn(
   ...args: string[]
 ) {
   const written = { stdout: '', stderr: '' };
-  const code = await execute(COMMANDS, ['copy', ...args], {
-    env: {},
+  const { words, variable } = withVariable(['copy', ...args]);
+  const code = await execute(COMMANDS, words, {
+    env: variable,
     stdout: { write: (text) => (written.stdout += text) },
     stderr: {
       isTTY: terminal.isTTY ?? false,

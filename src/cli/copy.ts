@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { SETTINGS } from '../config.ts';
 import { UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import { StoreUnusable } from '../domain/store.ts';
@@ -16,11 +17,13 @@ interface End {
 
 const END = {
   value: 'STORE',
+  // At least one of the two is a flag: a database that is both is refused.
+  variable: SETTINGS.database.variable,
   isRequired: true,
   // An address may hold a password.
   isSecret: true,
   parse: endOrUndefined,
-  mustBe: 'sqlite:FILE or postgres://user:password@host:port/database',
+  mustBe: 'sqlite:FILE or postgres://user@host:port/database',
 } as const;
 
 export const copy = defineCommand({
@@ -31,10 +34,11 @@ export const copy = defineCommand({
   },
   notes: `Animals, keys, idempotency claims and imports are copied as they are at one moment. The target gets
 all of them at the end, when the counts, the last ids and the identities of both are the same, or
-nothing: a copy that was stopped is started again.`,
+nothing: a copy that was stopped is started again. DATABASE_URL is the store that is not named.
+A URL in an argument has no password: that is in the file that PGPASSFILE names, as for psql.`,
   examples: [
-    'copy --from sqlite:data/production/petstore.sqlite --to "$DATABASE_URL"',
-    'copy --from "$DATABASE_URL" --to sqlite:backup.sqlite',
+    'copy --from sqlite:data/production/petstore.sqlite',
+    'copy --to sqlite:backup.sqlite',
   ],
   async action({ options: { from, to }, io }) {
     const [source, target] = [await from(), await to()];

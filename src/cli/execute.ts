@@ -17,6 +17,7 @@ export async function execute(
 ): Promise<number> {
   // `help keys create` is `keys create --help`.
   const words = args.length === 0 || args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  refusePasswords(words);
   const [name = ''] = words;
   if (VERSION_WORDS.includes(name)) return showVersion(io);
   const load = Object.hasOwn(registry, name) ? registry[name] : undefined;
@@ -33,6 +34,21 @@ export async function execute(
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
+}
+
+/** The URL of a database that has a password, as a word or as the value in one. */
+const WITH_PASSWORD = /^(--[\w-]+)?=?(?!https?:)[\w+]+:\/\/.*(?::.*@|[?&]\w*password=)/s;
+
+/** Everybody on the machine can read the arguments of a process. */
+function refusePasswords(words: readonly string[]): void {
+  const index = words.findIndex((word) => WITH_PASSWORD.test(word));
+  if (index === -1) return;
+  const before = words[index - 1] ?? '';
+  const flag = WITH_PASSWORD.exec(words[index] ?? '')?.[1];
+  const name = flag ?? (before.startsWith('--') ? before : 'an argument');
+  throw new UsageError(
+    `${name} has a password, which the list of processes shows to everybody on the machine: put the URL into DATABASE_URL, or the password into the file that PGPASSFILE names.`,
+  );
 }
 
 /** All commands, for the help. */

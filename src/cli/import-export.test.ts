@@ -239,9 +239,9 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
         else done();
       },
     });
-    const flags = url === undefined ? ['--data', shop.data] : ['--database', url];
+    const env = { PETSTORE_DATA: shop.data, DATABASE_URL: url };
     const stderr = { write: () => true };
-    const code = await execute(COMMANDS, ['export', ...flags], { env: {}, stdout, stderr });
+    const code = await execute(COMMANDS, ['export'], { env, stdout, stderr });
     assert.equal(code, 0);
     assert.equal(stdout.listenerCount('close'), 0, 'no page leaves a listener behind');
     const expected = pets.map((pet, index) => `${petJson({ id: BigInt(index + 1), ...pet })}\n`);

@@ -39,9 +39,9 @@ interface Starting {
 async function start(t: TestContext, database: string, workers: number): Promise<Starting> {
   const [port, adminPort] = [await freePort(), await freePortOfTwo()];
   const ports = ['--port', String(port), '--admin-port', String(adminPort)];
-  const flags = ['--database', database, '--workers', String(workers)];
+  const flags = ['--workers', String(workers)];
   const child = spawn(process.execPath, [MAIN, 'serve', ...ports, ...flags], {
-    env: { PATH: process.env['PATH'] ?? '' },
+    env: { PATH: process.env['PATH'] ?? '', DATABASE_URL: database },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.after(() => child.kill('SIGKILL'));

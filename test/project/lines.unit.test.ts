@@ -11,12 +11,12 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   scripts: 512,
   sdk: 479,
   src: 745,
-  'src/cli': 2_326,
+  'src/cli': 2_341,
   'src/domain': 737,
   'src/http': 2_444,
   'src/ops': 222,
   'src/pet-file': 620,
-  'src/storage': 3_878,
+  'src/storage': 3_891,
   'src/web': 7_726,
 };
 

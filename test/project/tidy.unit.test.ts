@@ -50,7 +50,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/storage\/postgres\//,
-    /^src\/(domain|storage\/postgres)\/|^src\/(storage\/[\w-]+|ops\/metrics)\.ts$|^pg(-connection-string)?$|^node:/,
+    /^src\/(domain|storage\/postgres)\/|^src\/(storage\/[\w-]+|ops\/metrics)\.ts$|^pg(-connection-string|pass)?$|^node:/,
     'Move code that both stores need to src/storage/: the PostgreSQL store may import only the domain, pg and Node.js.',
   ],
   [

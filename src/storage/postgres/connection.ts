@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, DatabaseError, types, type ClientConfig } from 'pg';
+import { Client, DatabaseError, defaults, types, type ClientConfig } from 'pg';
+import pgPass from 'pgpass';
 import { deadlineIn, timeLeftMs, type Deadline } from '../deadline.ts';
 import type { Address, Host } from './address.ts';
 import { NoResponse, NotSent, OVERDUE, readOnlyHost, UnusableHost } from './errors.ts';
@@ -112,6 +113,17 @@ export function check(connection: Connection, text: string): Promise<Row[]> {
 export const NO_TRANSACTION_TIMEOUTS = `
   SELECT set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('transaction_timeout', 'idle_in_transaction_session_timeout')`;
+
+/**
+ * A password that is neither in the URL nor in PGPASSWORD is in the file that PGPASSFILE names. `pg` would warn that it
+ * will not read that file for ever.
+ */
+Object.assign(defaults, {
+  password: (connection: Parameters<typeof pgPass>[0]) =>
+    new Promise((resolve) => {
+      pgPass(connection, resolve);
+    }),
+});
 
 export function clientOptions({ options }: Address, host: Host): ClientConfig {
   return {

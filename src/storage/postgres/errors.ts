@@ -176,7 +176,7 @@ function reasonOf(error: unknown, { host, port }: Host, { options }: Address): s
     return `connection refused at ${at}: start PostgreSQL there, or name another host in the database URL`;
   }
   if (message.includes('client password must be')) {
-    return `${at} needs a password for ${name}: add it to the database URL, after the user and a colon`;
+    return `${at} needs a password for ${name}: add it to the database URL, after the user and a colon, or to the file that PGPASSFILE names`;
   }
   if (message.includes('SSL connections')) {
     return `${at} does not offer TLS: turn it on there, or set sslmode=disable in the database URL`;
