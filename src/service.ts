@@ -11,6 +11,7 @@ import { ERRORS, Refusal } from './domain/errors.ts';
 import { Metrics, type Figure, type Measured } from './ops/metrics.ts';
 import type { Store } from './domain/store.ts';
 import { newStoreIdentity } from './domain/store-identity.ts';
+import { helpLinks } from './http/error-response.ts';
 import { App } from './http/app.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
@@ -155,6 +156,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     host: config.host,
     port: config.port,
     newRequestId: runtime.newRequestId,
+    helpLink: helpLinks(config.baseUrl ?? '/v1'),
     timeouts: runtime.clientTimeouts,
   });
   measured.push(server);

@@ -4,6 +4,7 @@ import type { Cors } from './cors.ts';
 import {
   errorResponse,
   FAILED,
+  helpLinks,
   insufficientScope,
   methodNotAllowed,
   notFound,
@@ -45,10 +46,12 @@ export class App implements Handler {
   readonly #parts: AppParts;
   readonly #requestLog: RequestLog;
   readonly #deprecationHeaders: ReadonlyMap<Endpoint | undefined, readonly string[]>;
+  readonly #helpLink: ReturnType<typeof helpLinks>;
 
   constructor(parts: AppParts) {
     this.#parts = parts;
     this.#requestLog = new RequestLog(parts.log, parts.accessLog);
+    this.#helpLink = helpLinks(parts.baseUrl);
     this.#deprecationHeaders = new Map(
       operations.map((each) => [each, Object.freeze(deprecationHeaders(each, parts.baseUrl))]),
     );
@@ -152,6 +155,7 @@ export class App implements Handler {
     // A 503 without an error is /readyz before a planned stop.
     if (code !== undefined && (status < 500 || error !== undefined)) metrics.error(code);
     this.#requestLog.add(context, { response, durationMs, error });
+    if (code !== undefined) context.headers.push(this.#helpLink(code));
     if (cors !== undefined && !context.isOfConsole) context.headers.push(cors.headers(request));
     return { status, headers, moreHeaders: context.headers, body, isBinary };
   }

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
+import { ERROR_CODES, ERRORS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { JSON_MEDIA_TYPE, jsonResponse, type HttpResponse } from './message.ts';
 
 const RETRY_AFTER_SECONDS = 1;
@@ -29,6 +29,15 @@ export function errorResponse(
   const body: ErrorBody = { code, message, status };
   const all = ['Cache-Control', 'no-store', ...(HEADERS_OF_CODE[code] ?? []), ...headers];
   return { ...jsonResponse(status, JSON.stringify(body), all), code };
+}
+
+/** The header that leads from an error to its explanation, per code. The lists are frozen: each is encoded once. */
+export function helpLinks(baseUrl: string): (code: ErrorCode) => readonly string[] {
+  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/errors`;
+  const links = new Map(
+    ERROR_CODES.map((code) => [code, Object.freeze(['Link', `<${page}#${code}>; rel="help"`])]),
+  );
+  return (code) => links.get(code) ?? [];
 }
 
 /** A 403 names the scope that is needed (RFC 6750). */

@@ -157,7 +157,7 @@ function failure(codes: readonly ErrorCode[], headers: readonly string[]): objec
   }));
   return {
     description: errors.map(({ code, message }) => `\`${code}\`: ${message}`).join(' '),
-    headers: headerReferences(['Cache-Control', ...headers]),
+    headers: headerReferences(['Cache-Control', 'Link', ...headers]),
     content: {
       'application/json': {
         schema: jsonSchema(ErrorBody),
@@ -207,7 +207,7 @@ function jsonSchema(schema: unknown, isComponent = false): unknown {
 const HEADERS = {
   'X-Request-Id': header('Identifies the request in the log of the service.', 'Hk2p0b7Yc1nq'),
   Link: header(
-    'Links (RFC 8288). A list has `rel="first"`, `rel="last"` and, except on the last page, `rel="next"`. On the way back from `rel="last"`, each page except the oldest has `rel="prev"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`. If unknown query parameters were ignored, `rel="help"` explains strict handling.',
+    'Links (RFC 8288). A list has `rel="first"`, `rel="last"` and, except on the last page, `rel="next"`. On the way back from `rel="last"`, each page except the oldest has `rel="prev"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`. If unknown query parameters were ignored, `rel="help"` explains strict handling. An error has `rel="help"`, which explains its code.',
     '<http://127.0.0.1:8080/v1/pets?cursor=AAAAAAAAAAAU_NPA0w>; rel="next", <http://127.0.0.1:8080/v1/pets>; rel="first", <http://127.0.0.1:8080/v1/pets?cursor=last>; rel="last"',
   ),
   ETag: header(

@@ -10,6 +10,7 @@ const EVERYWHERE: Readonly<Record<string, string>> = {
   'x-request-id': REQUEST_ID,
 };
 const ON_ERRORS = { 'cache-control': 'no-store', 'content-type': 'application/json' };
+const helpOf = (code: unknown) => `</docs/errors#${String(code)}>; rel="help"`;
 const DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
@@ -23,17 +24,17 @@ export function responseLines(
 ): string[] {
   assert.match(String(date), DATE);
   const isError = status >= 400 && body !== '';
+  const error = isError ? (JSON.parse(body) as Record<string, unknown>) : {};
   if (isError) {
-    const error = JSON.parse(body) as Record<string, unknown>;
     assert.deepEqual(Object.keys(error), ['code', 'message', 'status']);
     assert.equal(error['status'], status);
   }
   const usual: Readonly<Record<string, string>> = {
     ...EVERYWHERE,
-    ...(isError && ON_ERRORS),
+    ...(isError && { ...ON_ERRORS, link: helpOf(error['code']) }),
     'content-length': String(Buffer.byteLength(body)),
   };
-  const required = Object.keys({ ...EVERYWHERE, ...(isError && ON_ERRORS) });
+  const required = Object.keys({ ...EVERYWHERE, ...(isError && { ...ON_ERRORS, link: '' }) });
   const missing = required.filter((name) => headers[name] === undefined);
   const unusual = Object.entries(headers)
     .filter(([name, value]) => value !== usual[name])

@@ -148,7 +148,9 @@ function requireResponses(received: Buffer, sent: readonly Sent[], endsByFin: bo
     const headers = new Map<string, string>();
     for (const each of lines) {
       const [, name = '', value = ''] = /^([\w-]+): ([\x20-\x7e]*)$/.exec(each) ?? [];
-      assert.ok(name !== '' && !headers.has(name.toLowerCase()), `header ${each}`);
+      const isNew = !headers.has(name.toLowerCase());
+      // A deprecated operation that fails has two: the lists of both are one.
+      assert.ok(name === 'Link' || (name !== '' && isNew), `header ${each}`);
       headers.set(name.toLowerCase(), value);
     }
     const isEmpty = status < 200 || status === 204 || status === 304;

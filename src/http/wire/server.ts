@@ -44,6 +44,8 @@ export interface ServerParts {
   /** Otherwise workers share the port. */
   isExclusive?: boolean;
   newRequestId: () => string;
+  /** The headers of an error that the handler has not made. */
+  helpLink?: (code: ErrorCode) => readonly string[];
   /** Called for each refusal of bytes that never became a request, with the address of the client. */
   onRefusal?: (code: ErrorCode, requestId: string, address: string | undefined) => void;
   /** Called for each response that could not be sent, because a header is invalid. */
@@ -174,20 +176,23 @@ export class HttpServer implements Measured {
 
 function newResponder(parts: ServerParts): Responder {
   const { createHandler, port, newRequestId, onRefusal, onInvalidResponse } = parts;
+  const { helpLink = () => [] } = parts;
+  const newError = (code: ErrorCode, message: string, requestId: string) =>
+    errorResponse(code, message, ['X-Request-Id', requestId, ...helpLink(code)]);
   const handler = createHandler(port);
   return {
     handle: (request) => handler.handle(request),
     respondToRefusal({ code, message }, address) {
       const requestId = newRequestId();
       onRefusal?.(code, requestId, address);
-      return errorResponse(code, message, ['X-Request-Id', requestId]);
+      return newError(code, message, requestId);
     },
     respondToInvalid({ headers, moreHeaders = [] }, error) {
       const all = [headers, ...moreHeaders].flat();
       const given = all.find((_, index) => all[index - 1] === 'X-Request-Id');
       const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
       onInvalidResponse?.(error, requestId);
-      return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
+      return newError('internal_error', FAILED, requestId);
     },
   };
 }
