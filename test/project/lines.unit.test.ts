@@ -17,7 +17,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/ops': 222,
   'src/pet-file': 620,
   'src/storage': 3_891,
-  'src/web': 7_726,
+  'src/web': 7_736,
 };
 
 test('no folder of the product has more lines of code than before', () => {

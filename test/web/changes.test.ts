@@ -223,11 +223,32 @@ test('console › selected animals get one status, what was not changed is said 
   assert.equal(await console.focused(), 'select-all');
 });
 
-test('console › the list shows what others have changed as soon as its window is used again', async (t) => {
-  const { console, stage, ids } = await open(t, ['Fips']);
+test('console › the list shows what others have changed as soon as its window is used again, and nothing else moves', async (t) => {
+  const { console, stage, ids } = await open(t, ['Fips', 'Fido']);
+  const { page } = console;
+  const comeBack = () => page.evaluate(`dispatchEvent(new Event('focus'))`);
   await stage.run(['catalogue', 'set-status', String(ids[0]), '--to', 'sold', ...stage.place]);
-  await console.page.evaluate(`dispatchEvent(new Event('focus'))`);
+  // The press that brings the window back may have opened the status of this one.
+  const fido = await console.row('Fido').elementHandle();
+  await comeBack();
   await console.isShown('Fips', 'sold');
+  assert.equal(await fido?.evaluate(({ isConnected }) => isConnected), true);
+
+  // A list that was read before a change is not shown after it.
+  const held = Promise.withResolvers<void>();
+  await page.route('**/v1/pets?**', async (route) => {
+    const before = await route.fetch();
+    await held.promise;
+    await route.fulfill({ response: before }).catch(() => undefined);
+  });
+  const read = page.waitForRequest('**/v1/pets?**');
+  await comeBack();
+  await read;
+  await console.mark('Fido', 'sold');
+  await console.undo().getByText('Fido is now sold.').waitFor();
+  held.resolve();
+  await page.evaluate(`fetch('docs').then((response) => response.text())`);
+  await console.isShown('Fido', 'sold');
 });
 
 test('console › changes: every state is accessible and fits', async (t) => {
@@ -250,4 +271,7 @@ test('console › changes: every state is accessible and fits', async (t) => {
   await console.mark('Lola', 'sold');
   await page.getByRole('dialog', { name: 'Lola was changed meanwhile' }).waitFor();
   await assertLooks(page, 'conflict');
+  await page.setViewportSize({ width: 360, height: 740 });
+  const wider = `[...document.querySelectorAll('dialog')].map((e) => e.scrollWidth - e.clientWidth)`;
+  assert.deepEqual(await page.evaluate(wider), [0]);
 });

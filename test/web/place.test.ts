@@ -296,7 +296,7 @@ test('console › a download can be stopped, and says so if it fails', async (t)
     await route.fulfill({ status, contentType: 'application/json', body }).catch(() => undefined);
   });
   const download = page.locator('#download');
-  const told = (words: string) => page.locator('#download-told', { hasText: words }).waitFor();
+  const told = (words: string) => page.locator('#list-told', { hasText: words }).waitFor();
   await download.click();
   await told('Reading the catalogue …');
   assert.equal(await download.textContent(), 'Stop the download');

@@ -1,4 +1,5 @@
 import { PET_STATUSES, type Pet, type PetPage, type PetStatus } from '../../../../sdk/src/index.ts';
+import { writeNewPet } from '../../../../sdk/src/json.ts';
 import { Changes } from './changes.ts';
 import { curlCommand } from './curl.ts';
 import { offerCurl } from './copy.ts';
@@ -19,7 +20,7 @@ import {
   type Place,
   type Step,
 } from './place.ts';
-import { Print, type Printed } from './print.ts';
+import { offerPrint, type Printed } from './print.ts';
 import { FOUND_MAX, Search } from './search.ts';
 import { Selection } from './selection.ts';
 import { BASE_URL, type Session } from './session.ts';
@@ -100,7 +101,7 @@ export class Catalogue {
       if (isEnd) this.#goTo(this.#start(this.#wanted));
     });
     byId('find-stop', HTMLButtonElement).addEventListener('click', () => this.#loading.abort());
-    new Print((signal) => this.#printed(signal), on).listen();
+    offerPrint((signal) => this.#printed(signal), on);
     this.#previous.addEventListener('click', () => {
       if (isUsable(this.#previous)) this.#goTo(this.#placeBefore, { isTurn: true });
     });
@@ -135,7 +136,8 @@ export class Catalogue {
     const isBusy = this.#panel.getAttribute('aria-busy') === 'true';
     const isWanted = this.#session.access.mayRead && this.#place.find === '';
     if (!isWanted || isBusy || document.querySelector('dialog') !== null) return;
-    void this.#load({ isQuiet: true });
+    // What is being stored is stored first.
+    void this.#marking.then(() => this.#load({ isQuiet: true }));
   }
 
   /** Begins with the newest animals, of which one was just added. A filter that leaves it out ends. */
@@ -217,7 +219,7 @@ export class Catalogue {
     try {
       const list = this.#session.pets.list({ status, limit, signal });
       const ordered = isNewestFirst ? list.toReversed() : list;
-      this.#render(await ordered.page(trail.at(-1)?.cursor));
+      this.#render(await ordered.page(trail.at(-1)?.cursor), isQuiet);
       if (isReturn) restoreScroll();
       if (isTurn && this.#table.getBoundingClientRect().top < 0) this.#table.scrollIntoView();
     } catch (error) {
@@ -297,11 +299,12 @@ export class Catalogue {
     setUsable(this.#next, false);
   }
 
-  #render({ pets, nextCursor }: PetPage): void {
+  #render({ pets, nextCursor }: PetPage, isQuiet: boolean): void {
     const before = this.#place.trail.at(-1)?.before;
     const after = before === undefined ? undefined : before + pets.length;
     this.#nextStep = { cursor: nextCursor, before: after };
-    this.#replaceRows(pets);
+    if (isQuiet) this.#updateRows(pets);
+    else this.#replaceRows(pets);
     const isEmpty = this.#showPrevious() && pets.length === 0;
     this.#message.replaceChildren(
       ...(isEmpty
@@ -316,6 +319,16 @@ export class Catalogue {
     const words = this.#place.isNewestFirst ? newestWords : countWords;
     this.#count.textContent = words(pets.length, before, nextCursor !== undefined);
     setUsable(this.#next, nextCursor !== undefined);
+  }
+
+  /** The rows of what has not changed stay as they are: somebody may be choosing a status in one. */
+  #updateRows(pets: Pet[]): void {
+    const isSameList = pets.map(({ id }) => id).join() === [...this.#shown.keys()].join();
+    if (!isSameList) return this.#replaceRows(pets);
+    for (const pet of pets) {
+      const shown = this.#shown.get(String(pet.id));
+      if (shown !== undefined && writeNewPet(shown) !== writeNewPet(pet)) this.#update(pet);
+    }
   }
 
   /** Replaces the rows. The keyboard focus stays on the row of the same animal. */
@@ -366,6 +379,8 @@ export class Catalogue {
 
   async #mark(pet: Pet, status: PetStatus, before: Promise<void>): Promise<void> {
     await before;
+    // A reload in the background may have begun before the change, and would show the status of then.
+    if (this.#panel.getAttribute('aria-busy') !== 'true') this.#loading.abort();
     const seen = this.#shown.get(String(pet.id));
     if (seen === undefined) return;
     try {

@@ -1,9 +1,9 @@
 import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { csvLine, guardFormula } from '../../../pet-file/csv.ts';
-import { byId, element } from './dom.ts';
-import { explain, type Fault } from './fault.ts';
+import { element } from './dom.ts';
 import { grouped } from './fields.ts';
 import type { Session } from './session.ts';
+import { readOnPress, type Reader } from './whole-list.ts';
 
 const ANIMALS_MAX = 100_000;
 const PAGE_SIZE = 100;
@@ -12,59 +12,25 @@ const SHOWN_EVERY = 1_000;
 const TOO_MANY = `More than ${count(ANIMALS_MAX)} are too many for a page. On the machine of the service, petstore export --for-spreadsheet writes all.`;
 
 /** The button that saves the animals of the filter, from all pages, as `petstore export --for-spreadsheet` writes them. */
-export class Download {
-  readonly #session: Session;
-  readonly #askForKey: (fault?: Fault) => void;
-  readonly #button = byId('download', HTMLButtonElement);
-  readonly #told = byId('download-told', HTMLElement);
-  #running: AbortController | undefined;
-
-  readonly #status: () => PetStatus | undefined;
-
-  constructor(
-    session: Session,
-    on: { keyNeeded: (fault?: Fault) => void; status: () => PetStatus | undefined },
-  ) {
-    this.#session = session;
-    this.#askForKey = on.keyNeeded;
-    this.#status = on.status;
-  }
-
-  /** A press starts the download, or stops the one that runs. */
-  listen(): void {
-    this.#button.addEventListener('click', () => {
-      if (this.#running === undefined) void this.#run(this.#status());
-      else this.#running.abort();
-    });
-  }
-
-  async #run(status: PetStatus | undefined): Promise<void> {
-    const { signal } = (this.#running = new AbortController());
-    this.#button.textContent = 'Stop the download';
-    this.#say('Reading the catalogue …');
-    try {
-      const pets = this.#session.pets.list({ status, limit: PAGE_SIZE, signal });
-      const lines = await readLines(pets, (read) => this.#say(`${count(read)} so far …`));
-      if (lines !== undefined) {
-        const heading = csvLine(['id', 'name', 'categoryId', 'status']);
-        saveCsv(`${status ?? 'all'}-animals.csv`, heading + lines.join(''));
-      }
-      this.#say(lines === undefined ? TOO_MANY : `Saved ${count(lines.length)}.`);
-    } catch (error) {
-      this.#showFault(explain(error), signal.aborted);
-    }
-    this.#running = undefined;
-    this.#button.textContent = 'Download CSV';
-  }
-
-  #showFault(fault: Fault, wasStopped: boolean): void {
-    this.#say(wasStopped ? 'Stopped. No file was saved.' : `${fault.title}. No file was saved.`);
-    if (fault.isKeyRefused) this.#askForKey(fault);
-  }
-
-  #say(words: string): void {
-    this.#told.textContent = words;
-  }
+export function offerDownload(
+  session: Session,
+  on: Pick<Reader, 'keyNeeded'> & { status: () => PetStatus | undefined },
+): void {
+  readOnPress({
+    id: 'download',
+    stop: 'Stop the download',
+    nothing: 'No file was saved.',
+    keyNeeded: on.keyNeeded,
+    run: async (signal, say) => {
+      const status = on.status();
+      const pets = session.pets.list({ status, limit: PAGE_SIZE, signal });
+      const lines = await readLines(pets, (read) => say(`${count(read)} so far …`));
+      if (lines === undefined) return TOO_MANY;
+      const heading = csvLine(['id', 'name', 'categoryId', 'status']);
+      saveCsv(`${status ?? 'all'}-animals.csv`, heading + lines.join(''));
+      return `Saved ${count(lines.length)}.`;
+    },
+  });
 }
 
 /** One line of CSV for each animal, or undefined if there are too many. */

@@ -2,7 +2,7 @@ import { AddForm } from './add.ts';
 import { openLinked, openPet, type AnimalParts } from './animal.ts';
 import { Catalogue } from './catalogue.ts';
 import { button, byId, element } from './dom.ts';
-import { Download } from './download.ts';
+import { offerDownload } from './download.ts';
 import { ENVIRONMENT } from './environment.ts';
 import { explain, type Fault } from './fault.ts';
 import { ManyCard } from './many.ts';
@@ -53,7 +53,7 @@ export class Workspace {
         if (this.#session.access.mayRead) this.#catalogue.showAdded(pet);
       },
     }).listen();
-    new Download(this.#session, { keyNeeded, status: () => this.#catalogue.status }).listen();
+    offerDownload(this.#session, { keyNeeded, status: () => this.#catalogue.status });
     byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
     addEventListener('drop', (event) => {
       const file = event.dataTransfer?.files[0];
