@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, StalledRequest, type ClientRequest, type ClientResponse } from './client.ts';
 import { Creates } from './creates.ts';
-import type { Timed } from './stolen-time.ts';
 
 /** A refusal is immediate: without this pause the clients would send thousands. */
 const PAUSE_AFTER_REFUSAL_MS = 10;
@@ -43,7 +42,7 @@ export interface LoadOptions {
 export class Load {
   readonly creates: Creates;
   /** How long each request took, if the load is timed. */
-  readonly times: Timed[] = [];
+  readonly timesMs: number[] = [];
   /** When creates were acknowledged. */
   readonly acknowledgedMs: number[] = [];
   readonly counts = { requests: 0, refused: 0, unanswered: 0, repeated: 0, slowestMs: 0 };
@@ -204,7 +203,6 @@ export class Load {
   ): Promise<ClientResponse | undefined> {
     const { mayRefuse, mayDisconnect, requestMsMax = Number.POSITIVE_INFINITY } = this.#options;
     this.#inFlight.set(baseUrl, (this.#inFlight.get(baseUrl) ?? 0) + 1);
-    const sentMs = Date.now();
     const began = performance.now();
     try {
       const response = await send();
@@ -220,7 +218,7 @@ export class Load {
       }
     } finally {
       const tookMs = performance.now() - began;
-      if (this.#options.isTimed === true) this.times.push({ sentMs, tookMs });
+      if (this.#options.isTimed === true) this.timesMs.push(tookMs);
       this.counts.slowestMs = Math.max(this.counts.slowestMs, Math.round(tookMs));
       if (tookMs > requestMsMax) this.violations.push(`${what} took ${Math.round(tookMs)} ms`);
       this.#inFlight.set(baseUrl, (this.#inFlight.get(baseUrl) ?? 1) - 1);

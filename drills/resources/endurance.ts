@@ -7,7 +7,6 @@ import type { DrillOptions, DrillReport } from '../drill.ts';
 import { Load, type OtherRequest } from '../../harness/load.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
-import { median } from '../../harness/stolen-time.ts';
 
 const CLIENTS = 16;
 const CREATE_EVERY = 20;
@@ -113,4 +112,8 @@ function compare(samples: readonly Sample[], requests: number): Omit<DrillReport
     'largest log (MiB)': logMibMax,
   };
   return { violations, figures };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 }

@@ -1,9 +1,8 @@
 import { brokenBy } from '../broken/broken.ts';
-import { drill, type Control } from '../drill.ts';
-import { onBothStores } from '../stores.ts';
+import { drill } from '../drill.ts';
+import { onBothStores } from './stores.ts';
 import { attackService } from './attacks.ts';
 import { endure } from './endurance.ts';
-import { overload } from './overload.ts';
 
 // Legal requests are measured before each attack, during it, and while its sockets are closed, and beside them the same
 // requests to a bare server: their p99 may be three times that before, as far as the bare server is not slower too.
@@ -41,30 +40,5 @@ drill(
       finds: ['the memory grew', 'files were open'],
       search: (options) => endure(options, { nodeFlags: brokenBy('leaks') }),
     },
-  },
-);
-
-const overloaded = (name: string, ...finds: string[]): Control => ({
-  finds,
-  search: (options) => overload(options, undefined, `./broken/${name}.ts`),
-});
-
-// A store that takes 2 ms per create gets five times what it can take, in an open loop, on each store. A bare server gets
-// as many requests at the same time: the p99 of lists may be 6 times that of the bare server (or 5 ms), an accepted create
-// may take 300 ms and a refusal 100 ms longer than a list, and at least half of what is accepted without overload must be
-// accepted.
-drill(
-  'under overload, accepted creates keep their latency, the others are refused at once, and lists continue',
-  { unit: 'seconds of overload', rounds: 30, quickRounds: 2 },
-  (options) => onBothStores(({ database }) => overload(options, database)),
-  {
-    'every create is queued': overloaded(
-      'queue-all',
-      'no create was refused',
-      'p99 of accepted creates',
-    ),
-    'every create is refused': overloaded('refuse-all', '0 creates per second were accepted'),
-    'creates are refused after 5 s': overloaded('refuse-late', 'p99 of refusals'),
-    'lists wait for refusals': overloaded('block', 'p99 of lists'),
   },
 );

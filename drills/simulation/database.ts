@@ -31,6 +31,8 @@ export const simulated = {
   onFault: (): void => undefined,
   /** A deliberate defect: claims are stored after the commit of their animals. */
   hasLateClaims: false,
+  /** How much later a commit ends for each animal that it creates. */
+  createMs: 0,
 };
 
 const SLOW_MS = 6_000;
@@ -40,33 +42,47 @@ interface Connection {
   /** The thread that has opened it. */
   thread: Thread | undefined;
   lateClaims: (() => void)[];
+  /** In the transaction. */
+  creates: number;
 }
 
 const connections = new Map<DatabaseSync, Connection>();
 // oxlint-disable-next-line typescript/unbound-method -- called with their objects below
 const { exec, prepare, close } = DatabaseSync.prototype;
-// oxlint-disable-next-line typescript/unbound-method -- called with its object below
-const { all } = StatementSync.prototype;
+// oxlint-disable-next-line typescript/unbound-method -- called with their objects below
+const { all, run } = StatementSync.prototype;
 
 /** Puts faults around the commits and the reads of SQLite. */
 /* oxlint-disable unicorn/consistent-function-scoping -- the functions are methods */
 export function installDatabase(): void {
   DatabaseSync.prototype.exec = function execWithFaults(sql): void {
-    const { thread, lateClaims } = connectionOf(this);
+    const connection = connectionOf(this);
+    const { thread, lateClaims } = connection;
     if (sql === 'BEGIN IMMEDIATE') {
       lateClaims.length = 0;
+      connection.creates = 0;
       if (thread !== undefined && take('busy')) throw sqliteError(5, 'database is locked');
     }
-    if (sql === 'COMMIT' && thread !== undefined) commit(this, thread, lateClaims);
-    else exec.call(this, sql);
+    if (sql === 'COMMIT' && thread !== undefined) {
+      commit(this, thread, lateClaims);
+      thread.delayMs += connection.creates * simulated.createMs;
+    } else exec.call(this, sql);
   };
   DatabaseSync.prototype.prepare = function prepareWithDefect(sql, ...options): StatementSync {
-    const { lateClaims } = connectionOf(this);
+    const connection = connectionOf(this);
     const statement = prepare.call(this, sql, ...options);
+    if (sql.startsWith('INSERT INTO pets')) {
+      const counted = (...values: SQLInputValue[]) => {
+        const result = run.apply(statement, values as Parameters<StatementSync['run']>);
+        connection.creates += Number(result.changes);
+        return result;
+      };
+      statement.run = counted as StatementSync['run'];
+    }
     const isClaim = sql.startsWith('INSERT OR REPLACE INTO idempotency_keys');
     if (!simulated.hasLateClaims || !isClaim) return statement;
     const late = (...values: SQLInputValue[]) => {
-      lateClaims.push(() => statement.run(...values));
+      connection.lateClaims.push(() => statement.run(...values));
     };
     return { run: late } as unknown as StatementSync;
   };
@@ -89,7 +105,11 @@ export function installDatabase(): void {
 }
 
 function connectionOf(database: DatabaseSync): Connection {
-  const known = connections.get(database) ?? { thread: simulated.thread, lateClaims: [] };
+  const known = connections.get(database) ?? {
+    thread: simulated.thread,
+    lateClaims: [],
+    creates: 0,
+  };
   if (database.isOpen) connections.set(database, known);
   return known;
 }

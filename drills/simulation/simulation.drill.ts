@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { brokenByBug } from '../broken/broken.ts';
-import { drill, type DrillOptions, type DrillReport } from '../drill.ts';
+import { drill, type Control, type DrillOptions, type DrillReport } from '../drill.ts';
 import type { Job, JobReport } from './simulation.ts';
 import type { Step } from './story.ts';
 
@@ -18,7 +18,7 @@ const SIMULATION = fileURLToPath(new URL('simulation.ts', import.meta.url));
 /** A failure ends the other processes too, but only when they have done their seeds. */
 const SEEDS_PER_PROCESS_MAX = 250;
 
-type Defect = Pick<Job, 'nodeFlags' | 'hasLateClaims'>;
+type Defect = Pick<Job, 'nodeFlags' | 'hasLateClaims' | 'overloadMs'>;
 
 // The app, the batcher and SQLite run in one thread with virtual time: faults before and after a commit, a full or failing
 // disk, lost responses, clock jumps, restarts, revoked keys, changed animals. A failing story is shortened.
@@ -36,6 +36,29 @@ drill(
       search: (options) =>
         run(options, { nodeFlags: brokenByBug('the cache ignores the version of the store') }),
     },
+  },
+);
+
+const OVERLOAD_MS = 10_000;
+const overloaded = (bug: string, ...finds: string[]): Control => ({
+  finds,
+  search: (options) => run(options, { overloadMs: OVERLOAD_MS, nodeFlags: brokenByBug(bug) }),
+});
+const QUEUED = 'a slow store queues every create';
+const COUNTED = 'a create that was stored still counts as waiting';
+const LATE = 'a create is refused after 5 s instead of at once';
+const WAITING = 'a list waits for the creates before it';
+
+// A store that takes 2 ms per create gets five times what it can take, in an open loop and in virtual time.
+drill(
+  'under overload accepted creates keep their latency, the others are refused at once, and lists do not wait',
+  { unit: 'seeds', rounds: 100, quickRounds: 2 },
+  (options) => run(options, { overloadMs: OVERLOAD_MS }),
+  {
+    [QUEUED]: overloaded(QUEUED, 'an accepted create took'),
+    [COUNTED]: overloaded(COUNTED, '0 creates per second were accepted'),
+    [LATE]: overloaded(LATE, 'a refusal took'),
+    [WAITING]: overloaded(WAITING, 'a list took'),
   },
 );
 
@@ -61,7 +84,7 @@ async function run(
   return {
     passed: seeds - failures.length,
     violations: failures.map((lines) => lines.join('\n  ')),
-    figures: { 'steps performed': seeds * STEPS },
+    figures: defect.overloadMs === undefined ? { 'steps performed': seeds * STEPS } : {},
   };
 }
 

@@ -21,6 +21,8 @@ export interface Job {
   story?: Step[];
   /** A deliberate defect: claims are stored after the commit of their animals. */
   hasLateClaims?: boolean;
+  /** Instead of stories: for how long each seed offers more than the store can take. */
+  overloadMs?: number;
   /** Flags of Node.js for the process. */
   nodeFlags?: readonly string[];
 }
@@ -38,6 +40,7 @@ const {
   steps,
   story: given,
   hasLateClaims = false,
+  overloadMs,
 } = JSON.parse(process.argv[2] ?? '{}') as Job;
 const SEEDS_PER_LINE = 20;
 
@@ -47,6 +50,7 @@ time.install();
 installDatabase();
 await installThreads({ time, nextDelayMs: () => 1 + random.integer(DELAY_MS_MAX) });
 // Loaded only now, with the simulated timers, threads and databases.
+const { Overload } = await import('./overload.ts');
 const { World } = await import('./world.ts');
 const { openSqliteStore } = await import('../../src/storage/sqlite/store.ts');
 
@@ -60,17 +64,27 @@ try {
   };
   simulated.hasLateClaims = hasLateClaims;
   const perform = (seed: number, story: readonly Step[]) => new World(runtime, seed).perform(story);
+  const searchSeed = overloadMs === undefined ? tryStory : tryOverload;
   for (let done = 0; done < seeds; done += 1) {
-    const seed = firstSeed + done;
+    const failure = await searchSeed(firstSeed + done);
+    if (failure !== undefined || (done + 1) % SEEDS_PER_LINE === 0 || done + 1 === seeds) {
+      report(done + 1, failure);
+    }
+    if (failure !== undefined) break;
+  }
+
+  async function tryOverload(seed: number): Promise<string[] | undefined> {
+    const violations = await new Overload(runtime, seed).run(overloadMs ?? 0);
+    return violations.length > 0 ? violations : undefined;
+  }
+
+  async function tryStory(seed: number): Promise<string[] | undefined> {
     const story = given ?? newStory(newRandom(seed), steps);
     const violations = await perform(seed, story);
-    if (violations.length > 0) {
-      const shortest = await shrink(story, async (part) => (await perform(seed, part)).length > 0);
-      const [violation] = await perform(seed, shortest);
-      report(done + 1, [`${violation} (--rounds 1 --seed ${seed} repeats it)`, ...tell(shortest)]);
-      break;
-    }
-    if ((done + 1) % SEEDS_PER_LINE === 0 || done + 1 === seeds) report(done + 1, undefined);
+    if (violations.length === 0) return undefined;
+    const shortest = await shrink(story, async (part) => (await perform(seed, part)).length > 0);
+    const [violation] = await perform(seed, shortest);
+    return [`${violation} (--rounds 1 --seed ${seed} repeats it)`, ...tell(shortest)];
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
-import { PostgresServer } from '../harness/postgres-server.ts';
-import type { DrillReport } from './drill.ts';
+import { PostgresServer } from '../../harness/postgres-server.ts';
+import type { DrillReport } from '../drill.ts';
 
 export interface StoreChoice {
   name: 'SQLite' | 'PostgreSQL';
