@@ -7,11 +7,12 @@ import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../setting.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import type { Columns } from '../pet-file/columns.ts';
-import { isSpreadsheet, markedEncoding, type Encoding } from '../pet-file/encoding.ts';
+import { markedEncoding, type Encoding } from '../pet-file/encoding.ts';
 import {
   detectLayout,
   LAYOUT_BYTES,
   PetFileError,
+  refuseSpreadsheet,
   type Layout,
   type PetFormat,
 } from '../pet-file/layout.ts';
@@ -70,11 +71,7 @@ export async function openInput(
   try {
     const start = Buffer.alloc(START_BYTES);
     await handle.read(start, 0, start.length, 0);
-    if (isSpreadsheet(start)) {
-      throw new PetFileError(
-        'This is an Excel file or another spreadsheet: save it as CSV, or copy its cells and paste them into the console.',
-      );
-    }
+    refuseSpreadsheet(start);
     const found = markedEncoding(start) ?? encoding;
     if (found === 'utf-8') return handle;
     const bytes = handle.createReadStream({ start: 0, autoClose: false });
@@ -155,7 +152,7 @@ export async function checkFile(
   const reader = newPetReader(layout, { rules: PET_RULES, linesBefore: 0 });
   const content = createHash('sha256');
   let [readBytes, animals, invalid] = [0, 0, 0];
-  const count = (pieces: PetPiece[]) => {
+  const count = (pieces: Iterable<PetPiece>) => {
     for (const { pets, faults } of pieces) {
       animals += pets.length;
       for (const { lines } of faults) invalid += lines;

@@ -38,7 +38,7 @@ function progressAt(values: Partial<ImportProgress>): ImportProgress {
 
 function faults(count: number) {
   return Array.from({ length: count }, (_, index) => {
-    return { line: index + 2, lines: 1, reason: 'It is bad.' };
+    return { line: index + 2, lines: 1, reason: 'It is bad.', text: '' };
   });
 }
 

@@ -1,7 +1,7 @@
 import { oneOf, UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts';
-import { PetFileError, UnknownColumns } from '../pet-file/layout.ts';
+import { PetFileError, sourceOf, UnknownColumns } from '../pet-file/layout.ts';
 import type { PetPiece } from '../pet-file/pet-reader.ts';
 import { defineCommand } from './command.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
@@ -87,7 +87,8 @@ the content is recognized, and no animal is added twice.`,
       const { faults: onFaults, checking: onProgress } = report;
       const file = await checkFile(handle, { format, columns, onFaults, onProgress, signal });
       report.checked(file);
-      const before = (await found?.store.findImport(sourceOf(file))) ?? newProgress(file);
+      const none = newProgress(file);
+      const before = (await found?.store.findImport(none.source)) ?? none;
       if (before.position === file.sizeBytes && file.sizeBytes > 0) {
         return report.importedBefore(before);
       }
@@ -149,16 +150,9 @@ async function importFile(
   return importPieces(file, before, work);
 }
 
-/** The same content with other columns is another list of animals. */
-function sourceOf({ layout, digest }: CheckedFile): string {
-  const source = `${layout.format}:${digest}`;
-  if (layout.format !== 'csv' || !layout.isChosen) return source;
-  const { name, categoryId, status } = layout.columns;
-  return `${source}:${[name, categoryId, status].join(',')}`;
-}
-
 function newProgress(file: CheckedFile): ImportProgress {
-  return { source: sourceOf(file), position: 0, lines: 0, imported: 0, skipped: 0 };
+  const source = sourceOf(file.layout, file.digest);
+  return { source, position: 0, lines: 0, imported: 0, skipped: 0 };
 }
 
 /** Stores each piece in one transaction, and reads the next piece meanwhile. */

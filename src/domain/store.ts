@@ -79,8 +79,8 @@ export interface KeyStore {
   recordKeyUse(uses: ReadonlyMap<string, KeyUse>): Promise<void>;
 }
 
-/** What the commands that read and change the catalogue need. */
-export interface CatalogueAdministration extends Pick<PetStore, 'findPet'> {
+/** What adds the animals of a list: a command, and the console. */
+export interface PetImports {
   /**
    * Stores animals in one transaction, in the given order. A step updates the progress of the import in the
    * same transaction. Returns false and stores nothing if the stored progress is not where the step begins,
@@ -89,6 +89,10 @@ export interface CatalogueAdministration extends Pick<PetStore, 'findPet'> {
   importPets(pets: readonly NewPet[], step?: ImportStep): Promise<boolean>;
   /** The progress of the import of a file, or undefined if it was never started. */
   findImport(source: string): Promise<ImportProgress | undefined>;
+}
+
+/** What the commands that read and change the catalogue need. */
+export interface CatalogueAdministration extends Pick<PetStore, 'findPet'>, PetImports {
   /**
    * Gives these animals the fields that are named, all of them in one transaction. Returns the ids that do not
    * exist; if there are any, nothing is changed.

@@ -12,6 +12,7 @@ import {
 import type { KeyUses } from './key-uses.ts';
 import {
   allow,
+  JSON_MEDIA_TYPE,
   requestIdOf,
   type Handler,
   type HttpRequest,
@@ -79,8 +80,13 @@ export class App implements Handler {
     try {
       return this.#finish(context, await this.#respond(context));
     } catch (error) {
-      return this.#finish(context, responseToError(error), error);
+      return this.#finish(context, responseToError(error, context.operation), error);
     }
+  }
+
+  bodyBytesMax(target: string): number | undefined {
+    const [route] = findRoute(parseTarget(target).path) ?? [];
+    return route?.byMethod.get('POST')?.bodyBytesMax;
   }
 
   /** The order of the checks is the order of the lines. */
@@ -161,10 +167,12 @@ export class App implements Handler {
   }
 }
 
-function responseToError(error: unknown): HttpResponse {
-  return error instanceof Refusal
-    ? errorResponse(error.code, error.message)
-    : errorResponse('internal_error', FAILED);
+function responseToError(error: unknown, operation: Endpoint | undefined): HttpResponse {
+  if (!(error instanceof Refusal)) return errorResponse('internal_error', FAILED);
+  const { code, message } = error;
+  if (code !== 'unsupported_media_type') return errorResponse(code, message);
+  const accepted = (operation?.accepts ?? [JSON_MEDIA_TYPE]).join(', ');
+  return errorResponse(code, message, ['Accept-Post', accepted]);
 }
 
 /** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */

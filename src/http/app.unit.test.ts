@@ -32,10 +32,16 @@ const KEY: ApiKey = {
   lastDeprecatedCallAt: undefined,
 };
 const BODY = '{"name":"Rex","categoryId":1}';
-/** A request of the interface, and one of the console. */
-const TARGETS: readonly [target: string, body: string][] = [
-  ['/v1/pets', BODY],
-  ['/console/pets/1/change', `{"from":${BODY.replace('}', ',"status":"available"}')},"to":{}}`],
+/** A request of the interface and two of the console, each with the code for a body that is not what it must be. */
+const TARGETS: readonly [target: string, type: string, body: string, code: ErrorCode][] = [
+  ['/v1/pets', 'application/json', BODY, 'invalid_json'],
+  [
+    '/console/pets/1/change',
+    'application/json',
+    `{"from":${BODY.replace('}', ',"status":"available"}')},"to":{}}`,
+    'invalid_json',
+  ],
+  ['/console/import', 'text/plain', BODY, 'invalid_field'],
 ];
 
 /** What can be wrong with a request, in the order in which it is checked. */
@@ -44,7 +50,7 @@ const FAULTS: [fault: string, code: ErrorCode, spoil: (sent: Spoilable) => void]
   [
     'a path that does not exist',
     'route_not_found',
-    (sent) => (sent.target = sent.target.replace('pets', 'none')),
+    (sent) => (sent.target = sent.target.replace(/pets|import/, 'none')),
   ],
   ['a method that the path lacks', 'method_not_allowed', (sent) => (sent.method = 'PUT')],
   ['a key without the scope', 'insufficient_scope', (sent) => (sent.scopes = ['pets:read'])],
@@ -52,7 +58,7 @@ const FAULTS: [fault: string, code: ErrorCode, spoil: (sent: Spoilable) => void]
   [
     'another media type',
     'unsupported_media_type',
-    (sent) => (sent.headers['content-type'] = 'text/plain'),
+    (sent) => (sent.headers['content-type'] = 'text/html'),
   ],
   ['a body over 64 KiB', 'body_too_large', (sent) => (sent.isTooLarge = true)],
   ['a body that is not JSON', 'invalid_json', (sent) => (sent.body = '{')],
@@ -69,11 +75,11 @@ interface Spoilable {
   fault?: Refusal;
 }
 
-function newSent([target, body] = TARGETS[0] ?? ['', '']): Spoilable {
+function newSent([target, type, body] = TARGETS[0] ?? ['', '', '']): Spoilable {
   return {
     method: 'POST',
     target,
-    headers: { authorization: 'Bearer a', 'content-type': 'application/json' },
+    headers: { authorization: 'Bearer a', 'content-type': type },
     body,
     isTooLarge: false,
     scopes: KEY.scopes,
@@ -163,18 +169,43 @@ describe('App.handle', () => {
   for (const [index, [fault, code, spoil]] of FAULTS.entries()) {
     test(`${fault} is ${code}, whatever else is wrong with what is checked later`, async () => {
       for (const target of TARGETS) {
+        const expected = code === 'invalid_json' ? target[3] : code;
         const alone = newSent(target);
         spoil(alone);
-        assert.equal(codeOf(await handle(alone)), code);
+        assert.equal(codeOf(await handle(alone)), expected);
         for (const [later, , spoilLater] of FAULTS.slice(index + 1)) {
           const both = newSent(target);
           spoilLater(both);
           spoil(both);
-          assert.equal(codeOf(await handle(both)), code, `with ${later}`);
+          assert.equal(codeOf(await handle(both)), expected, `with ${later}`);
         }
       }
     });
   }
+
+  test('a key that is revoked before the body ends changes and adds nothing', async () => {
+    const stored = await listAll();
+    for (const target of TARGETS) {
+      let checks = 0;
+      const authenticate = async () => {
+        checks += 1;
+        if (checks === 1) return KEY;
+        throw new Refusal('invalid_api_key', 'revoked');
+      };
+      assert.equal(codeOf(await handle(newSent(target), { authenticate })), 'invalid_api_key');
+    }
+    assert.deepEqual(await listAll(), stored);
+  });
+
+  test('of many lists at once, four are read, and the others refused; then others are read again', async () => {
+    const list = newSent(TARGETS.find(([target]) => target === '/console/import'));
+    const sent = { ...list, target: `${list.target}?dry-run` };
+    for (const round of [1, 2]) {
+      const codes = (await Promise.all(Array.from({ length: 6 }, () => handle(sent)))).map(codeOf);
+      const refused = codes.filter((code) => code === 'overloaded');
+      assert.deepEqual([refused.length, codes.indexOf(undefined)], [2, 0], `round ${round}`);
+    }
+  });
 
   test('a refused create stores nothing', async () => {
     const stored = (await listAll()).length;

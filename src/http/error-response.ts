@@ -1,5 +1,5 @@
 import { ERROR_CODES, ERRORS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
-import { JSON_MEDIA_TYPE, jsonResponse, type HttpResponse } from './message.ts';
+import { jsonResponse, type HttpResponse } from './message.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 /** The message of a 500. */
@@ -14,7 +14,6 @@ const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
   missing_api_key: ['WWW-Authenticate', CHALLENGE],
   invalid_api_key: INVALID_TOKEN,
   expired_api_key: INVALID_TOKEN,
-  unsupported_media_type: ['Accept-Post', JSON_MEDIA_TYPE],
   unavailable: RETRY,
   overloaded: RETRY,
 };

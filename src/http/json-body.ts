@@ -10,7 +10,7 @@ const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Reads the JSON body of a request. Checks for 415 first, without reading the body, then for 413 and 400. */
 export async function readJsonBody(request: HttpRequest): Promise<unknown> {
-  refuseMediaType(request);
+  requireMediaType(request, [JSON_MEDIA_TYPE]);
   const bytes = await request.readBody();
   if (bytes.length === 0) {
     throw new Refusal('invalid_json', 'The body is empty; it must be a JSON object.');
@@ -31,14 +31,17 @@ export async function readJsonBody(request: HttpRequest): Promise<unknown> {
   }
 }
 
-function refuseMediaType({ headers }: HttpRequest): void {
+/** Throws a 415 for another media type or an encoding. A body may have no type. */
+export function requireMediaType({ headers }: HttpRequest, accepted: readonly string[]): void {
   const type = headers['content-type'];
-  if (type !== undefined && !isJson(type)) {
+  if (type !== undefined && !isOneOf(type, accepted)) {
     const isForm = type.startsWith('application/x-www-form-urlencoded');
-    const option = isForm ? `; with curl, add -H 'Content-Type: ${JSON_MEDIA_TYPE}'` : '';
+    const option = isForm ? `; with curl, add -H 'Content-Type: ${accepted[0]}'` : '';
+    const words =
+      accepted.length === 1 ? `${accepted[0]} in UTF-8` : `one of ${accepted.join(', ')}`;
     throw new Refusal(
       'unsupported_media_type',
-      `The body must be ${JSON_MEDIA_TYPE} in UTF-8, not ${type.slice(0, TYPE_LENGTH_MAX)}${option}.`,
+      `The body must be ${words}, not ${type.slice(0, TYPE_LENGTH_MAX)}${option}.`,
     );
   }
   const encoding = headers['content-encoding'] ?? 'identity';
@@ -50,12 +53,10 @@ function refuseMediaType({ headers }: HttpRequest): void {
   }
 }
 
-const MEDIA_TYPE = /^application\/json\s*(?:;(.*))?$/i;
-
-function isJson(contentType: string): boolean {
-  const parameters = MEDIA_TYPE.exec(contentType);
-  if (parameters === null) return false;
-  return (parameters[1] ?? '').split(';').every((parameter) => {
+function isOneOf(contentType: string, accepted: readonly string[]): boolean {
+  const [type = '', ...parameters] = contentType.split(';');
+  if (!accepted.includes(type.trimEnd().toLowerCase())) return false;
+  return parameters.every((parameter) => {
     const [name = '', value = ''] = parameter.split('=');
     return name.trim().toLowerCase() !== 'charset' || /^\s*"?utf-?8"?\s*$/i.test(value);
   });

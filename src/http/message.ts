@@ -38,6 +38,8 @@ export function bytesOf({ body, isBinary }: HttpResponse): number {
 /** Responds to requests. Never throws. */
 export interface Handler {
   handle(request: HttpRequest): Promise<HttpResponse>;
+  /** How many bytes the body of a request to this target may have, where it is not the usual number. */
+  bodyBytesMax?(target: string): number | undefined;
 }
 
 export const JSON_MEDIA_TYPE = 'application/json';

@@ -3,7 +3,7 @@
 import type { Scope } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { PetChanges, PetStore } from '../domain/store.ts';
+import type { PetChanges, PetImports, PetStore } from '../domain/store.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
@@ -33,6 +33,10 @@ export interface Endpoint {
   /** Undefined if every key may. */
   scope: Scope | undefined;
   parameters: readonly Pick<Parameter, 'name' | 'in'>[];
+  /** The media types of its body, where they are not those of JSON. */
+  accepts?: readonly string[];
+  /** How many bytes its body may have, where it is not the usual number. */
+  bodyBytesMax?: number;
   /** Its statuses, besides those of its errors. */
   responses: Readonly<Record<number, unknown>>;
   /** In addition to those of every endpoint. */
@@ -87,7 +91,7 @@ export interface RequestContext {
 /** The parts of the service that the operations use. */
 export interface OperationParts {
   authenticate: Authenticate;
-  store: PetStore & PetChanges;
+  store: PetStore & PetChanges & PetImports;
   cache: ResponseCache;
   clock: Clock;
   metrics: Metrics;

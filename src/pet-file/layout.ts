@@ -2,6 +2,7 @@ import { shownNames } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import { fieldOf, type ColumnGuess, type Columns } from './columns.ts';
 import { csvFieldsOrUndefined, SEPARATORS, type Separator } from './csv.ts';
+import { isSpreadsheet } from './encoding.ts';
 import { RECORD_BYTES_MAX, RecordSplitter } from './records.ts';
 
 export type PetFormat = 'ndjson' | 'csv' | 'json';
@@ -60,6 +61,14 @@ export function shownHeading(heading: string): string {
   return `"${text.length > HEADING_LENGTH_MAX ? `${text.slice(0, HEADING_LENGTH_MAX)}…` : text}"`;
 }
 
+/** Throws a PetFileError if the file is a spreadsheet itself. Its first 4 bytes tell. */
+export function refuseSpreadsheet(start: Uint8Array): void {
+  if (!isSpreadsheet(start)) return;
+  throw new PetFileError(
+    'This is an Excel file or another spreadsheet: save it as CSV, or copy its cells and paste them into the console.',
+  );
+}
+
 /**
  * Finds out how a file is written from its first `LAYOUT_BYTES`, unless its format is given or the columns of
  * a table are chosen. Throws a PetFileError if they begin with neither JSON nor a table.
@@ -74,6 +83,17 @@ export function detectLayout(
   const begun = first === '[' ? 'json' : first === '{' ? 'ndjson' : 'csv';
   const found = columns === undefined ? (format ?? begun) : 'csv';
   return found === 'csv' ? readTable(start, columns) : { format: found };
+}
+
+/**
+ * Identifies a list by its content, so that a store recognises one that was added before. The same content with other
+ * columns is another list of animals.
+ */
+export function sourceOf(layout: Layout, digest: string): string {
+  const source = `${layout.format}:${digest}`;
+  if (layout.format !== 'csv' || !layout.isChosen) return source;
+  const { name, categoryId, status } = layout.columns;
+  return `${source}:${[name, categoryId, status].join(',')}`;
 }
 
 /** What a person should know about the layout: in the preview of a page and for `--dry-run`. */

@@ -14,6 +14,8 @@ export interface LineFault {
   /** How many lines are invalid: a CSV record may have several. */
   lines: number;
   reason: string;
+  /** The record; empty if it is overlong, or nested too deeply. */
+  text: string;
 }
 
 /** The animals of one piece of a file, and its invalid lines. */
@@ -37,7 +39,7 @@ export interface PetReader {
   /** Returns the animals that are complete with this chunk, if any are. */
   push: (chunk: Uint8Array) => PetPiece[];
   /** Returns the rest when the file ends. */
-  end: () => PetPiece[];
+  end: () => Iterable<PetPiece>;
 }
 
 /** A reader of lines continues behind the given number of lines; one of a JSON array gets the whole file again. */
@@ -86,7 +88,8 @@ class LineReader implements PetReader {
 
   #readRecord(record: SourceRecord, piece: PetPiece): void {
     if (record.fault !== undefined) {
-      piece.faults.push({ line: record.line, lines: 1, reason: `The line ${record.fault}` });
+      const { line, text, fault } = record;
+      piece.faults.push({ line, lines: 1, reason: `The line ${fault}`, text });
       return;
     }
     try {
@@ -95,8 +98,9 @@ class LineReader implements PetReader {
       piece.pets.push(pet);
       piece.petLines.push(record.line);
     } catch (error) {
-      const lines = record.text.split('\n').length;
-      piece.faults.push({ line: record.line, lines, reason: reasonOf(error, 'line') });
+      const { line, text } = record;
+      const lines = text.split('\n').length;
+      piece.faults.push({ line, lines, reason: reasonOf(error, 'line'), text });
     }
   }
 }
@@ -124,9 +128,8 @@ class ArrayReader implements PetReader {
     return [];
   }
 
-  end(): PetPiece[] {
+  *end(): Generator<PetPiece> {
     const items = this.#parse();
-    const pieces: PetPiece[] = [];
     // The bytes of a piece are its share of the file: items can be counted, but their places are not known.
     const bytesUntil = (count: number) => Math.floor((this.#sizeBytes * count) / items.length);
     for (let from = this.#itemsBefore; from < items.length; from += ITEMS_PER_PIECE) {
@@ -136,9 +139,8 @@ class ArrayReader implements PetReader {
       for (const [index, item] of items.slice(from, to).entries()) {
         this.#readItem(item, from + index + 1, piece);
       }
-      pieces.push(piece);
+      yield piece;
     }
-    return pieces;
   }
 
   #readItem(item: unknown, line: number, piece: PetPiece): void {
@@ -146,7 +148,7 @@ class ArrayReader implements PetReader {
       piece.pets.push(petOfJson(item, this.#rules));
       piece.petLines.push(line);
     } catch (error) {
-      piece.faults.push({ line, lines: 1, reason: reasonOf(error, 'item') });
+      piece.faults.push({ line, lines: 1, reason: reasonOf(error, 'item'), text: jsonOf(item) });
     }
   }
 
@@ -167,6 +169,19 @@ class ArrayReader implements PetReader {
       throw new PetFileError(`The file is not one valid JSON array${detail}.`, { cause });
     }
     throw new PetFileError('The file is not one valid JSON array.');
+  }
+}
+
+/** The JSON of a value that was parsed without rounding; empty if it is nested too deeply. */
+function jsonOf(value: unknown): string {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+  try {
+    return JSON.stringify(value, (_, each: unknown) =>
+      typeof each === 'bigint' ? rawJSON(String(each)) : each,
+    );
+  } catch (error) {
+    if (error instanceof RangeError) return '';
+    throw error;
   }
 }
 

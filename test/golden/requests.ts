@@ -97,7 +97,7 @@ async function expand(text: string, opened: Opened): Promise<Buffer> {
     const keys = await (opened.keys ??= makeKeys(opened.service));
     for (const [name, key] of keys) full = full.replaceAll(`{${name}}`, key);
   }
-  full = full.replaceAll(/\{(.)\*(\d+)\}/gu, (_, unit: string, count: string) =>
+  full = full.replaceAll(/\{([^{}*]+)\*(\d+)\}/gu, (_, unit: string, count: string) =>
     unit.repeat(Number(count)),
   );
   const parts = full.split(/\{BYTE:(..)\}/);
@@ -144,7 +144,7 @@ async function send(line: string, opened: Opened): Promise<string[]> {
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString();
         opened.etag = response.headers.etag ?? opened.etag;
-        if (response.statusCode === 201) opened.isFresh = false;
+        if (response.statusCode === 201 || path.includes('/import')) opened.isFresh = false;
         const lines = responseLines(Number(response.statusCode), response.headers, text);
         resolve(lines.map((each) => readable(each, keys)));
       });

@@ -64,6 +64,11 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
     'Move the code to src/http/: src/http/wire/ knows requests and responses, and nothing of what they are about.',
   ],
   [
+    /^src\/http\/console\//,
+    /^src\/(domain|http|pet-file)\/|^node:(?!(?:cluster|http|net)$)/,
+    'Pass it in as a parameter: src/http/console/ may import only the domain, http, pet-file and Node.js.',
+  ],
+  [
     /^src\/http\//,
     /^src\/(domain|ops|http)\/|^typebox$|^node:(?!(?:cluster|http|net)$)/,
     'Pass the store or the setting in from src/service.ts: src/http/ may import only the domain, ops and Node.js; node:http and node:net only in src/http/wire/, and node:cluster nowhere.',
@@ -80,7 +85,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/web\/console\/page\//,
-    /^src\/(web\/console\/page|pet-file)\/|^sdk\/src\/|^src\/domain\/(errors|pet|printable)\.ts$/,
+    /^src\/(web\/console\/page|pet-file)\/|^sdk\/src\/|^src\/domain\/(errors|pet|printable|typed-name)\.ts$/,
     'Use the client library: the code for the browser may import only sdk/src/, src/pet-file/ and its own folder.',
   ],
   [

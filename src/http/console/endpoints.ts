@@ -2,6 +2,7 @@
 
 import type { Endpoint } from '../operation.ts';
 import { changePet, removePet } from './changes.ts';
+import { importPets, LIST_BYTES_MAX, LIST_MEDIA_TYPES } from './import.ts';
 import { readSession } from './session.ts';
 
 const CHANGE_ERRORS = [
@@ -47,5 +48,25 @@ export const consoleEndpoints: readonly Endpoint[] = [
     responses: { 200: 'The animal is removed.' },
     errors: CHANGE_ERRORS,
     handler: removePet,
+  },
+  {
+    id: 'importPets',
+    method: 'POST',
+    path: '/import',
+    scope: 'pets:write',
+    parameters: ['dry-run', 'columns', 'encoding', 'skip-invalid', 'again'].map((name) => {
+      return { name, in: 'query' };
+    }),
+    accepts: LIST_MEDIA_TYPES,
+    bodyBytesMax: LIST_BYTES_MAX,
+    responses: { 200: 'What the list adds, or would add.' },
+    errors: [
+      'invalid_field',
+      'invalid_parameter',
+      'unknown_parameter',
+      'body_too_large',
+      'unsupported_media_type',
+    ],
+    handler: importPets,
   },
 ];

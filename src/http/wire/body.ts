@@ -10,14 +10,10 @@ export const CUT_SHORT = sharedRefusal(
   'malformed_request',
   'The body ended before it was complete.',
 );
-const TOO_LARGE = sharedRefusal(
-  'body_too_large',
-  `The body is over ${BODY_BYTES_MAX} bytes, or in over ${BODY_CHUNKS_MAX} chunks.`,
-);
-
 /** The body of a request. It is copied into one buffer as it arrives, also before the handler reads it. */
 export class Body {
   readonly #onChange: () => void;
+  readonly #bytesMax: number;
   #bytes: Buffer = EMPTY;
   #length = 0;
   #chunks = 0;
@@ -28,9 +24,10 @@ export class Body {
   #reader: PromiseWithResolvers<Buffer> | undefined;
 
   /** `onChange` is called when its memory or `wantsMore` may have changed. */
-  constructor(contentLength: string | undefined, onChange: () => void) {
+  constructor(contentLength: string | undefined, onChange: () => void, bytesMax = BODY_BYTES_MAX) {
     this.#onChange = onChange;
-    if (Number(contentLength ?? 0) > BODY_BYTES_MAX) this.fail(TOO_LARGE);
+    this.#bytesMax = bytesMax;
+    if (Number(contentLength ?? 0) > bytesMax) this.#failTooLarge();
   }
 
   get occupiedBytes(): number {
@@ -69,12 +66,17 @@ export class Body {
     } else {
       this.#chunks += 1;
       const length = this.#length + chunk.length;
-      if (length > BODY_BYTES_MAX || this.#chunks > BODY_CHUNKS_MAX) return this.fail(TOO_LARGE);
+      if (length > this.#bytesMax || this.#chunks > BODY_CHUNKS_MAX) return this.#failTooLarge();
       if (this.#length === 0) this.#bytes = chunk;
       else this.#append(chunk, length);
       this.#length = length;
     }
     this.#onChange();
+  }
+
+  #failTooLarge(): void {
+    const message = `The body is over ${this.#bytesMax} bytes, or in over ${BODY_CHUNKS_MAX} chunks.`;
+    this.fail(sharedRefusal('body_too_large', message));
   }
 
   #take(): Buffer {
@@ -85,7 +87,7 @@ export class Body {
 
   #append(chunk: Buffer, length: number): void {
     if (length > this.#bytes.length) {
-      const grown = Buffer.alloc(Math.min(2 * length, BODY_BYTES_MAX));
+      const grown = Buffer.alloc(Math.min(2 * length, this.#bytesMax));
       this.#bytes.copy(grown);
       this.#bytes = grown;
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Refusal } from '../../domain/errors.ts';
 import { Body, CUT_SHORT } from './body.ts';
 
 const BYTES_MAX = 64 * 1024;
@@ -9,6 +10,12 @@ function newBody(contentLength?: string) {
   const body = new Body(contentLength, () => (seen.changes += 1));
   return { body, seen };
 }
+
+const refusalOf = (body: Body) =>
+  body.read().then(
+    () => undefined,
+    ({ code, message }: Refusal) => ({ code, message }),
+  );
 
 test('a body that is cut short before it is read is refused, and is not waited for', async () => {
   const { body } = newBody();
@@ -74,6 +81,18 @@ test('a body of 64 KiB is accepted; one byte more is refused, also if it is only
     else await assert.rejects(read, { code: 'body_too_large' });
     if (!isAccepted) await assert.rejects(body.read(), { code: 'body_too_large' });
   }
+});
+
+test('a body may have another limit, which its buffer does not exceed', async () => {
+  const body = new Body(undefined, () => undefined, 100_000);
+  assert.deepEqual(await refusalOf(new Body('100001', () => undefined, 100_000)), {
+    code: 'body_too_large',
+    message: 'The body is over 100000 bytes, or in over 4096 chunks.',
+  });
+  for (const length of [60_000, 39_999, 1]) body.receive(Buffer.alloc(length, 'x'));
+  assert.equal(body.occupiedBytes, 100_000);
+  body.receive(null);
+  assert.equal((await body.read()).toString(), 'x'.repeat(100_000));
 });
 
 test('until it is read, only the first chunk of a body is to be received', () => {

@@ -85,7 +85,9 @@ export class Connection {
       return this.#update();
     }
     if (exchange.hasBody) {
-      exchange.body = new Body(exchange.headers['content-length'], () => this.#update());
+      const bytesMax = this.#shared.responder.bodyBytesMax?.(exchange.target);
+      const length = exchange.headers['content-length'];
+      exchange.body = new Body(length, () => this.#update(), bytesMax);
     }
     this.#hold(exchange);
   }

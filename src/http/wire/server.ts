@@ -182,6 +182,7 @@ function newResponder(parts: ServerParts): Responder {
   const handler = createHandler(port);
   return {
     handle: (request) => handler.handle(request),
+    bodyBytesMax: (target) => handler.bodyBytesMax?.(target),
     respondToRefusal({ code, message }, address) {
       const requestId = newRequestId();
       onRefusal?.(code, requestId, address);

@@ -11,7 +11,7 @@ const SHARED_MODULES = [
   ...['columns', 'csv', 'encoding', 'layout', 'pet-reader', 'read-pet', 'records'].map(
     (name) => `src/pet-file/${name}.ts`,
   ),
-  ...['errors', 'int64', 'printable'].map((name) => `src/domain/${name}.ts`),
+  ...['errors', 'int64', 'printable', 'typed-name'].map((name) => `src/domain/${name}.ts`),
 ];
 
 /** All modules of the console. The page preloads them, so that none waits for another. */

@@ -5,7 +5,7 @@ import { anyCharacter } from '../../../harness/any-character.ts';
 import { PET_RULES } from '../../cli/pet-format.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { PetRules } from '../../pet-file/read-pet.ts';
-import { isBlank, trimName } from './page/fields.ts';
+import { isBlank, trimName } from '../../domain/typed-name.ts';
 import { PAGE_RULES } from './page/pet-rules.ts';
 
 const NUMBER_OF_LINES = 2_000;

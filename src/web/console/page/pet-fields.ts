@@ -1,7 +1,8 @@
 import { PET_STATUSES, type PetStatus } from '../../../../sdk/src/index.ts';
+import { isBlank, trimName } from '../../../domain/typed-name.ts';
 import { byId } from './dom.ts';
 import type { Fault } from './fault.ts';
-import { FIELD_WORDS, FIELDS, isBlank, splitByField, trimName, type Field } from './fields.ts';
+import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';
 import { serviceWords } from './notice.ts';
 import { parseInt64 } from './pet.ts';
 

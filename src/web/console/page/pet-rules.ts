@@ -2,7 +2,8 @@ import { parseJson } from '../../../../sdk/src/json.ts';
 import { Refusal } from '../../../domain/errors.ts';
 import type { PetRules } from '../../../pet-file/read-pet.ts';
 import type { NewPet } from '../../../domain/pet.ts';
-import { FIELD_WORDS, FIELDS, trimName } from './fields.ts';
+import { trimName } from '../../../domain/typed-name.ts';
+import { FIELD_WORDS, FIELDS } from './fields.ts';
 
 /**
  * The rules of the service, in words for people. A test compares their results with those of the service. Space
