@@ -1,5 +1,6 @@
 import { SCOPES } from '../domain/api-key.ts';
 import { PET_STATUSES } from '../domain/pet.ts';
+import type { Comparison } from './structure.ts';
 
 /** What `petstore verify` found. */
 export interface Verification {
@@ -7,6 +8,8 @@ export interface Verification {
   lastId: bigint;
   /** One line for each rule that the catalogue breaks; empty if it is sound. */
   problems: string[];
+  /** One line for each part that somebody else has added, and that does no harm. */
+  warnings: string[];
 }
 
 interface Rule {
@@ -80,12 +83,19 @@ export function verifyStatement(lastId: string): string {
 
 export type VerifyRow = [what: string, count: bigint, first: string];
 
-export function verificationOf(rows: readonly VerifyRow[]): Verification {
+export function verificationOf(
+  rows: readonly VerifyRow[],
+  { problems = [], warnings = [] }: Partial<Comparison> = {},
+): Verification {
   const broken = rows.filter(([what, count]) => what !== CATALOGUE && count > 0n);
   const [, animals, lastId] = rows.find(([what]) => what === CATALOGUE) ?? [CATALOGUE, 0n, '0'];
   return {
     animals: Number(animals),
     lastId: BigInt(lastId),
-    problems: broken.map(([what, count, first]) => `${count} ${what} (the first is ${first})`),
+    problems: [
+      ...problems,
+      ...broken.map(([what, count, first]) => `${count} ${what} (the first is ${first})`),
+    ],
+    warnings,
   };
 }

@@ -14,6 +14,7 @@ test('the result of verify does not depend on the order of the rows', () => {
       animals: 5_000,
       lastId: 9_223_372_036_854_775_807n,
       problems: ['2 animals have an unknown status (the first is 7)'],
+      warnings: [],
     });
   }
 });

@@ -93,7 +93,7 @@ test('a backup of a running service is restored after it has stopped, and no id 
   const verified = await runHere(['verify', '--data', data, '--json']);
   assert.deepEqual(
     [verified.code, verified.stdout],
-    [0, '{"animals":1,"lastId":2,"problems":[]}\n'],
+    [0, '{"animals":1,"lastId":2,"problems":[],"warnings":[]}\n'],
   );
   const again = await startTestService(storageOf('--data', data));
   assert.match((await create(again.baseUrl)).text, /^\{"id":3,/);

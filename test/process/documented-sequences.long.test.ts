@@ -54,7 +54,11 @@ for (const [what, page, text] of [
     const script = lines.join('\n').replaceAll('/var/lib/', `${folder}/`);
     execFileSync('sh', ['-e', '-u', '-c', script], { cwd: folder });
     const verified = await runHere(['verify', '--data', data, '--json']);
-    assert.equal(verified.stdout, '{"animals":3,"lastId":3,"problems":[]}\n', verified.stderr);
+    assert.equal(
+      verified.stdout,
+      '{"animals":3,"lastId":3,"problems":[],"warnings":[]}\n',
+      verified.stderr,
+    );
     const next = await serve(t, ['--data', data]);
     next.signal('SIGTERM');
     assert.equal(await next.ended, 0);

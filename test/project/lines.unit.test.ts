@@ -11,12 +11,12 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   scripts: 512,
   sdk: 479,
   src: 747,
-  'src/cli': 2_341,
+  'src/cli': 2_344,
   'src/domain': 747,
   'src/http': 2_768,
   'src/ops': 222,
   'src/pet-file': 645,
-  'src/storage': 3_891,
+  'src/storage': 4_036,
   'src/web': 7_736,
 };
 

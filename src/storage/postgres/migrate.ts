@@ -49,6 +49,16 @@ export function migrateInTransaction(
   return bringUpToDate(connection, { shown, access, migrations }, (_, work) => work());
 }
 
+const CREATE_SCHEMA_TABLE = `
+  CREATE TABLE IF NOT EXISTS petstore_schema (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    version  integer NOT NULL)`;
+
+/** What makes the tables of a new store. */
+export function newStoreStatements(): string[] {
+  return [CREATE_SCHEMA_TABLE, ...readMigrations(MIGRATIONS).map(({ sql }) => sql)];
+}
+
 type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
 
 interface Opened {
@@ -115,10 +125,7 @@ async function readVersion(connection: Connection, shown: string): Promise<numbe
 async function applyPending(run: Run, { shown, access, migrations }: Opened): Promise<void> {
   // Other processes wait at one of these statements. Those that wait to create the table are refused then, and
   // those that wait for its row find the migration done.
-  await run(`
-    CREATE TABLE IF NOT EXISTS petstore_schema (
-      only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-      version  integer NOT NULL)`);
+  await run(CREATE_SCHEMA_TABLE);
   await run('INSERT INTO petstore_schema (version) VALUES (0) ON CONFLICT DO NOTHING');
   await run(`SET LOCAL statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
   const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');

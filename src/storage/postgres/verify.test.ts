@@ -11,7 +11,7 @@ test('a sound catalogue has no problems, and a rule that is broken is named', as
   await store.createPet({ name: 'Rex', categoryId: 7n, status: 'available' });
   await store.createPet({ name: 'Ada', categoryId: 7n, status: 'sold' });
   await store.close();
-  const sound = { animals: 2, lastId: 2n, problems: [] };
+  const sound = { animals: 2, lastId: 2n, problems: [], warnings: [] };
   assert.deepEqual(await verifyPostgres(server.url()), sound);
 
   await server.query('UPDATE pet_counter SET last_id = 1');

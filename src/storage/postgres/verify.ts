@@ -1,12 +1,18 @@
+import { compareStructure } from '../structure.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { openToRead } from './copy.ts';
+import { readParts, readPartsOfNew } from './structure.ts';
 
-/** Checks the rules of the catalogue in one snapshot. */
+/** Compares the structure with that of a new store, then checks the rules of the catalogue in one statement. */
 export async function verifyPostgres(url: string): Promise<Verification> {
   const { connection, run } = await openToRead(url);
   try {
-    const rows = await run(verifyStatement('(SELECT last_id FROM pet_counter)'));
-    return verificationOf(rows as unknown as VerifyRow[]);
+    const parts = await readParts(run);
+    await run('ROLLBACK');
+    const structure = compareStructure(parts, await readPartsOfNew(run));
+    const statement = verifyStatement('(SELECT last_id FROM pet_counter)');
+    const rows = structure.isWhole ? await run(statement) : [];
+    return verificationOf(rows as unknown as VerifyRow[], structure);
   } finally {
     await connection.close();
   }

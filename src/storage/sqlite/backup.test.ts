@@ -29,6 +29,8 @@ import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from './backup.ts';
+import { openConnection } from './connection.ts';
+import { pragma } from './query.ts';
 import { restoreStore, type RestoreOptions } from './restore.ts';
 import { openSqliteStore } from './store.ts';
 import { verifySqlite } from './verify.ts';
@@ -548,6 +550,37 @@ describe('restore', () => {
     assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
   });
 
+  test('a backup with a part of somebody else that changes what statements do is refused', async () => {
+    await createPets(5);
+    await backUp();
+    {
+      using database = new DatabaseSync(target);
+      database.exec(
+        'CREATE TABLE mine (x); CREATE TRIGGER t AFTER INSERT ON pets BEGIN SELECT 1; END',
+      );
+    }
+    await assert.rejects(restore(), /the trigger t of pets is not the pet store's: remove it\.$/);
+    assert.equal(verifySqlite(file).animals, 5);
+    {
+      using database = new DatabaseSync(target);
+      database.exec('DROP TRIGGER t');
+    }
+    assert.deepEqual((await restore()).verification.warnings, [
+      "the table mine is not the pet store's",
+    ]);
+  });
+
+  test('a view in the former file hides neither its last id nor the keys that it ended', async () => {
+    await createPets(5);
+    await backUp();
+    await createPets(1);
+    {
+      using database = new DatabaseSync(file);
+      database.exec('CREATE VIEW mine AS SELECT * FROM pets');
+    }
+    assert.equal((await restore({ idsAbove: undefined })).verification.lastId, 6n);
+  });
+
   for (const [state, bytes] of [
     ['damaged', 100_000],
     ['empty', 0],
@@ -571,6 +604,12 @@ test('verify names each rule that a catalogue breaks', async () => {
   assert.deepEqual(verifySqlite(file).problems, [
     '2 animals have a name that is not 1 to 255 characters long (the first is 2)',
   ]);
+});
+
+test('no connection trusts what triggers and views of a file call', async () => {
+  await createPets(1);
+  using database = openConnection(file);
+  assert.equal(pragma(database, 'trusted_schema'), 0n);
 });
 
 test('verify names a file that SQLite cannot read', async () => {

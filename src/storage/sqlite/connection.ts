@@ -34,7 +34,7 @@ export function openAsIs(file: string): DatabaseSync {
   // SQLite must not create the file: in place of a deleted one, it would be empty.
   const url = pathToFileURL(file);
   url.searchParams.set('mode', 'rw');
-  return new DatabaseSync(url, {
+  const database = new DatabaseSync(url, {
     // Another process may be writing: wait for it rather than fail.
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
@@ -43,6 +43,9 @@ export function openAsIs(file: string): DatabaseSync {
     // No statement of the store needs to change the schema table or the internal tables directly.
     defensive: true,
   });
+  // What a trigger or a view in the file may call must be harmless: the file may be a backup from elsewhere.
+  database.exec('PRAGMA trusted_schema = OFF');
+  return database;
 }
 
 /** "PETS": tells a store's file from the databases of other programs. */

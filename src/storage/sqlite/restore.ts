@@ -22,7 +22,7 @@ import { keepStoreId } from './open.ts';
 import { rowsOf } from './query.ts';
 import { beginTransaction } from './statements.ts';
 import { syncFile, syncName } from './sync.ts';
-import { LAST_ID, openToRead, verify, type OpenStore } from './verify.ts';
+import { LAST_ID, openToRead, verifyContent, type OpenStore } from './verify.ts';
 
 /** The backup and the former file must be of the environment. */
 export interface RestoreOptions extends Pick<Access, 'environment'> {
@@ -174,7 +174,7 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
     // This fails while any other connection is open, and removes the log otherwise.
     database.exec('PRAGMA journal_mode = DELETE');
     database.exec('BEGIN EXCLUSIVE');
-    const isSound = hasCatalogue(database) && verify(database).problems.length === 0;
+    const isSound = hasCatalogue(database) && verifyContent(database).problems.length === 0;
     const past = isSound ? readPast(database) : undefined;
     const locked = opening.move();
     return { past, [Symbol.dispose]: () => locked.dispose() };

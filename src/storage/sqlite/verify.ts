@@ -3,12 +3,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/api-key.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
+import type { Comparison } from '../structure.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
 import { hasCatalogue, openAsIs, refuseForeign } from './connection.ts';
 import { fileError } from './errors.ts';
 import { findStoreIdentity, requireKnownSchema } from './migrate.ts';
 import { unusableStore } from './open.ts';
 import { rowsOf } from './query.ts';
+import { checkStructure } from './structure.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
@@ -62,9 +64,17 @@ function requireReadable(file: string): void {
   throw new StoreUnusable(`there is no file ${file}.`);
 }
 
+/** The file, its structure and the rules of the catalogue. */
 export function verify(database: DatabaseSync): Verification {
+  return verifyContent(database, checkStructure(database));
+}
+
+/** The file and the rules of the catalogue, as far as there are tables to check. */
+export function verifyContent(database: DatabaseSync, structure?: Comparison): Verification {
   const integrity = rowsOf<[string]>(database, 'PRAGMA integrity_check').map(([line]) => line);
   const damage = integrity.filter((line) => line !== 'ok');
-  const found = verificationOf(rowsOf<VerifyRow>(database, verifyStatement(LAST_ID)));
+  const hasTables = structure?.isWhole ?? true;
+  const rows = hasTables ? rowsOf<VerifyRow>(database, verifyStatement(LAST_ID)) : [];
+  const found = verificationOf(rows, structure);
   return { ...found, problems: [...damage, ...found.problems] };
 }
