@@ -1,5 +1,5 @@
 // Runs test files, on all cores. The word names a suite of suites.ts; without one, it is what `npm test` runs.
-// `--verbose` shows every test, and what failed in full.
+// `--verbose` shows every test.
 
 import '../harness/memory-folder.ts';
 import { installChromium } from '../harness/chromium.ts';
@@ -7,10 +7,8 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
-import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { LastScreen } from './last-screen.ts';
+import { report } from './report.ts';
 import { filesOf } from '../harness/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -65,14 +63,4 @@ const stream = run({
   timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
-const screen = new LastScreen(process.stdout, {
-  root: ROOT,
-  fileCount: files.length,
-  isVerbose: values.verbose,
-});
-const ended = screen.follow(stream);
-if (values.verbose) await pipeline(stream, new spec(), process.stdout, { end: false });
-else stream.resume();
-await ended;
-screen.show();
-if (screen.isFailed) process.exitCode = 1;
+if (!(await report(stream, process.stdout, values.verbose))) process.exitCode = 1;
