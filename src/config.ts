@@ -98,7 +98,7 @@ export const SETTINGS = {
     defaultText: 'none',
     description: 'the exact origins whose pages may call the service',
     parse: originsOrUndefined,
-    mustBe: 'exact origins such as https://shop.example, separated by commas',
+    mustBe: originsMustBe,
   },
   workers: {
     variable: 'PETSTORE_WORKERS',
@@ -188,4 +188,12 @@ function rateLimitOrUndefined(text: string) {
 function originsOrUndefined(text: string): string[] | undefined {
   const origins = text.split(',').map((origin) => origin.trim());
   return origins.every((origin) => URL.parse(origin)?.origin === origin) ? origins : undefined;
+}
+
+/** Of an address with a path or a slash at its end, the origin is what was meant. */
+function originsMustBe(text: string): string {
+  const meant = text.split(',').map((address) => URL.parse(address.trim())?.origin ?? 'null');
+  if (!meant.includes('null')) return meant.join(',');
+  const rule = 'exact origins such as https://shop.example, separated by commas';
+  return text.includes('*') ? `${rule}: name each one that may use a key` : rule;
 }

@@ -19,8 +19,8 @@ export interface Setting {
   description: string;
   /** Returns the value of a valid text, and undefined for any other. */
   parse: (text: string) => unknown;
-  /** Completes the sentence "it must be …". */
-  mustBe: string;
+  /** Completes the sentence "it must be …", perhaps for this text. */
+  mustBe: string | ((text: string) => string);
   choices?: readonly string[];
   /** The value may hold a password, so no message repeats it. */
   isSecret?: boolean;
@@ -68,7 +68,8 @@ export function parseValue<Of extends Pick<Setting, 'parse' | 'mustBe' | 'isSecr
   // Whatever stands before an @ may be a password.
   const isHidden = isSecret === true || text.includes('@');
   const shown = isHidden ? 'not usable' : `"${text}"`;
-  throw new UsageError(`${source} is ${shown}: it must be ${mustBe}.`);
+  const wanted = typeof mustBe === 'string' ? mustBe : mustBe(isHidden ? '' : text);
+  throw new UsageError(`${source} is ${shown}: it must be ${wanted}.`);
 }
 
 /** The part of a setting whose value is one of a few words. */

@@ -314,3 +314,20 @@ test('a redirect is not followed, so that the key stays with the service', async
   assert.equal(server.requests.length, 1);
   assert.equal(stranger.requests.length, 0);
 });
+
+test('in a page of another origin, a service that never responded is named with CORS after one request', async (t) => {
+  Object.assign(globalThis, { location: { origin: 'https://shop.example' } });
+  t.after(() => Reflect.deleteProperty(globalThis, 'location'));
+  failFirst(1, 'lose_request');
+  const client = newClient();
+  await assert.rejects(client.pets.create(REX), {
+    code: 'connection_lost',
+    message: `No response from ${server.baseUrl} (UND_ERR_SOCKET): it is likely that it does not allow pages of https://shop.example (CORS); start it with --cors-origins https://shop.example.`,
+  });
+  assert.equal(server.requests.length, 1);
+  // One that has responded allows the page, so a lost connection is only that.
+  await client.pets.create(REX);
+  server.fault = ({ number }) => (number === 3 ? 'lose_request' : undefined);
+  await client.pets.create(REX);
+  assert.equal(server.requests.length, 4);
+});

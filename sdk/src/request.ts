@@ -19,6 +19,7 @@ export async function send<Result>(
       return await sendOnce(connection, call, read, remainingMs);
     } catch (error) {
       if (attempt >= connection.retries || !isTemporary(error)) throw error;
+      if (error.code === 'connection_lost' && mayBeBlocked(connection)) throw error;
       // Full jitter, so that clients that failed together do not retry together.
       const jitterMs = Math.random() * backoffMsMax(connection.backoffMs, attempt);
       const waitMs = jitterMs + (error.retryAfterMs ?? 0);
@@ -46,12 +47,27 @@ function isTemporary(error: unknown): error is PetStoreError {
   return status === 0 || status === 429 || status === 503;
 }
 
+/** The connections whose service has responded. */
+const reached = new WeakSet<Connection>();
+
+/** The origin of the page in which this runs, if it is not that of the service. */
+function foreignOrigin({ baseUrl }: Connection): string | undefined {
+  const origin = (globalThis as { location?: { origin?: string } }).location?.origin;
+  return origin === new URL(baseUrl).origin ? undefined : origin;
+}
+
+/** A browser does not say whether it was the network or a service that does not allow the page. */
+function mayBeBlocked(connection: Connection): boolean {
+  return foreignOrigin(connection) !== undefined && !reached.has(connection);
+}
+
 async function sendOnce<Result>(
-  { fetch, apiKey, baseUrl, timeoutMs, totalTimeoutMs, onResponse }: Connection,
+  connection: Connection,
   { operation, path, method = 'GET', headers, body, signal }: Call,
   read: Read<Result>,
   remainingMs: number,
 ): Promise<Result> {
+  const { fetch, apiKey, baseUrl, timeoutMs, totalTimeoutMs, onResponse } = connection;
   const controller = new AbortController();
   const stop = (): void => controller.abort();
   const cancel = callAfter(Math.min(timeoutMs, remainingMs), signal, stop);
@@ -64,6 +80,7 @@ async function sendOnce<Result>(
       redirect: 'manual',
       signal: controller.signal,
     });
+    reached.add(connection);
     onResponse(operation, response.headers);
     return readResponse(response, await readBytes(response), read);
   } catch (cause) {
@@ -72,13 +89,18 @@ async function sendOnce<Result>(
     const limitMs = timeoutMs < remainingMs ? timeoutMs : totalTimeoutMs;
     throw controller.signal.aborted
       ? new PetStoreError('timed_out', `No response within ${limitMs} ms.`, { cause })
-      : new PetStoreError('connection_lost', `No response from ${baseUrl}${reasonOf(cause)}.`, {
-          cause,
-        });
+      : new PetStoreError('connection_lost', lostMessage(connection, cause), { cause });
   } finally {
     cancel();
     stop(); // Releases a response that was not read to its end.
   }
+}
+
+function lostMessage(connection: Connection, cause: unknown): string {
+  const message = `No response from ${connection.baseUrl}${reasonOf(cause)}`;
+  if (!mayBeBlocked(connection)) return `${message}.`;
+  const origin = foreignOrigin(connection);
+  return `${message}: it is likely that it does not allow pages of ${origin} (CORS); start it with --cors-origins ${origin}.`;
 }
 
 /** Node.js has the code, such as ECONNREFUSED, in the cause of the error; Bun in the error. Browsers have none. */

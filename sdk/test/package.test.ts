@@ -57,7 +57,9 @@ describe('The packed package', () => {
     folder = await mkdtemp(join(tmpdir(), 'petstore-client-'));
     app = join(folder, 'app');
     await cp(SDK, join(folder, 'sdk'), { recursive: true });
-    await cp(join(REPOSITORY, 'tsconfig.json'), join(folder, 'tsconfig.json'));
+    for (const file of ['tsconfig.json', 'package.json', 'package-lock.json']) {
+      await cp(join(REPOSITORY, file), join(folder, file));
+    }
     await cp(join(REPOSITORY, 'scripts'), join(folder, 'scripts'), { recursive: true });
     await symlink(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'), 'junction');
     await npm(join(folder, 'sdk'), 'pack', '--pack-destination', folder);

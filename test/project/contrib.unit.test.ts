@@ -31,6 +31,7 @@ test('each file in contrib/ names the command that checks it in its first lines'
     'nginx.conf': 'nginx -t',
     ...Object.fromEntries(KUBERNETES.map((name) => [name, 'kubectl apply --dry-run=server -k '])),
     ...Object.fromEntries(UNITS.map((name) => [name, 'systemd-analyze verify '])),
+    'petstore.http': 'npm run unit:one -- test/interface/http-file.test.ts',
     'prometheus/rules.test.yml': 'promtool test rules ',
     'prometheus/rules.yml': 'promtool check rules ',
     'traces.env': 'npm run test:traces',
@@ -67,6 +68,13 @@ test('Containerfile, compose.yaml, README.md, the client library and the check h
   }
   for (const name of ['sdk/package.json', 'check/package.json']) {
     assert.equal((JSON.parse(read(name, REPOSITORY)) as { version: string }).version, version);
+  }
+});
+
+test('each package installs what its build needs, also in a clone that was only started', () => {
+  for (const name of ['package.json', 'sdk/package.json', 'check/package.json']) {
+    const { scripts } = JSON.parse(read(name, REPOSITORY)) as { scripts: { prepack: string } };
+    assert.match(scripts.prepack, /^node (?:\.\.\/)?scripts\/setup\.js /, name);
   }
 });
 

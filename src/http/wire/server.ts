@@ -177,8 +177,6 @@ export class HttpServer implements Measured {
 function newResponder(parts: ServerParts): Responder {
   const { createHandler, port, newRequestId, onRefusal, onInvalidResponse } = parts;
   const { helpLink = () => [] } = parts;
-  const newError = (code: ErrorCode, message: string, requestId: string) =>
-    errorResponse(code, message, ['X-Request-Id', requestId, ...helpLink(code)]);
   const handler = createHandler(port);
   return {
     handle: (request) => handler.handle(request),
@@ -186,14 +184,15 @@ function newResponder(parts: ServerParts): Responder {
     respondToRefusal({ code, message }, address) {
       const requestId = newRequestId();
       onRefusal?.(code, requestId, address);
-      return newError(code, message, requestId);
+      return errorResponse(code, message, ['X-Request-Id', requestId, ...helpLink(code)]);
     },
     respondToInvalid({ headers, moreHeaders = [] }, error) {
       const all = [headers, ...moreHeaders].flat();
       const given = all.find((_, index) => all[index - 1] === 'X-Request-Id');
       const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
       onInvalidResponse?.(error, requestId);
-      return newError('internal_error', FAILED, requestId);
+      // Without the link: the base URL may be what is invalid.
+      return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
     },
   };
 }
