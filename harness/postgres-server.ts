@@ -67,7 +67,10 @@ export class PostgresServer {
    * copied, because that is the simplest way to a consistent copy.
    */
   static async startStandby(primary: PostgresServer): Promise<PostgresServer> {
-    const standby = await PostgresServer.#prepare({ settings: primary.#settings }, primary);
+    const standby = await PostgresServer.#prepare(
+      { settings: primary.#settings, installation: primary.#binaries },
+      primary,
+    );
     await primary.start();
     await standby.start();
     await primary.query(`ALTER SYSTEM SET synchronous_standby_names = '*'`);

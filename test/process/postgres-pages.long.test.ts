@@ -2,14 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { newCertificate } from '../../harness/certificate.ts';
 import { needsProgram } from '../../harness/needs.ts';
 import { PGBOUNCER_MISSING, startPgBouncer } from '../../harness/pgbouncer.ts';
-import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD, unprivilegedUser } from '../../harness/postgres-server.ts';
 import { MAIN } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -88,7 +89,7 @@ test(
     const { key } = service;
     await service.close();
     const command = blocksOf('postgresql.md', 'A primary that has lost animals').join('');
-    assert.match(command, /^psql /);
+    assert.match(command, /^PGTARGETSESSIONATTRS=\S+ psql /);
     await runInShell(t, command, temporaryFolder(t), { DATABASE_URL: url });
     const restarted = await startTestService(storageOf('--database', url));
     t.after(() => restarted.close());
@@ -96,6 +97,57 @@ test(
     assert.deepEqual([created.status, (created.json() as { id: number }).id], [201, 6]);
   },
 );
+
+test(
+  'petstore, psql and pg_dump take the URLs of postgresql.md, with TLS and the standby first',
+  needsDump,
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const { settings, authority } = await tlsFiles(folder);
+    const primary = await PostgresServer.start({ installation, settings });
+    t.after(() => primary.close());
+    const standby = await PostgresServer.startStandby(primary);
+    t.after(() => standby.close());
+    // The role of the page is a superuser in the tests.
+    const page = read('postgresql.md').replaceAll(
+      /\bpetstore(?=[:?]| (?:LOGIN|OWNER|ENC))/g,
+      'shop',
+    );
+    const [, setUp = ''] = /```sh\n([^`]+?)\nDATABASE_URL=/.exec(page) ?? [];
+    await runInShell(t, setUp, folder, { ADMIN_URL: primary.url() });
+    const urls = [...page.matchAll(/'(postgres:[^']+)'/g)].map(([, url = '']) =>
+      url
+        .replace('/etc/ssl/certs/ca-certificates.crt', authority)
+        .replace('db.example:5432', `127.0.0.1:${primary.port}`)
+        .replace('one:5432,two:5432', `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`),
+    );
+    assert.equal(urls.length, 3);
+    const step = blocksOf('postgresql.md', 'A primary that has lost animals').join('');
+    for (const url of urls) {
+      const variables = { DATABASE_URL: url };
+      const commands = `petstore keys create --name first --create
+        psql "$DATABASE_URL" -tc 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'
+        pg_dump --format=custom --file "$DATABASE_NAME" "$DATABASE_URL"`;
+      const file = join(folder, `${urls.indexOf(url)}.dump`);
+      const said = await runInShell(t, commands, folder, { ...variables, DATABASE_NAME: file });
+      assert.match(said, /^pet_live_\w+\n t\n/);
+      const plain = { DATABASE_URL: url.replace('&target_session_attrs=read-write', '') };
+      assert.equal(await runInShell(t, step, folder, plain), 'UPDATE 1\n');
+    }
+  },
+);
+
+/** What a server needs for TLS, in files that it may read. */
+async function tlsFiles(folder: string) {
+  const made = newCertificate();
+  const { uid, gid } = process.getuid?.() === 0 ? await unprivilegedUser() : {};
+  const [authority, keyFile] = [join(folder, 'server.crt'), join(folder, 'server.key')];
+  writeFileSync(authority, made.certificate);
+  writeFileSync(keyFile, made.key, { mode: 0o600 });
+  if (uid !== undefined && gid !== undefined) chownSync(keyFile, uid, gid);
+  chmodSync(folder, 0o755);
+  return { authority, settings: { ssl: 'on', ssl_cert_file: authority, ssl_key_file: keyFile } };
+}
 
 test(
   'an environment that troubleshooting.md corrects is the one that the service needs',
