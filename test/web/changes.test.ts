@@ -4,18 +4,17 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { ConsolePage } from './console-page.ts';
 import { assertLooks } from './looks.ts';
-import { Stage, test, visit } from './stage.ts';
+import { stageOfFile, test, visit, type Stage } from './stage.ts';
 
 /** One service for all tests of this file. Each test has animals of its own. */
-let opened: Promise<Stage> | undefined;
+const stageOf = stageOfFile();
 
 /** Opens the console with these animals, which are the newest of the list. */
 async function open(
   t: TestContext,
   names: string[],
 ): Promise<{ console: ConsolePage; stage: Stage; ids: bigint[] }> {
-  opened ??= Stage.forFile();
-  const stage = await opened;
+  const stage = await stageOf();
   const ids: bigint[] = [];
   for (const name of names) {
     ids.push((await stage.client().pets.create({ name, categoryId: 7 })).id);

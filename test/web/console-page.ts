@@ -20,6 +20,11 @@ export class ConsolePage {
     return this.page.getByRole('button', { name, exact: true }).click();
   }
 
+  /** Waits until the list shows its animals, or that it has none. */
+  isLoaded(): Promise<void> {
+    return this.page.locator('#catalogue[aria-busy=false] :is(#rows tr, .empty)').first().waitFor();
+  }
+
   /** Waits until the list says where it is. */
   listSays(words: string | RegExp): Promise<void> {
     return this.page.locator('#place', { hasText: words }).waitFor();
@@ -82,10 +87,21 @@ export class ConsolePage {
     return this.page.locator('#filter label', { hasText: status }).click();
   }
 
-  async add(name: string, category: string): Promise<void> {
+  async fill(name: string, category: string): Promise<void> {
     await this.page.locator('#name').fill(name);
     await this.page.locator('#categoryId').fill(category);
+  }
+
+  async add(name: string, category: string): Promise<void> {
+    await this.fill(name, category);
     await this.press('Add animal');
+  }
+
+  /** What the form holds: name, category and status. */
+  typed(): Promise<string[]> {
+    return this.page
+      .locator('#add :is(#name, #categoryId, :checked)')
+      .evaluateAll((all) => all.map((each) => ('value' in each ? String(each.value) : '')));
   }
 
   undo(): Locator {

@@ -6,11 +6,13 @@ import type { Page } from 'playwright-core';
 import { processVariables } from '../../src/config.ts';
 import { DOCS } from '../../src/web/docs/contents.ts';
 import { assertHeight, assertLooks, nameOf, resize, WIDTHS } from './looks.ts';
-import { assertAccessible, signIn, Stage, test, visit } from './stage.ts';
+import { assertAccessible, signIn, Stage, stageOfFile, test, visit } from './stage.ts';
 
 const execute = promisify(execFile);
 const RUN_TIMEOUT_MS = 60_000;
 const PHONE = [360];
+/** For tests that store nothing. */
+const stageOf = stageOfFile();
 
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.id');
 
@@ -22,7 +24,7 @@ async function useKey(page: Page, key: string): Promise<void> {
 }
 
 test('the first pages at /docs and the reference are accessible and fit, each at one width; test/web/accessibility has all', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs' });
   const paths = new Set([...DOCS.slice(0, 2).map(({ path }) => path), '/docs/reference']);
   for (const [index, path] of [...paths].entries()) {
@@ -34,7 +36,7 @@ test('the first pages at /docs and the reference are accessible and fit, each at
 });
 
 test('every page at /docs can be read without scripts, and nothing dead is shown', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs', javaScriptEnabled: false });
   for (const { path, title } of DOCS) {
     await page.goto(stage.site + path);
@@ -138,7 +140,7 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
 });
 
 test('the samples show the address in the bar of the browser', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const site = stage.site.replace('127.0.0.1', 'localhost');
   const { page } = await visit(t, stage, { site, path: '/docs' });
   for (const path of ['/docs', '/docs/pagination', '/docs/reference', '/docs/clients']) {
@@ -151,7 +153,7 @@ test('the samples show the address in the bar of the browser', async (t) => {
 });
 
 test('the key panel refuses what is not a key, and forgets a key', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs' });
   const input = page.getByRole('textbox', { name: 'API key' });
   await page.getByRole('button', { name: 'Use a key' }).click();
@@ -184,7 +186,7 @@ test('the key panel refuses what is not a key, and forgets a key', async (t) => 
 });
 
 test('the search finds a code, a header and a page, with the keyboard alone', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   await input.fill('idempotency');
@@ -221,7 +223,7 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
 });
 
 test('the search shows at most eight results: whole words of titles first, then beginnings and parts of titles', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   const list = page.locator('#results');
@@ -276,7 +278,7 @@ test('the search shows at most eight results: whole words of titles first, then 
 });
 
 test('the search leads those who want to change or delete an animal, or a webhook, to what they can do instead', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   const first = page.locator('#results li').first();
@@ -298,7 +300,7 @@ test('the search leads those who want to change or delete an animal, or a webhoo
 });
 
 test('/ and Ctrl-K focus the search, which finds words of samples and guides, whole words first', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs/changelog' });
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   const first = page.locator('#results a').first();
@@ -330,7 +332,7 @@ test('/ and Ctrl-K focus the search, which finds words of samples and guides, wh
 });
 
 test('a page that does not exist is HTML with the way back, and /docs/ is /docs', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs/' });
   assert.equal(new URL(page.url()).pathname, '/docs');
   for (const path of ['/nothing', '/docs/nothing']) {
@@ -344,7 +346,7 @@ test('a page that does not exist is HTML with the way back, and /docs/ is /docs'
 });
 
 test('the chosen language stays, on all samples and on the next page', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs/reference' });
   const go = page.locator('.samples').last().getByRole('radio', { name: 'Go' });
   await go.scrollIntoViewIfNeeded();
@@ -365,7 +367,7 @@ test('the chosen language stays, on all samples and on the next page', async (t)
 });
 
 test('the contents open and close on a phone', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, {
     path: '/docs/reference',
     viewport: { width: 360, height: 740 },
@@ -384,7 +386,7 @@ test('the contents open and close on a phone', async (t) => {
 });
 
 test('a printed page has its text and samples, and no controls', async (t) => {
-  const stage = await Stage.shared();
+  const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs/reference' });
   await page.emulateMedia({ media: 'print' });
   assert.equal(await page.locator('header.bar').isVisible(), false);

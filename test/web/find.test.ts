@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { ConsolePage } from './console-page.ts';
 import { assertLooks } from './looks.ts';
-import { Stage, test, until, visit } from './stage.ts';
+import { Stage, stageOfFile, test, until, visit } from './stage.ts';
 
 const COUNT = 10_000;
 const NAMED = new Map([
@@ -19,15 +19,15 @@ const PETS = Array.from({ length: COUNT }, (_, index) => ({
   status: index % 5_000 === 0 ? ('sold' as const) : ('available' as const),
 }));
 
-/** One service for all tests of this file, which change nothing. It is opened by the first. */
-let opened: Stage | undefined;
+/** No test changes them. */
+const stageOf = stageOfFile({ pets: PETS });
 
 async function open(t: TestContext, path = '/'): Promise<{ console: ConsolePage; stage: Stage }> {
-  opened ??= await Stage.forFile({ pets: PETS });
-  const { page } = await visit(t, opened, { key: opened.key, path });
+  const stage = await stageOf();
+  const { page } = await visit(t, stage, { key: stage.key, path });
   const console = new ConsolePage(page);
-  await page.locator('#catalogue[aria-busy=false] #rows tr').first().waitFor();
-  return { console, stage: opened };
+  await console.isLoaded();
+  return { console, stage };
 }
 
 test('console › "bélla" finds three of 10,000 animals, the newest first, and the address keeps the search', async (t) => {

@@ -47,13 +47,11 @@ const BROWSER_FLAGS = [
 ];
 
 let running: Promise<Browser> | undefined;
-let sharedStage: Promise<Stage> | undefined;
 const fileStages: Stage[] = [];
 /** Services that close: each waits a second for the open connections of the browser. The next test does not. */
 const closing: Promise<void>[] = [];
 after(async () => {
   await (await running)?.close();
-  await Stage.closeShared();
   await Stage.closeOfFile();
   await Promise.all(closing);
 });
@@ -70,6 +68,17 @@ export function test(title: string, body: (t: TestContext) => Promise<void>): vo
   void testOf(title, { skip: NEEDS_CHROMIUM }, body);
 }
 
+interface StageOptions {
+  flags?: string[];
+  pets?: NewPet[];
+}
+
+/** One service for all tests of a file, which starts when the first of them needs it. */
+export function stageOfFile(options: StageOptions = {}): () => Promise<Stage> {
+  let opened: Promise<Stage> | undefined;
+  return () => (opened ??= Stage.forFile(options));
+}
+
 /** A running service with its own empty store, and the pages that tests open on it. */
 export class Stage {
   readonly #folder = mkdtempSync(join(tmpdir(), 'petstore-browser-'));
@@ -84,7 +93,7 @@ export class Stage {
     this.#flags = flags;
   }
 
-  static async open(t: TestContext, options: { flags?: string[]; pets?: NewPet[] } = {}) {
+  static async open(t: TestContext, options: StageOptions = {}) {
     const stage = new Stage(options.flags ?? []);
     t.after(() => {
       closing.push(stage.#close());
@@ -95,7 +104,7 @@ export class Stage {
   }
 
   /** One service for all tests of a file. */
-  static async forFile(options: { flags?: string[]; pets?: NewPet[] } = {}): Promise<Stage> {
+  static async forFile(options: StageOptions): Promise<Stage> {
     const stage = new Stage(options.flags ?? []);
     fileStages.push(stage);
     await stage.start();
@@ -105,21 +114,6 @@ export class Stage {
 
   static async closeOfFile(): Promise<void> {
     await Promise.all(fileStages.map((stage) => stage.#close()));
-  }
-
-  /** One service for all tests that store nothing: each would otherwise make every page again. */
-  static shared(): Promise<Stage> {
-    sharedStage ??= (async () => {
-      const stage = new Stage([]);
-      await stage.start();
-      return stage;
-    })();
-    return sharedStage;
-  }
-
-  static async closeShared(): Promise<void> {
-    const stage = await sharedStage;
-    if (stage !== undefined) await stage.#close();
   }
 
   /** The address of the admin port, if a flag has set it. */

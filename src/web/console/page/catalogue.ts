@@ -13,6 +13,7 @@ import {
   enterPlace,
   firstPage,
   followHistory,
+  linkedId,
   placeInAddress,
   queryOf,
   restoreScroll,
@@ -362,8 +363,10 @@ export class Catalogue {
     const row = document.getElementById(rowId(pet.id));
     if (row === null) return;
     const focused = row.contains(document.activeElement) ? document.activeElement : null;
-    row.replaceWith(this.#newRow(pet));
+    const shown = this.#newRow(pet);
+    row.replaceWith(shown);
     if (focused !== null) focusAgain(focused, this.#rows);
+    if (linkedId() === String(pet.id)) focusAfterDialog(shown.querySelector('button'));
   }
 
   /** The focus moves to the next animal. */
@@ -374,7 +377,7 @@ export class Catalogue {
     row.remove();
     this.#shown.delete(String(id));
     this.#selection.follow();
-    (next ?? byId('title', HTMLElement)).focus();
+    focusAfterDialog(next);
   }
 
   async #mark(pet: Pet, status: PetStatus, before: Promise<void>): Promise<void> {
@@ -435,6 +438,14 @@ function focusAgain(control: Element, rows: HTMLElement): void {
   const row = CSS.escape(control.closest('tr')?.id ?? '');
   const same = rows.querySelector<HTMLElement>(`#${row} ${control.localName}`);
   (same ?? byId('title', HTMLElement)).focus({ preventScroll: true });
+}
+
+/** An open dialog gives the focus back to what had it before, which may be gone by then. */
+function focusAfterDialog(target: HTMLElement | null | undefined): void {
+  const focus = (): void => (target ?? byId('title', HTMLElement)).focus();
+  const dialog = document.querySelector('dialog');
+  if (dialog === null) focus();
+  else dialog.addEventListener('close', focus);
 }
 
 function searchWords({ found, looked }: Search): string {
