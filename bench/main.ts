@@ -1,208 +1,215 @@
-// npm run bench [-- --quick] [NAME ...]: compares the service with other servers, and with its goals.
+// npm run bench [-- --quick] [--busy] [--page]: compares the service with other servers, and with its goals, and writes
+// docs/benchmarks.md. It needs Linux with two cores, wrk and taskset; Go for two contenders.
 
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Progress } from '../src/cli/terminal.ts';
 import { newSecret } from '../src/domain/api-key.ts';
-import { Stores } from './animals.ts';
-import type { Bench } from './bench.ts';
-import { findCores } from './cores.ts';
-import { Generator } from './generator.ts';
-import { GoProgram } from './go.ts';
-import { describeMachine } from './machine.ts';
-import { MEASUREMENTS } from './measurements/all.ts';
-import { CalmWatch, reasonToRefuse } from './processes.ts';
-import { benchmarksPage, capacityPage, textForTerminal } from './report.ts';
-import { currentCommit, readResults, writeResults, type Results } from './results.ts';
-import { ROUNDS_MAX } from './statistics.ts';
+import {
+  bare,
+  fastify,
+  go,
+  petstore,
+  pocketbase,
+  recordResponses,
+  start,
+  type Contender,
+  type Parts,
+} from './contenders.ts';
+import { OPERATIONS, requestsOf, uncachedGets } from './load.ts';
+import { measure, type Plan, type Row } from './measure.ts';
+import { benchmarksPage, type Results } from './page.ts';
+import { machineTicks } from './processes.ts';
+import { quantity } from './statistics.ts';
+import { PostgresStores, SqliteStores } from './stores.ts';
 
-/** How long the machine is watched before a run that writes. */
+const ANIMALS = 10_000;
+const SMALL_ANIMALS = 1_000;
+const LARGE_ANIMALS = 10_000_000;
+const GIBIBYTE_BYTES = 1024 ** 3;
 const WATCH_MS = 3_000;
-const MINUTE_MS = 60_000;
+/** Of the processor time, before the run begins. */
+const BUSY_MAX = 0.1;
+/** What decides about the figures. */
+const MEASURED_PATHS = ['src', 'bin', 'bench', 'package-lock.json', ':!bench/results.json'];
+const ROOT = join(import.meta.dirname, '..');
+const RESULTS = new URL('./results.json', import.meta.url);
+const PAGE = new URL('../docs/benchmarks.md', import.meta.url);
 
-/** The fewest that can decide. */
-const QUICK_ROUNDS_MAX = 7;
+const { values: options } = parseArgs({
+  options: {
+    /** One short round, to try the program: nothing is written. */
+    quick: { type: 'boolean', default: false },
+    /** Measure although other work runs on the machine. */
+    busy: { type: 'boolean', default: false },
+    /** Measure nothing, and write the page again from bench/results.json. */
+    page: { type: 'boolean', default: false },
+  },
+});
 
-const NAMES = MEASUREMENTS.map(({ name }) => name);
-const HELP = `npm run bench -- [--quick] [--write] [--busy] [NAME ...], or --pages
-
-  NAME     run only these measurements:
-           ${NAMES.join(', ').replace(/(.{70,80}), /g, '$1,\n           ')}
-  --quick  shorter rounds and smaller stores, for a first impression
-  --write  write the measurements that were named into docs/benchmarks.md and docs/capacity.md;
-           a run of all of them writes anyway, and a quick one never
-  --busy   write even if other work runs on the machine
-  --pages  measure nothing, and write the two documents again from bench/results.json
-`;
-
-async function main(args: string[]): Promise<number> {
-  let options: Options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    process.stderr.write(`bench: ${(error as Error).message}\n\n${HELP}`);
-    return 2;
+async function main(): Promise<void> {
+  if (options.page) {
+    writeFileSync(PAGE, benchmarksPage(JSON.parse(readFileSync(RESULTS, 'utf8')) as Results));
+    return;
   }
-  if (options.isHelp) {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  let before: Results;
-  try {
-    before = readResults();
-  } catch (error) {
-    process.stderr.write(`bench: ${(error as Error).message}\n`);
-    return 1;
-  }
-  if (!options.isOnlyPages) return measureAndWrite(options, before);
-  write(before, {});
-  return 0;
-}
-
-type Options = ReturnType<typeof parseOptions>;
-
-async function measureAndWrite(options: Options, before: Results): Promise<number> {
-  const { isQuick, isWriting, mayBeBusy, names } = options;
-  const busy = isWriting && !mayBeBusy ? await reasonNotToStart() : undefined;
-  if (busy !== undefined) {
-    process.stderr.write(
-      `bench: the machine is busy, ${busy}; wait, or give --busy to write anyway.\n`,
-    );
-    return 1;
-  }
-  process.stderr.write(`bench: ${estimateOf(names, before)}.\n`);
+  requireTools();
+  if (!options.busy) await requireCalm();
   const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   try {
-    const { measured, refused, hasFailed } = await run(newBench(folder, isQuick), names);
-    process.stdout.write(textForTerminal(Object.values(measured)));
-    if (!isWriting) return hasFailed ? 1 : 0;
-    if (mayBeBusy) {
-      for (const [name, disturbedBy] of refused)
-        Object.assign(measured[name] ?? {}, { disturbedBy });
-      refused.clear();
-    }
-    write(
-      before,
-      Object.fromEntries(Object.entries(measured).filter(([name]) => !refused.has(name))),
-    );
-    for (const [name, reason] of refused) {
-      process.stderr.write(`bench: ${name} was not written, because ${reason}.\n`);
-    }
-    return hasFailed || refused.size > 0 ? 1 : 0;
+    const results = await measureAll(folder);
+    const page = benchmarksPage(results);
+    process.stdout.write(page);
+    if (options.quick) return;
+    writeFileSync(RESULTS, `${JSON.stringify(results)}\n`);
+    writeFileSync(PAGE, page);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function parseOptions(args: string[]) {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      quick: { type: 'boolean', default: false },
-      write: { type: 'boolean', default: false },
-      busy: { type: 'boolean', default: false },
-      pages: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const unknown = positionals.find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) throw new Error(`"${unknown}" is not a measurement.`);
-  const isComplete = positionals.length === 0;
-  return {
-    isQuick: values.quick,
-    isHelp: values.help,
-    isOnlyPages: values.pages,
-    isWriting: !values.quick && (isComplete || values.write),
-    mayBeBusy: values.busy,
-    names: isComplete ? NAMES : positionals,
-  };
+function requireTools(): void {
+  const missing = ['wrk', 'taskset'].filter((tool) => spawnSync(tool, ['-V']).error !== undefined);
+  if (process.platform !== 'linux' || availableParallelism() < 2 || missing.length > 0) {
+    throw new Error('the benchmark needs Linux with two cores, wrk and taskset');
+  }
 }
 
-async function reasonNotToStart(): Promise<string | undefined> {
-  const watch = new CalmWatch();
+async function requireCalm(): Promise<void> {
+  const before = machineTicks();
   await sleep(WATCH_MS);
-  return reasonToRefuse(watch.read());
+  const after = machineTicks();
+  const share = (after.busy - before.busy) / (after.total - before.total);
+  if (share > BUSY_MAX) {
+    const percent = Math.round(share * 100);
+    throw new Error(`${percent} % of the machine is busy; wait, or give --busy to measure anyway`);
+  }
 }
 
-/** The last run tells how long each measurement takes, as far as it is known. */
-function estimateOf(names: readonly string[], before: Results): string {
-  const chosen = MEASUREMENTS.filter(({ name }) => names.includes(name));
-  const most = chosen.reduce((sum, { minutesMax }) => sum + minutesMax, 0);
-  const usual = chosen.reduce(
-    (sum, { name, minutesMax }) => sum + Math.min(before[name]?.minutes ?? minutesMax, minutesMax),
-    0,
-  );
-  const count = chosen.length === 1 ? '1 measurement' : `${chosen.length} measurements`;
-  return `${count}, about ${Math.ceil(usual)} minutes; no round starts after ${Math.ceil(most)}`;
+async function measureAll(folder: string): Promise<Results> {
+  const progress = new Progress(process.stderr);
+  const key = newSecret('production', randomBytes);
+  const size = options.quick ? { starts: 1, rounds: 1 } : { starts: 3, rounds: 5 };
+  const plan = { ...size, key, folder, progress };
+  const parts = { folder, key, animals: ANIMALS, sqlite: new SqliteStores(folder) };
+  const missing: string[] = [];
+  const before = machineTicks();
+  progress.show('building the contenders in Go, which may take minutes the first time');
+  const inGo = await available([go, pocketbase], parts, missing);
+  const pageBytes = await record(parts);
+  const sqlite = await measure({
+    ...plan,
+    what: 'SQLite',
+    contenders: [petstore(parts), bare(parts), fastify(parts), ...inGo],
+    operations: OPERATION_REQUESTS,
+  });
+  const postgres = await onPostgres(plan, parts, missing);
+  const growth = await grown(plan, parts);
+  progress.clear();
+  const after = machineTicks();
+  const stolen = (after.stolen - before.stolen) / (after.total - before.total);
+  return { origin: originOf(stolen), missing, pageBytes, sqlite, postgres, growth };
 }
 
-/** A measurement that fails does not end the run. `refused` says which figures are not to be published, and why. */
-async function run(bench: Bench, names: readonly string[]) {
-  const machine = describeMachine(bench.cores, bench.generator);
-  const origin = { commit: currentCommit(), date: new Date().toISOString().slice(0, 10), machine };
-  const measured: Results = {};
-  const refused = new Map<string, string>();
-  let hasFailed = false;
-  for (const measurement of MEASUREMENTS.filter(({ name }) => names.includes(name))) {
-    const { name, minutesMax } = measurement;
-    const watch = new CalmWatch();
-    const startedMs = performance.now();
-    bench.progress.show(`${name}, at most ${minutesMax} minutes`);
+const OPERATION_REQUESTS: Plan['operations'] = Object.fromEntries(
+  OPERATIONS.map((name) => [name, ({ paths, animals }) => requestsOf(name, paths, animals)]),
+);
+
+type MakeContender = (parts: Parts) => Promise<Contender>;
+
+/** Those that can be built here. `missing` says why another cannot. */
+async function available(
+  makers: readonly MakeContender[],
+  parts: Parts,
+  missing: string[],
+): Promise<Contender[]> {
+  const contenders: Contender[] = [];
+  for (const make of makers) {
     try {
-      const deadlineMs = startedMs + minutesMax * MINUTE_MS;
-      const outcome = await measurement.run({ ...bench, deadlineMs });
-      const minutes = Math.round((10 * (performance.now() - startedMs)) / MINUTE_MS) / 10;
-      const reason = reasonToRefuse(watch.read());
-      if (reason !== undefined) refused.set(name, reason);
-      if (Object.keys(outcome).length > 0) measured[name] = { ...origin, minutes, ...outcome };
+      contenders.push(await make(parts));
     } catch (error) {
-      process.stderr.write(`\nbench: ${name} failed: ${(error as Error).stack}\n`);
-      hasFailed = true;
+      const lastLine = (error as Error).message.trim().split('\n').at(-1) ?? '';
+      missing.push(`${make.name}: ${lastLine}`);
     }
   }
-  bench.progress.clear();
-  return { measured, refused, hasFailed };
+  return contenders;
 }
 
-/** The other measurements stay as they were. Those that no longer exist go. */
-function write(before: Results, measured: Results): void {
-  const all = { ...before, ...measured };
-  const results: Results = {};
-  for (const name of NAMES) if (all[name] !== undefined) results[name] = all[name];
-  writeResults(results);
-  const benchmarks = new URL('../docs/benchmarks.md', import.meta.url);
-  const capacity = new URL('../docs/capacity.md', import.meta.url);
-  writeFileSync(benchmarks, benchmarksPage(results, readIfExists(benchmarks)));
-  writeFileSync(capacity, capacityPage(results, readIfExists(capacity)));
+/** Records responses of the service. Returns the bytes of a page. */
+async function record(parts: Parts): Promise<number> {
+  const service = await start(petstore(parts), parts.key);
+  try {
+    return await recordResponses(service, parts);
+  } finally {
+    await service.stop();
+  }
 }
 
-function readIfExists(file: URL): string {
-  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+type Size = Omit<Plan, 'what' | 'contenders' | 'operations'>;
+
+async function onPostgres(plan: Size, given: Parts, missing: string[]): Promise<Row[]> {
+  let postgres: PostgresStores;
+  try {
+    postgres = await PostgresStores.start(ANIMALS);
+  } catch (error) {
+    missing.push(`PostgreSQL: ${(error as Error).message.split('\n')[0]}`);
+    return [];
+  }
+  try {
+    const parts = { ...given, postgres };
+    return await measure({
+      ...plan,
+      what: 'PostgreSQL',
+      contenders: [petstore(parts), fastify(parts), ...(await available([go], parts, missing))],
+      operations: OPERATION_REQUESTS,
+      databasePid: postgres.pid,
+    });
+  } finally {
+    await postgres.server.close();
+  }
 }
 
-function newBench(folder: string, isQuick: boolean): Bench {
-  const cores = findCores();
-  return {
-    isQuick,
-    folder,
-    key: newSecret('production', randomBytes),
-    cores,
-    generator: new Generator({ folder, cores: cores.generator }),
-    stores: new Stores(folder),
-    go: new GoProgram(folder),
-    progress: new Progress(process.stderr),
-    roundsMax: isQuick ? QUICK_ROUNDS_MAX : ROUNDS_MAX,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    slices: isQuick ? 15 : 30,
-    roundSeconds: isQuick ? 1 : 2,
-    warmUpSeconds: 1,
+/** Requests that find nothing in the cache, of a small and a large store. */
+function grown(plan: Size, parts: Parts): Promise<Row[]> {
+  const sizes = [SMALL_ANIMALS, options.quick ? ANIMALS : LARGE_ANIMALS];
+  const contenders = sizes.map((animals) =>
+    petstore({ ...parts, animals }, `${quantity(animals)} animals`),
+  );
+  const operations: Plan['operations'] = {
+    'list by cursor': ({ paths, animals }) => requestsOf('list by cursor', paths, animals),
+    get: ({ paths, animals }) => uncachedGets(paths, animals),
+    create: ({ paths, animals }) => requestsOf('create', paths, animals),
   };
+  return measure({ ...plan, what: 'growth', contenders, operations });
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+}
+
+function originOf(stolen: number): string[] {
+  const hasChanges = git('status', '--porcelain', '--', ...MEASURED_PATHS) !== '';
+  const commit = `${git('rev-parse', '--short=10', 'HEAD')}${hasChanges ? ' with local changes' : ''}`;
+  const memoryGib = Math.round(totalmem() / GIBIBYTE_BYTES);
+  const model = cpus()[0]?.model.trim() ?? 'unknown processor';
+  const origin = [
+    `commit ${commit}, ${new Date().toISOString().slice(0, 10)}`,
+    `${model}, ${availableParallelism()} cores, ${memoryGib} GiB, ${process.platform} ${process.arch}`,
+    `Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+    `the host took ${Math.round(stolen * 100)} % of the processor time`,
+  ];
+  if (options.busy) origin.push('other work ran on the machine: rates and memory are worse for it');
+  return origin;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
-process.exitCode = await main(process.argv.slice(2));
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`\nbench: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

@@ -12,7 +12,6 @@ import { Load } from '../harness/load.ts';
 import { ServiceProcess } from '../harness/service-process.ts';
 import { disposableFolder } from '../harness/temporary-folder.ts';
 import { familyOf } from './processes.ts';
-import { between } from './report.ts';
 
 const ROOT = dirname(import.meta.dirname);
 const PAGE = join(ROOT, 'docs/running.md');
@@ -203,6 +202,8 @@ process.stdout.write(`${text}\n`);
 if (process.argv.includes('--write')) {
   const page = readFileSync(PAGE, 'utf8');
   const [from, to] = MARKERS;
-  const before = `${from}${between(page, MARKERS)}${to}`;
-  writeFileSync(PAGE, page.replace(before, `${from}\n\n${text}\n\n${to}`));
+  writeFileSync(
+    PAGE,
+    page.replace(new RegExp(`${from}[^]*${to}`), () => `${from}\n\n${text}\n\n${to}`),
+  );
 }

@@ -1,19 +1,15 @@
-/** What the rounds of a measurement have shown: their median, and an interval that contains the true one. */
+/** What the rounds have shown: their median, and a 95 % interval that contains the true one. */
 export interface Figure {
   median: number;
   /** -Infinity and Infinity if there are too few rounds for an interval. */
   low: number;
   high: number;
-  rounds: number;
 }
 
-/**
- * How often an interval contains the true median. The rounds end as soon as an interval decides, so there are
- * many chances to err: with 98 % for each, a verdict of at most 20 rounds is a wrong "yes" in at most 2.1 % of
- * the runs, and a wrong "no" as often. The worst case is a true median that equals the goal.
- */
-const CONFIDENCE = 0.98;
-export const ROUNDS_MAX = 20;
+/** A goal for a ratio or a figure: a minimum or a maximum. */
+export type Bound = { atLeast: number } | { atMost: number };
+
+const CONFIDENCE = 0.95;
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
@@ -30,7 +26,6 @@ export function newFigure(values: readonly number[]): Figure {
     median: median(sorted),
     low: sorted[outside - 1] ?? Number.NEGATIVE_INFINITY,
     high: sorted[sorted.length - outside] ?? Number.POSITIVE_INFINITY,
-    rounds: sorted.length,
   };
 }
 
@@ -49,4 +44,26 @@ export function valuesOutside(count: number): number {
     missed += 2 * probability;
   }
   return outside;
+}
+
+/** Only an interval that is wholly on one side of the goal decides. */
+export function verdictOf(bound: Bound, { low, high }: Figure): 'yes' | 'no' | 'within noise' {
+  const [meets, misses] =
+    'atLeast' in bound
+      ? [low >= bound.atLeast, high < bound.atLeast]
+      : [high <= bound.atMost, low > bound.atMost];
+  if (meets) return 'yes';
+  return misses ? 'no' : 'within noise';
+}
+
+/** The ratios of what was measured in the same rounds. */
+export function ratiosOf(values: readonly number[], against: readonly number[]): number[] {
+  if (values.length !== against.length) throw new Error('every value needs a counterpart');
+  return values.map((value, index) => value / (against[index] ?? Number.NaN));
+}
+
+/** A number for a person: two decimals below 10, one below 100, none above; none for an integer. */
+export function quantity(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en-US');
+  return Number.isInteger(value) ? String(value) : value.toFixed(value >= 10 ? 1 : 2);
 }

@@ -12,7 +12,7 @@ interface NewPet {
 }
 
 interface PetTable {
-  list: (after: number, limit: number) => unknown;
+  list: (after: number, limit: number, status: string | undefined) => unknown;
   find: (id: number) => unknown;
   create: (pet: NewPet) => unknown;
 }
@@ -26,12 +26,16 @@ function sqliteTable(file: string): PetTable {
   sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   const columns = 'id, name, category_id AS categoryId, status';
   const list = sqlite.prepare(`SELECT ${columns} FROM pets WHERE id > ? ORDER BY id LIMIT ?`);
+  const listOfStatus = sqlite.prepare(
+    `SELECT ${columns} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
+  );
   const find = sqlite.prepare(`SELECT ${columns} FROM pets WHERE id = ?`);
   const insert = sqlite.prepare(
     `INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING ${columns}`,
   );
   return {
-    list: (after, limit) => list.all(after, limit),
+    list: (after, limit, status) =>
+      status === undefined ? list.all(after, limit) : listOfStatus.all(status, after, limit),
     find: (id) => find.get(id),
     create: ({ name, categoryId, status }) => insert.get(name, categoryId, status),
   };
@@ -41,22 +45,27 @@ function postgresTable(url: string): PetTable {
   const pool = new Pool({ connectionString: url });
   const columns = 'id, name, category_id AS "categoryId", status';
   const list = `SELECT ${columns} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`;
+  const listOfStatus = `SELECT ${columns} FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`;
   const find = `SELECT ${columns} FROM pets WHERE id = $1`;
   const insert = `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${columns}`;
   const rowsOf = async (name: string, text: string, values: unknown[]) =>
     (await pool.query<object>({ name, text, values })).rows;
   return {
-    list: (after, limit) => rowsOf('list', list, [after, limit]),
+    list: (after, limit, status) =>
+      status === undefined
+        ? rowsOf('list', list, [after, limit])
+        : rowsOf('listOfStatus', listOfStatus, [status, after, limit]),
     find: async (id) => (await rowsOf('find', find, [id]))[0],
     create: async ({ name, categoryId, status }) =>
       (await rowsOf('insert', insert, [name, categoryId, status]))[0],
   };
 }
 
+const status = { type: 'string', enum: ['available', 'pending', 'sold'] };
 const newPetProperties = {
   name: { type: 'string', minLength: 1, maxLength: 255 },
   categoryId: { type: 'integer' },
-  status: { type: 'string', enum: ['available', 'pending', 'sold'], default: 'available' },
+  status: { ...status, default: 'available' },
 };
 const pet = {
   type: 'object',
@@ -67,6 +76,7 @@ const listQuery = {
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
     after: { type: 'integer', default: 0 },
+    status,
   },
 };
 const newPet = { type: 'object', properties: newPetProperties, required: ['name', 'categoryId'] };
@@ -77,10 +87,10 @@ app.addHook('onRequest', async (request, reply) => {
   if (request.headers.authorization === authorization) return;
   await reply.code(401).send({ code: 'invalid_api_key', message: 'No such key.', status: 401 });
 });
-app.get<{ Querystring: { limit: number; after: number } }>(
+app.get<{ Querystring: { limit: number; after: number; status?: string } }>(
   '/v1/pets',
   { schema: { querystring: listQuery, response: { 200: { type: 'array', items: pet } } } },
-  async ({ query }) => pets.list(query.after, query.limit),
+  async ({ query }) => pets.list(query.after, query.limit, query.status),
 );
 app.get<{ Params: { id: number } }>(
   '/v1/pets/:id',

@@ -22,7 +22,7 @@ type pet struct {
 }
 
 type store interface {
-	list(ctx context.Context, after int64, limit int) ([]pet, error)
+	list(ctx context.Context, status string, after int64, limit int) ([]pet, error)
 	find(ctx context.Context, id int64) (pet, error)
 	create(ctx context.Context, p *pet) error
 }
@@ -81,7 +81,12 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "after must be a number")
 		return
 	}
-	pets, err := s.store.list(r.Context(), after, int(limit))
+	status := query.Get("status")
+	if status != "" && !isStatus(status) {
+		refuse(w, http.StatusBadRequest, "status must be available, pending or sold")
+		return
+	}
+	pets, err := s.store.list(r.Context(), status, after, int(limit))
 	respond(w, http.StatusOK, pets, err)
 }
 
@@ -105,12 +110,16 @@ func (s *server) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "name must have 1 to 255 characters")
 		return
 	}
-	if p.Status != "available" && p.Status != "pending" && p.Status != "sold" {
+	if !isStatus(p.Status) {
 		refuse(w, http.StatusBadRequest, "status must be available, pending or sold")
 		return
 	}
 	err := s.store.create(r.Context(), &p)
 	respond(w, http.StatusCreated, p, err)
+}
+
+func isStatus(text string) bool {
+	return text == "available" || text == "pending" || text == "sold"
 }
 
 func intOr(text string, absent int64) (int64, error) {

@@ -25,9 +25,13 @@ func openPostgres(url string) (store, error) {
 	return &postgresStore{pool}, err
 }
 
-func (s *postgresStore) list(ctx context.Context, after int64, limit int) ([]pet, error) {
-	rows, err := s.pool.Query(ctx,
-		"SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
+func (s *postgresStore) list(ctx context.Context, status string, after int64, limit int) ([]pet, error) {
+	text, values := "SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2", []any{after, limit}
+	if status != "" {
+		text = "SELECT id, name, category_id, status FROM pets WHERE id > $1 AND status = $3 ORDER BY id LIMIT $2"
+		values = append(values, status)
+	}
+	rows, err := s.pool.Query(ctx, text, values...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // One connection writes and the others read, because a SQLite file has one writer.
 type sqliteStore struct {
-	lists, finds, creates *sql.Stmt
+	lists, listsOfStatus, finds, creates *sql.Stmt
 }
 
 func openSqlite(file string) (store, error) {
@@ -37,6 +37,7 @@ func openSqlite(file string) (store, error) {
 		{&s.creates, writer, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)"},
 		{&s.finds, readers, "SELECT id, name, category_id, status FROM pets WHERE id = ?"},
 		{&s.lists, readers, "SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?"},
+		{&s.listsOfStatus, readers, "SELECT id, name, category_id, status FROM pets WHERE id > ? AND status = ? ORDER BY id LIMIT ?"},
 	} {
 		if *prepared.statement, err = prepared.database.Prepare(prepared.text); err != nil {
 			return nil, err
@@ -45,8 +46,12 @@ func openSqlite(file string) (store, error) {
 	return s, nil
 }
 
-func (s *sqliteStore) list(ctx context.Context, after int64, limit int) ([]pet, error) {
-	rows, err := s.lists.QueryContext(ctx, after, limit)
+func (s *sqliteStore) list(ctx context.Context, status string, after int64, limit int) ([]pet, error) {
+	statement, values := s.lists, []any{after, limit}
+	if status != "" {
+		statement, values = s.listsOfStatus, []any{after, status, limit}
+	}
+	rows, err := statement.QueryContext(ctx, values...)
 	if err != nil {
 		return nil, err
 	}
