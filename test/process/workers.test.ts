@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
@@ -20,6 +20,10 @@ const CONNECTIONS = 16;
 const LIMIT = 200;
 /** Between two requests of a client: the service must be in use, not busy. */
 const PAUSE_MS = 5;
+
+const READY = 'GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n';
+/** By how much one worker stops later: less than the second for which a worker keeps its clients. */
+const LATE_MS = 300;
 
 /** The processes that the primary has started. */
 function workersOf({ pid }: ServiceProcess): number[] {
@@ -224,6 +228,35 @@ async function sumOf(service: ServiceProcess, series: string): Promise<number> {
   const lines = texts.flatMap((text) => text.split('\n').filter((line) => line.startsWith(series)));
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
+
+test(
+  'a client that a stopping worker disconnects is refused, also if another worker stops later',
+  { skip: NEEDS_LINUX },
+  async (t) => {
+    const flags = ['--data', temporaryFolder(t), '--workers', String(WORKERS)];
+    const service = await serve(t, flags);
+    const sockets = Array.from({ length: CONNECTIONS }, () => connect(service.port, '127.0.0.1'));
+    t.after(() => sockets.forEach((socket) => socket.destroy()));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      socket.write(READY);
+      await once(socket, 'data');
+    }
+    const disconnected = Promise.race(sockets.map((socket) => once(socket, 'close')));
+    const [late = 0] = workersOf(service);
+    process.kill(late, 'SIGSTOP');
+    service.signal('SIGTERM');
+    setTimeout(() => process.kill(late, 'SIGCONT'), LATE_MS);
+    const sending = setInterval(() => {
+      for (const socket of sockets) if (socket.writable) socket.write(READY);
+    }, PAUSE_MS);
+    t.after(() => clearInterval(sending));
+    await disconnected;
+    const again = connect(service.port, '127.0.0.1');
+    await assert.rejects(once(again, 'connect'), { code: 'ECONNREFUSED' });
+    assert.equal(await service.ended, 0);
+  },
+);
 
 test('workers divide a rate limit, and the policy shows the share', async (t) => {
   const flags = ['--workers', String(WORKERS), '--rate-limit', `${LIMIT + 1}/3600s`];
