@@ -1,6 +1,13 @@
-import { oneOf, UsageError, type Flags } from '../setting.ts';
-import { INT64_MAX } from '../domain/int64.ts';
-import { PET_STATUSES } from '../domain/pet.ts';
+import { oneOf, UsageError, type Flags, type Setting } from '../setting.ts';
+import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
+import {
+  isName,
+  NAME_CODE_POINTS_MAX,
+  parsePetId,
+  PET_STATUSES,
+  type NewPet,
+} from '../domain/pet.ts';
+import { isBlank, trimName } from '../domain/typed-name.ts';
 import type { CatalogueAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
 import { printable } from '../domain/printable.ts';
@@ -11,25 +18,61 @@ const IDS = { name: 'ID', description: 'the ids of the animals', isRepeated: tru
 const NOTES = `All animals are changed in one transaction. If an id does not exist, nothing is changed: each such
 id is reported on a line of its own, and the exit code is 1.`;
 
-const setStatus = defineCommand({
-  purpose: 'Give animals a status',
-  arguments: [IDS],
-  options: {
-    to: {
-      ...oneOf(PET_STATUSES),
-      isRequired: true,
-      description: 'the new status (available, pending or sold)',
+/** A command that gives animals another value of one field. */
+function setField<To extends Setting>(
+  what: string,
+  to: To,
+  examples: [string, string],
+  fieldsOf: (value: NonNullable<ReturnType<To['parse']>>) => Partial<NewPet>,
+) {
+  return defineCommand({
+    purpose: `Set the ${what} of animals`,
+    arguments: [IDS],
+    options: { to: { ...to, isRequired: true }, ...STORE_OPTIONS },
+    notes: NOTES,
+    examples,
+    action: ({ arguments: texts, options, flags, io }) =>
+      change(texts, flags, io, async (store, ids, animals) => {
+        const value = options.to as NonNullable<ReturnType<To['parse']>>;
+        const missing = await store.changePets(ids, fieldsOf(value));
+        return { missing, done: `Set the ${what} of ${animals} to ${printable(String(value))}.` };
+      }),
+  });
+}
+
+const setStatus = setField(
+  'status',
+  { ...oneOf(PET_STATUSES), description: 'the new status (available, pending or sold)' },
+  ['catalogue set-status 1 2 --to sold', 'catalogue set-status 1 --to available'],
+  (status) => ({ status }),
+);
+
+const setName = setField(
+  'name',
+  {
+    value: 'NAME',
+    parse: (text: string) => {
+      const name = trimName(text);
+      return isName(name) && !isBlank(name) ? name : undefined;
     },
-    ...STORE_OPTIONS,
+    mustBe: `a text of 1 to ${NAME_CODE_POINTS_MAX} characters, of which one can be seen`,
+    description: 'the new name; the space around it is removed',
   },
-  notes: NOTES,
-  examples: ['catalogue set-status 1 2 --to sold', 'catalogue set-status 1 --to available'],
-  action: ({ arguments: texts, options: { to }, flags, io }) =>
-    change(texts, flags, io, async (store, ids, animals) => {
-      const missing = await store.changePets(ids, { status: to });
-      return { missing, done: `Set the status of ${animals} to ${to}.` };
-    }),
-});
+  ['catalogue set-name 3 --to Bella', 'catalogue set-name 3 --to "Bella the second"'],
+  (name) => ({ name }),
+);
+
+const setCategory = setField(
+  'category',
+  {
+    value: 'CATEGORY',
+    parse: parsePetId,
+    mustBe: `a whole number from ${INT64_MIN} to ${INT64_MAX}`,
+    description: 'the new category, a whole number',
+  },
+  ['catalogue set-category 1 2 --to 7', 'catalogue set-category 3 --to 12'],
+  (categoryId) => ({ categoryId }),
+);
 
 const remove = defineCommand({
   purpose: 'Remove animals, after a question',
@@ -58,7 +101,12 @@ export const catalogue: CommandGroup = {
   purpose: 'Change and remove animals, whether or not the service runs',
   // remove is similar to rename.
   suggestsCommands: false,
-  commands: { 'set-status': setStatus, remove },
+  commands: {
+    'set-status': setStatus,
+    'set-name': setName,
+    'set-category': setCategory,
+    remove,
+  },
 };
 
 interface Changed {

@@ -106,7 +106,8 @@ const IS_VALID: Record<Field, (value: unknown) => boolean> = {
   status: (value) => PET_STATUSES.some((status) => status === value),
 };
 
-function isName(text: string): boolean {
+/** Whether an animal may be called so. */
+export function isName(text: string): boolean {
   const max = NAME_CODE_POINTS_MAX;
   // A code point is one or two code units, so only a long name needs to be counted.
   const isShort = text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
