@@ -162,7 +162,7 @@ export interface Call {
   /** Default: GET. */
   method?: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Blob;
   signal?: AbortSignal | undefined;
 }
 

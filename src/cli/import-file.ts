@@ -17,7 +17,7 @@ import {
   type PetFormat,
 } from '../pet-file/layout.ts';
 import { newPetReader, type LineFault, type PetPiece } from '../pet-file/pet-reader.ts';
-import { PET_RULES } from './pet-format.ts';
+import { makePet } from './pet-format.ts';
 
 /** The file name that means standard input. */
 const STANDARD_INPUT = '-';
@@ -149,7 +149,7 @@ export async function checkFile(
   const start = Buffer.alloc(Math.min(LAYOUT_BYTES, file.sizeBytes));
   await handle.read(start, 0, start.length, 0);
   const layout = detectLayout(start, options);
-  const reader = newPetReader(layout, { rules: PET_RULES, linesBefore: 0 });
+  const reader = newPetReader(layout, { makePet, linesBefore: 0 });
   const content = createHash('sha256');
   let [readBytes, animals, invalid] = [0, 0, 0];
   const count = (pieces: Iterable<PetPiece>) => {
@@ -178,7 +178,7 @@ export async function* readPieces(
   file: CheckedFile,
   before: ImportProgress,
 ): AsyncGenerator<PetPiece> {
-  const reader = newPetReader(file.layout, { rules: PET_RULES, linesBefore: before.lines });
+  const reader = newPetReader(file.layout, { makePet, linesBefore: before.lines });
   let unread = file.layout.format === 'json' ? 0 : before.position;
   let last: PetPiece | undefined;
   for await (const chunk of readChunks(file)) {

@@ -24,20 +24,3 @@ export function parseColumns(text: string): Columns | undefined {
   const isDistinct = name !== categoryId && name !== status && categoryId !== status;
   return isDistinct ? { name, categoryId, status } : undefined;
 }
-
-/** A field has one column, and a column one field. */
-export function withChoice(guess: ColumnGuess, at: number, field: Field | undefined): ColumnGuess {
-  const { name, categoryId, status } = guess;
-  const kept = (each: Field, index: number | undefined) =>
-    each === field ? at : index === at ? undefined : index;
-  return {
-    name: kept('name', name),
-    categoryId: kept('categoryId', categoryId),
-    status: kept('status', status),
-  };
-}
-
-/** The columns, if those of name and category are known. */
-export function completeColumns({ name, categoryId, status }: ColumnGuess): Columns | undefined {
-  return name === undefined || categoryId === undefined ? undefined : { name, categoryId, status };
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fieldOf, parseColumns, withChoice } from './columns.ts';
+import { fieldOf, parseColumns } from './columns.ts';
 import { detectLayout, LAYOUT_BYTES, layoutWords, UnknownColumns } from './layout.ts';
 
 test('a heading is a field by its exact name, without case', () => {
@@ -20,17 +20,6 @@ test('columns are two or three different numbers, counted from 1', () => {
   for (const text of ['', '1', '1,1', '1,2,2', '2,1,2', '0,1', '1,2,3,4', '1, 2', '1,b', '1,2,']) {
     assert.equal(parseColumns(text), undefined, text);
   }
-});
-
-test('a field has one column, and a column one field', () => {
-  const guess = { name: 0, categoryId: 1, status: 2 };
-  assert.deepEqual(withChoice(guess, 0, 'categoryId'), {
-    name: undefined,
-    categoryId: 0,
-    status: 2,
-  });
-  assert.deepEqual(withChoice(guess, 3, 'name'), { name: 3, categoryId: 1, status: 2 });
-  assert.deepEqual(withChoice(guess, 2, undefined), { name: 0, categoryId: 1, status: undefined });
 });
 
 function unknown(text: string): UnknownColumns {

@@ -1,7 +1,8 @@
 import { Refusal } from '../domain/errors.ts';
+import { parseJson } from '../domain/json.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { PetFileError, type Layout, type TableLayout } from './layout.ts';
-import { petOfJson, rowReader, type PetRules, type ReadPet } from './read-pet.ts';
+import { petOfJson, rowReader, type MakePet, type ReadPet } from './read-pet.ts';
 import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
 
 /** A JSON array is parsed as a whole, so its size is limited. */
@@ -21,20 +22,18 @@ export interface LineFault {
 /** The animals of one piece of a file, and its invalid lines. */
 export interface PetPiece {
   pets: NewPet[];
-  /** The line on which each of the animals starts. */
-  petLines: number[];
   faults: LineFault[];
   byteCount: number;
   lines: number;
 }
 
 export interface PetReaderOptions {
-  rules: PetRules;
+  makePet: MakePet;
   /** Lines of the file that were read before; 0 at its start. */
   linesBefore: number;
 }
 
-/** Reads animals from the bytes of a file, piece by piece. It runs in Node.js and in browsers. */
+/** Reads animals from the bytes of a file, piece by piece. */
 export interface PetReader {
   /** Returns the animals that are complete with this chunk, if any are. */
   push: (chunk: Uint8Array) => PetPiece[];
@@ -59,12 +58,12 @@ class LineReader implements PetReader {
   readonly #readPet: ReadPet;
   #isHeaderNext: boolean;
 
-  constructor(table: TableLayout | undefined, { rules, linesBefore }: PetReaderOptions) {
+  constructor(table: TableLayout | undefined, { makePet, linesBefore }: PetReaderOptions) {
     this.#splitter = new RecordSplitter({ separator: table?.separator, linesBefore });
     this.#readPet =
       table === undefined
-        ? (record) => petOfJson(rules.parseJson(record), rules)
-        : rowReader(table, rules);
+        ? (record) => petOfJson(parseJson(record), makePet)
+        : rowReader(table, makePet);
     this.#isHeaderNext = table?.hasHeadings === true && linesBefore === 0;
   }
 
@@ -78,7 +77,7 @@ class LineReader implements PetReader {
 
   #read({ records, byteCount, lines }: Piece): PetPiece[] {
     if (byteCount === 0) return [];
-    const piece: PetPiece = { pets: [], petLines: [], faults: [], byteCount, lines };
+    const piece: PetPiece = { pets: [], faults: [], byteCount, lines };
     for (const record of records) {
       if (this.#isHeaderNext) this.#isHeaderNext = false;
       else this.#readRecord(record, piece);
@@ -94,9 +93,7 @@ class LineReader implements PetReader {
     }
     try {
       const pet = this.#readPet(record.text);
-      if (pet === undefined) return;
-      piece.pets.push(pet);
-      piece.petLines.push(record.line);
+      if (pet !== undefined) piece.pets.push(pet);
     } catch (error) {
       const { line, text } = record;
       const lines = text.split('\n').length;
@@ -107,13 +104,13 @@ class LineReader implements PetReader {
 
 /** Reads a JSON array, as the interface returns it, when all of it is there. */
 class ArrayReader implements PetReader {
-  readonly #rules: PetRules;
+  readonly #makePet: MakePet;
   readonly #itemsBefore: number;
   readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
   #sizeBytes = 0;
 
-  constructor({ rules, linesBefore }: PetReaderOptions) {
-    this.#rules = rules;
+  constructor({ makePet, linesBefore }: PetReaderOptions) {
+    this.#makePet = makePet;
     this.#itemsBefore = linesBefore;
   }
 
@@ -135,7 +132,7 @@ class ArrayReader implements PetReader {
     for (let from = this.#itemsBefore; from < items.length; from += ITEMS_PER_PIECE) {
       const to = Math.min(from + ITEMS_PER_PIECE, items.length);
       const byteCount = bytesUntil(to) - bytesUntil(from);
-      const piece: PetPiece = { pets: [], petLines: [], faults: [], byteCount, lines: to - from };
+      const piece: PetPiece = { pets: [], faults: [], byteCount, lines: to - from };
       for (const [index, item] of items.slice(from, to).entries()) {
         this.#readItem(item, from + index + 1, piece);
       }
@@ -145,8 +142,7 @@ class ArrayReader implements PetReader {
 
   #readItem(item: unknown, line: number, piece: PetPiece): void {
     try {
-      piece.pets.push(petOfJson(item, this.#rules));
-      piece.petLines.push(line);
+      piece.pets.push(petOfJson(item, this.#makePet));
     } catch (error) {
       piece.faults.push({ line, lines: 1, reason: reasonOf(error, 'item'), text: jsonOf(item) });
     }
@@ -156,7 +152,7 @@ class ArrayReader implements PetReader {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     try {
       const parts = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
-      const value = this.#rules.parseJson(parts.join('') + decoder.decode());
+      const value = parseJson(parts.join('') + decoder.decode());
       if (Array.isArray(value)) return value as unknown[];
     } catch (cause) {
       if (cause instanceof TypeError) {

@@ -4,11 +4,8 @@ import type { NewPet } from '../domain/pet.ts';
 import { csvFieldsOrUndefined, unguardFormula } from './csv.ts';
 import type { TableLayout } from './layout.ts';
 
-/** Parses JSON without rounding, and makes an animal of fields. Both throw a Refusal that says what is wrong. */
-export interface PetRules {
-  parseJson: (text: string) => unknown;
-  newPet: (fields: unknown) => NewPet;
-}
+/** Makes an animal of fields, or throws a Refusal that says what is wrong. */
+export type MakePet = (fields: unknown) => NewPet;
 
 /**
  * Reads an animal from one record, or throws a Refusal that says what is wrong with it. Undefined for an
@@ -17,10 +14,10 @@ export interface PetRules {
 export type ReadPet = (record: string) => NewPet | undefined;
 
 /** Makes an animal of a JSON value, whose fields are those of the interface. */
-export function petOfJson(value: unknown, { newPet }: PetRules): NewPet {
-  if (typeof value !== 'object' || value === null || !('status' in value)) return newPet(value);
+export function petOfJson(value: unknown, makePet: MakePet): NewPet {
+  if (typeof value !== 'object' || value === null || !('status' in value)) return makePet(value);
   const { status } = value;
-  return newPet(typeof status === 'string' ? { ...value, status: statusOf(status) } : value);
+  return makePet(typeof status === 'string' ? { ...value, status: statusOf(status) } : value);
 }
 
 function statusOf(text: string): string {
@@ -28,7 +25,7 @@ function statusOf(text: string): string {
 }
 
 /** Returns how to read the rows of a table. */
-export function rowReader(table: TableLayout, rules: PetRules): ReadPet {
+export function rowReader(table: TableLayout, makePet: MakePet): ReadPet {
   const { separator, headings, columns } = table;
   const each = table.hasHeadings ? 'one for each column of the header' : 'as the first line';
   return (record) => {
@@ -55,13 +52,13 @@ export function rowReader(table: TableLayout, rules: PetRules): ReadPet {
       // In a table an empty field is the only way to omit a status.
       ...(status === '' ? {} : { status }),
     };
-    return newPetOfTable(found, rules);
+    return petOfTable(found, makePet);
   };
 }
 
-function newPetOfTable(fields: Record<string, unknown>, { newPet }: PetRules): NewPet {
+function petOfTable(fields: Record<string, unknown>, makePet: MakePet): NewPet {
   try {
-    return newPet(fields);
+    return makePet(fields);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     // The rule is that of a request, whose numbers are JSON.

@@ -1,5 +1,4 @@
 import { readCsvLine, type Separator } from './csv.ts';
-import { asWindows1252 } from './encoding.ts';
 
 /** A longer record is refused; a request body of one animal has the same limit. */
 export const RECORD_BYTES_MAX = 64 * 1024;
@@ -187,7 +186,8 @@ function endOfLine(bytes: Uint8Array, from: number, isLast: boolean): number | u
 
 /** Shows the record in the encoding that it probably has, so that a person can tell. */
 export function notUtf8(bytes: Uint8Array): string {
-  const text = asWindows1252(bytes.subarray(0, SHOWN_BYTES_MAX)).trim();
+  const start = bytes.subarray(0, SHOWN_BYTES_MAX);
+  const text = new TextDecoder('windows-1252').decode(start).trim();
   const rest = bytes.length > SHOWN_BYTES_MAX ? '…' : '';
   return `is not valid UTF-8. As Windows-1252 it is "${text}${rest}": if that is right, name the encoding windows-1252.`;
 }

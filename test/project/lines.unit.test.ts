@@ -13,11 +13,11 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   src: 754,
   'src/cli': 2_381,
   'src/domain': 747,
-  'src/http': 2_768,
+  'src/http': 2_765,
   'src/ops': 222,
-  'src/pet-file': 645,
+  'src/pet-file': 612,
   'src/storage': 4_036,
-  'src/web': 7_740,
+  'src/web': 7_139,
 };
 
 test('no folder of the product has more lines of code than before', () => {

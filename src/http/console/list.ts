@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
-import { parseJson } from '../../domain/json.ts';
 import { newPet, type NewPet } from '../../domain/pet.ts';
 import { isBlank, trimName } from '../../domain/typed-name.ts';
 import { fieldOf, type Columns } from '../../pet-file/columns.ts';
@@ -64,7 +63,7 @@ export async function readList(text: Uint8Array, { columns }: ListOptions): Prom
     faults: [],
   };
   const reader = newPetReader(layout, {
-    rules: { parseJson, newPet: newTypedPet },
+    makePet: typedPet,
     linesBefore: 0,
   });
   for (let at = 0; at < text.length; at += CHUNK_BYTES) {
@@ -89,7 +88,7 @@ function take(list: PetList, pieces: Iterable<PetPiece>): void {
 }
 
 /** The rules of a create, and those for what people type. */
-function newTypedPet(fields: unknown): NewPet {
+function typedPet(fields: unknown): NewPet {
   const pet = newPet(fields, { refuseUnknown: false });
   if (!isBlank(pet.name)) return { ...pet, name: trimName(pet.name) };
   throw new Refusal('invalid_field', 'name must have a character that can be seen.');

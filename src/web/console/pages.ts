@@ -8,10 +8,8 @@ const PAGE_FOLDER = 'src/web/console/page';
 /** The modules of the console that are not in its folder. */
 const SHARED_MODULES = [
   ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
-  ...['columns', 'csv', 'encoding', 'layout', 'pet-reader', 'read-pet', 'records'].map(
-    (name) => `src/pet-file/${name}.ts`,
-  ),
-  ...['errors', 'int64', 'printable', 'typed-name'].map((name) => `src/domain/${name}.ts`),
+  'src/pet-file/csv.ts',
+  ...['printable', 'typed-name'].map((name) => `src/domain/${name}.ts`),
 ];
 
 /** All modules of the console. The page preloads them, so that none waits for another. */

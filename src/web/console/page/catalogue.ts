@@ -26,9 +26,6 @@ import { FOUND_MAX, Search } from './search.ts';
 import { Selection } from './selection.ts';
 import { BASE_URL, type Session } from './session.ts';
 
-/** How often the list is reloaded while many animals are being added. */
-const FOLLOW_INTERVAL_MS = 3_000;
-
 export interface CatalogueEvents {
   keyNeeded: (fault?: Fault) => void;
   open: (pet: Pet) => void;
@@ -74,7 +71,6 @@ export class Catalogue {
   /** One status after the other is stored, so that a second choice follows what the first has stored. */
   #marking = Promise.resolve();
   #newId: bigint | undefined;
-  #followedMs = Number.NEGATIVE_INFINITY;
 
   constructor(session: Session, on: CatalogueEvents) {
     this.#session = session;
@@ -128,7 +124,6 @@ export class Catalogue {
 
   /** Loads the current page again. */
   async refresh(): Promise<void> {
-    byId('list-progress', HTMLElement).textContent = '';
     await this.#load();
   }
 
@@ -147,23 +142,6 @@ export class Catalogue {
     const { limit, status: filter } = this.#place;
     const kept = filter === status ? filter : undefined;
     this.#goTo(firstPage({ limit, status: kept, find: '' }, true));
-  }
-
-  /** While many animals are being added: says how many so far, and reloads the list every few seconds. */
-  follow(words: string): void {
-    const seconds = FOLLOW_INTERVAL_MS / 1000;
-    byId('list-progress', HTMLElement).textContent =
-      `${words} so far. This list is updated every ${seconds} seconds.`;
-    const empty = this.#message.querySelector('.empty');
-    if (empty !== null && this.status === undefined) {
-      empty.remove();
-      this.#count.textContent = 'Loading …';
-    }
-    const isDue = performance.now() - this.#followedMs >= FOLLOW_INTERVAL_MS;
-    // A load that the user has started is not interrupted.
-    if (!isDue || this.#panel.getAttribute('aria-busy') === 'true') return;
-    this.#followedMs = performance.now();
-    void this.#load({ isQuiet: true });
   }
 
   /** The filter. */

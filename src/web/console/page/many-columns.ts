@@ -1,74 +1,64 @@
-import { withChoice, type ColumnGuess, type Field } from '../../../pet-file/columns.ts';
-import type { TableSample } from '../../../pet-file/layout.ts';
 import { element } from './dom.ts';
+import type { Table } from './many-list.ts';
 
-const ROWS_SHOWN_MAX = 6;
 const CELL_LENGTH_MAX = 60;
-const CHOICES: [value: Field | '', label: string][] = [
-  ['', 'Not used'],
-  ['name', 'Name'],
-  ['categoryId', 'Category'],
-  ['status', 'Status'],
-];
+const COLUMNS_MAX = 100;
+const FIELDS = ['Name', 'Category', 'Status'];
 
-export interface ColumnChooser {
-  view: HTMLElement;
-  /** Marks the first line as headings, if the reader took it for that. */
-  showHeadings: (hasHeadings: boolean) => void;
-}
-
-/** The first lines of a table with a choice above each column. A field has one column. */
-export function newColumnChooser(
-  { rows, guess }: TableSample,
-  onChange: (guess: ColumnGuess) => void,
-): ColumnChooser {
+/** The first lines of a table, and a choice of the column of each field. Calls back with the numbers of the columns. */
+export function columnChooser(
+  { rows, columns }: Table,
+  onChoice: (columns: number[]) => void,
+): HTMLElement {
   const [headings = []] = rows;
-  let choice = guess;
-  const selects = headings.map((heading, at) =>
-    newSelect(heading, at, (field) => {
-      choice = withChoice(choice, at, field);
-      show();
-      onChange(choice);
-    }),
-  );
-  const heads = selects.map((select) => element('th', { scope: 'col' }, select));
-  const lines = rows.slice(0, ROWS_SHOWN_MAX).map((row) => {
-    const cells = headings.map((_, at) => (row[at] ?? '').slice(0, CELL_LENGTH_MAX));
-    return cells.map((cell) => element('td', {}, cell));
+  const shown = headings.slice(0, COLUMNS_MAX);
+  const selects = FIELDS.map((field, at) => {
+    const select = element('select', { id: `many-${field}` });
+    const none = element('option', { value: '' }, field === 'Status' ? 'None' : 'Choose …');
+    select.append(none, ...shown.map((heading, index) => columnOption(heading, index + 1)));
+    select.value = String(columns[at] ?? '');
+    select.addEventListener('change', choose);
+    return select;
   });
-  const show = (): void => {
-    for (const [at, select] of selects.entries()) {
-      const [field] = Object.entries(choice).find(([, column]) => column === at) ?? [''];
-      select.value = field;
-      for (const line of [heads, ...lines]) line[at]?.classList.toggle('unused', field === '');
-    }
-  };
-  show();
-  const [first, ...others] = lines.map((cells) => element('tr', {}, ...cells));
+
+  function choose(): void {
+    const [name, category, status] = selects.map(({ value }) => Number(value));
+    // A column for two fields is refused by the service, in words.
+    if (name && category) onChoice([name, category, ...(status ? [status] : [])]);
+  }
+
+  const labels = selects.map((select, at) =>
+    element('div', {}, element('label', { for: select.id }, FIELDS[at] ?? ''), select),
+  );
+  const lines = rows.map((row) => {
+    const cells = shown.map((_, at) => (row[at] ?? '').slice(0, CELL_LENGTH_MAX));
+    return element('tr', {}, ...cells.map((cell) => element('td', {}, cell)));
+  });
+  const numbers = shown.map((_, at) => element('th', { scope: 'col' }, String(at + 1)));
   const table = element(
     'table',
     {},
-    element('caption', {}, 'Which column is which?'),
-    element('thead', {}, element('tr', {}, ...heads)),
-    element('tbody', {}, ...(first === undefined ? [] : [first]), ...others),
+    element('caption', {}, 'The first lines'),
+    element('thead', {}, element('tr', {}, ...numbers)),
+    element('tbody', {}, ...lines),
   );
-  return {
-    view: element('div', { class: 'columns' }, table),
-    showHeadings: (hasHeadings) => first?.classList.toggle('headings', hasHeadings),
-  };
+  const summary = element('summary', {}, 'Which column is which?');
+  const scroller = element(
+    'div',
+    { class: 'columns', tabindex: '0', role: 'region', 'aria-label': 'The first lines' },
+    table,
+  );
+  const fields = element('div', { class: 'fields' }, ...labels);
+  const details = element('details', {}, summary, fields, scroller);
+  details.open = columns.slice(0, 2).includes(null);
+  return details;
 }
 
-function newSelect(
-  heading: string,
-  at: number,
-  onChoice: (field: Field | undefined) => void,
-): HTMLSelectElement {
+function columnOption(heading: string, number: number): HTMLOptionElement {
   const name = heading.trim().slice(0, CELL_LENGTH_MAX);
-  const label = `Column ${at + 1}${name === '' ? '' : `, ${name}`}`;
-  const select = element('select', { 'aria-label': label });
-  select.append(...CHOICES.map(([value, text]) => element('option', { value }, text)));
-  select.addEventListener('change', () => {
-    onChoice(CHOICES.find(([value]) => value === select.value)?.[0] || undefined);
-  });
-  return select;
+  return element(
+    'option',
+    { value: String(number) },
+    `${number}${name === '' ? '' : ` · ${name}`}`,
+  );
 }

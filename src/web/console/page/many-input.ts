@@ -1,29 +1,20 @@
-import { findText, isSpreadsheet, type Encoding } from '../../../pet-file/encoding.ts';
 import { button, element } from './dom.ts';
-import { BYTES_MAX, tooLarge } from './many-rows.ts';
+import { isTooLong, type Choice, type Fault, type List } from './many-list.ts';
 
 /** The text is read when the user has stopped typing for this long. */
-const READ_DELAY_MS = 200;
-const SPREADSHEET_WORDS =
-  'This is an Excel file, or one of another spreadsheet: copy its cells and paste them here.';
-const NO_TEXT_WORDS =
-  'This file is not text. Save the table as CSV, or copy its cells and paste them here.';
-
-/** A list as it was typed, pasted, chosen or dropped. */
-export interface ManyText {
-  text: string;
-  encoding: Encoding;
-}
+const READ_DELAY_MS = 300;
 
 export interface ManyInput {
   view: HTMLElement;
-  read: (file: File) => Promise<void>;
-  clear: () => void;
-  focus: () => void;
+  text: HTMLTextAreaElement;
+  /** Takes a file that was chosen or dropped. */
+  read: (file: File) => void;
+  /** Shows a list as text, and is not called back. */
+  show: (list: List, encoding?: Choice['encoding']) => void;
 }
 
-/** The input for a list: pasted, typed, chosen or dropped. Calls back on each change, with undefined if empty. */
-export function newInput(onChange: (list: ManyText | Error | undefined) => void): ManyInput {
+/** The input for a list: pasted, typed, chosen or dropped. A file stays as it is until its text is changed. */
+export function newInput(onList: (list: List) => void): ManyInput {
   const text = element('textarea', {
     id: 'many-text',
     rows: '6',
@@ -38,33 +29,51 @@ export function newInput(onChange: (list: ManyText | Error | undefined) => void)
     hidden: '',
   });
   let timer: ReturnType<typeof setTimeout> | undefined;
-
-  const show = (list: ManyText): void => onChange(list.text === '' ? undefined : list);
-  const read = async (chosen: File): Promise<void> => {
+  const show: ManyInput['show'] = (list, encoding) => {
     clearTimeout(timer);
-    const bytes = new Uint8Array(await chosen.slice(0, BYTES_MAX + 1).arrayBuffer());
-    const found = isSpreadsheet(bytes) ? undefined : findText(bytes);
-    text.value = bytes.length > BYTES_MAX ? '' : (found?.text ?? '');
-    if (isSpreadsheet(bytes)) return onChange(new Error(SPREADSHEET_WORDS));
-    if (bytes.length > BYTES_MAX) return onChange(tooLarge());
-    if (found === undefined) return onChange(new Error(NO_TEXT_WORDS));
-    show(found);
+    if (typeof list === 'string') text.value = list;
+    else if (isTooLong(list)) text.value = '';
+    else void textOf(list, encoding).then((found) => (text.value = found));
+  };
+  const read = (chosen: File): void => {
+    show(chosen);
+    onList(chosen);
   };
   text.addEventListener('input', () => {
     clearTimeout(timer);
-    timer = setTimeout(() => show({ text: text.value, encoding: 'utf-8' }), READ_DELAY_MS);
+    timer = setTimeout(() => onList(text.value), READ_DELAY_MS);
   });
   file.addEventListener('change', () => {
     const [chosen] = file.files ?? [];
     file.value = '';
-    if (chosen !== undefined) void read(chosen);
+    if (chosen !== undefined) read(chosen);
   });
-  const view = inputView(text, file);
-  const clear = (): void => {
-    text.value = '';
-    onChange(undefined);
-  };
-  return { view, read, clear, focus: () => text.focus() };
+  return { view: inputView(text, file), text, read, show };
+}
+
+/** The text of a file, by the mark of UTF-16 or as named. Empty for what cannot be read, which nobody can correct here. */
+async function textOf(file: File, encoding: Choice['encoding']): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const marked = { '255,254': 'utf-16le', '254,255': 'utf-16be' }[bytes.slice(0, 2).join()];
+  try {
+    return new TextDecoder(marked ?? encoding ?? 'utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return '';
+  }
+}
+
+/** Selects lines of the text, so that a person finds them. */
+export function selectLines(text: HTMLTextAreaElement, { line, lines }: Fault): void {
+  const before = text.value
+    .split('\n')
+    .slice(0, line - 1)
+    .join('\n').length;
+  const start = line === 1 ? 0 : before + 1;
+  const length = text.value.slice(start).split('\n').slice(0, lines).join('\n').length;
+  text.setSelectionRange(start, start + length);
+  // A browser scrolls to the selection when the text gets the focus.
+  text.blur();
+  text.focus();
 }
 
 function inputView(text: HTMLElement, file: HTMLInputElement): HTMLElement {
@@ -75,7 +84,7 @@ function inputView(text: HTMLElement, file: HTMLInputElement): HTMLElement {
     element(
       'p',
       { id: 'many-help', class: 'small' },
-      'A table has a column for the name, one for the category and, if you want, one for the status, with any headings or none. JSON is an array, or one object per line. You can also drop a file anywhere on this page.',
+      'A table has a column for the name, one for the category and, if you want, one for the status. JSON is an array, or one object per line. You can also drop a file anywhere on this page.',
     ),
     text,
     element(

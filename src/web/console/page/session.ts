@@ -2,11 +2,13 @@ import { PetStore, type NewPet, type Pet, type Pets } from '../../../../sdk/src/
 import { readPet, writeNewPet } from '../../../../sdk/src/json.ts';
 import { send } from '../../../../sdk/src/request.ts';
 import type { Call, Connection, Read } from '../../../../sdk/src/types.ts';
-import type { Creation } from './bulk.ts';
 import { storeKey } from './stored-key.ts';
 
 /** A person is waiting: retry through short outages, and report longer ones soon. */
 const PATIENCE = { timeoutMs: 8_000, totalTimeoutMs: 10_000, retries: 2, backoffMs: 200 };
+
+/** A list of 1 MiB takes a slow line several seconds. */
+const LIST_PATIENCE = { timeoutMs: 20_000, totalTimeoutMs: 30_000 };
 
 /** Relative to the page, so that it also works behind a proxy that adds a path prefix. */
 export const BASE_URL = new URL('v1', document.baseURI).href;
@@ -31,8 +33,6 @@ export class Session {
   #connection: Connection | undefined;
   #access = NOTHING;
   #secondsToHalf = 0;
-  /** The creates in progress, by their Idempotency-Key as it is sent. */
-  readonly #creates = new Map<string, { attempts: number; isReplay: boolean }>();
 
   get isOpen(): boolean {
     return this.#pets !== undefined;
@@ -43,10 +43,6 @@ export class Session {
     return this.#pets;
   }
 
-  get apiKey(): string {
-    return this.#connection?.apiKey ?? '';
-  }
-
   get access(): Access {
     return this.#access;
   }
@@ -54,20 +50,6 @@ export class Session {
   /** After how many seconds half of the requests of the key are left again; 0 if they are. */
   get secondsToHalf(): number {
     return this.#secondsToHalf;
-  }
-
-  /** Adds an animal, and says whether an earlier request had added it. */
-  async create(pet: NewPet, idempotencyKey: string): Promise<Creation> {
-    const create = { attempts: 0, isReplay: false };
-    const header = `"${idempotencyKey}"`;
-    this.#creates.set(header, create);
-    try {
-      const added = await this.pets.create(pet, { idempotencyKey });
-      const { isReplay, attempts } = create;
-      return { pet: added, isReplay, isFirstAttempt: attempts === 1 };
-    } finally {
-      this.#creates.delete(header);
-    }
   }
 
   /** Asks what the key may do, and uses it from then on. Throws a TypeError if the text cannot be a key. */
@@ -103,6 +85,15 @@ export class Session {
     await this.#post(`/pets/${seen.id}/remove`, `{"from":${writeNewPet(seen)}}`);
   }
 
+  /** Sends a list, as it is typed or as a file. The numbers of the response are counts. */
+  importList<Result>(list: string | File, query: string, signal?: AbortSignal): Promise<Result> {
+    const type = typeof list === 'string' ? 'text/plain' : 'application/octet-stream';
+    const call = { operation: 'POST /import', path: `/import?${query}`, method: 'POST' };
+    const connection = { ...this.#open, ...LIST_PATIENCE };
+    const sent = { ...call, headers: { 'Content-Type': type }, body: list, signal };
+    return send(connection, sent, (json) => plainNumbers(json) as Result);
+  }
+
   #post(path: string, body: string): Promise<Pet> {
     const headers = { 'Content-Type': 'application/json' };
     return this.#send({ operation: `POST ${path}`, path, method: 'POST', headers, body }, readPet);
@@ -110,16 +101,17 @@ export class Session {
 
   /** Sends one of the console's own requests. */
   #send<Result>(call: Call, read: Read<Result>): Promise<Result> {
-    if (this.#connection === undefined) throw new Error('Paste an API key first.');
-    return send(this.#connection, call, read);
+    return send(this.#open, call, read);
   }
 
-  /** Reads the header that marks a replay, which the client library does not pass on. */
+  get #open(): Connection {
+    if (this.#connection === undefined) throw new Error('Paste an API key first.');
+    return this.#connection;
+  }
+
+  /** Reads how many requests are left, which the client library does not pass on. */
   async #fetch(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const create = this.#creates.get(new Headers(init?.headers).get('Idempotency-Key') ?? '');
-    if (create !== undefined) create.attempts += 1;
     const response = await fetch(input, init);
-    if (create !== undefined) create.isReplay = response.headers.has('Idempotency-Replayed');
     this.#secondsToHalf = secondsToHalf(response.headers);
     return response;
   }
@@ -149,6 +141,15 @@ function readAccess(json: unknown): Access {
     mayChange: facts.mayChange === true,
     hasManageScope: facts.hasManageScope === true,
   };
+}
+
+/** A count needs no bigint. */
+function plainNumbers(json: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(json, (_, value: unknown) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    ),
+  );
 }
 
 const IDEMPOTENCY_KEY_BYTES = 16;

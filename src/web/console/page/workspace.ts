@@ -35,11 +35,7 @@ export class Workspace {
   };
   readonly #many = new ManyCard(this.#session, {
     keyNeeded: (fault) => this.#changeKey(fault),
-    forbidden: () => undefined,
-    added: (_pet, words) => {
-      if (this.#session.access.mayRead) this.#catalogue.follow(words);
-    },
-    ended: () => {
+    added: () => {
       if (this.#session.access.mayRead) void this.#catalogue.refresh();
     },
   });
