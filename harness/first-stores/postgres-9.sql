@@ -75,7 +75,7 @@ CREATE TABLE store_identity (
 ALTER TABLE api_keys ADD COLUMN first_key_id text COLLATE "C";
 ALTER TABLE store_identity ADD COLUMN migrated_by text;
 INSERT INTO store_identity (store_id, environment, created_at, migrated_by)
-VALUES ('FirstStore000000', 'production', 1795046400000, '2.0.0');
+VALUES ('FirstStore000000', 'production', 1795046400000, '1.0.0');
 INSERT INTO api_keys (id, hash, name, scopes, created_at)
 VALUES ('key_first', repeat('a', 64), 'first key', 'pets:read pets:write', 1795046400000);
 INSERT INTO pets VALUES (1, 'Rex', 7, 'available'), (2, 'Tom', 7, 'available');

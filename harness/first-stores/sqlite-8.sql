@@ -53,7 +53,7 @@ CREATE TABLE store_identity (
   created_at     INTEGER NOT NULL, -- milliseconds since 1970, as last_backup_at
   last_backup_at INTEGER           -- of a store: when its last backup was made; of a backup: when it was made
 , migrated_by TEXT) STRICT;
-INSERT INTO store_identity VALUES(1,'FirstStore000000','production',1795046400000,NULL,'2.0.0');
+INSERT INTO store_identity VALUES(1,'FirstStore000000','production',1795046400000,NULL,'1.0.0');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES('pets',2);
 CREATE INDEX pets_by_status ON pets (status, id);

@@ -66,7 +66,7 @@ describe('The packed package', () => {
 
     await mkdir(app);
     await writeFile(join(app, 'package.json'), '{ "type": "module", "private": true }');
-    await npm(app, 'install', '--offline', join(folder, 'petstore-client-2.0.0.tgz'));
+    await npm(app, 'install', '--offline', join(folder, 'petstore-client-1.0.0.tgz'));
     const readme = await readFile(join(SDK, 'README.md'), 'utf8');
     examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
     const written = {

@@ -155,8 +155,7 @@ const FILES_OF_OTHERS = [
 test('every file name in backticks, in any document of the project, is that of a file', () => {
   const exclude = ['**/node_modules/**', 'artifacts/**', 'build/**', 'dist/**'];
   const files = globSync(['**/*.*', '.github/**/*.*'], { cwd: root, exclude });
-  // The changelog also names files that later versions have removed.
-  const named = files.filter((file) => file.endsWith('.md') && file !== 'CHANGELOG.md');
+  const named = files.filter((file) => file.endsWith('.md'));
   const missing = named.flatMap((document) =>
     [...read(document).matchAll(IN_BACKTICKS)]
       .map(([, name = '']) => name)
@@ -199,8 +198,7 @@ test('every link to a section of a document has a target, in alert rules too', (
 
 test('every command that a document names exists', async () => {
   const { commands } = await loadAll(COMMANDS);
-  // The changelog also names commands that later versions have removed.
-  for (const document of documents.filter((each) => each !== 'CHANGELOG.md')) {
+  for (const document of documents) {
     for (const [text, first = '', second = ''] of read(document).matchAll(
       /(?<![\w/])petstore ([a-z]+)(?: ([a-z][a-z-]*))?(?=[ `\n])/g,
     )) {

@@ -232,7 +232,7 @@ test('the search shows at most eight results: whole words of titles first, then 
     ['err', 'Errors', 'Which errors to retryIdempotency'],
     ['retry', 'Which errors to retryIdempotency'],
     ['curs', 'CursorsPagination', 'invalid_cursorErrors'],
-    ['changelog 1.1.0', '1.1.0Changelog'],
+    ['changelog 1.0.0', '1.0.0Changelog'],
     [' keys  secret ', 'Keep keys secretAuthentication'],
     ['KEY', '1. Get an API keyQuick start', '2. Set the keyQuick start'],
   ];
