@@ -1,4 +1,5 @@
-import { environmentOfSecret, ENVIRONMENTS, type Environment } from './domain/api-key.ts';
+import { environmentOfSecret } from './domain/api-key.ts';
+import { ENVIRONMENTS, type Environment } from './domain/key-form.ts';
 import type { LogLevel } from './ops/log.ts';
 import {
   integerFrom,

@@ -1,12 +1,6 @@
 import { oneOf, UsageError, type Flags, type Setting } from '../setting.ts';
-import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
-import {
-  isName,
-  NAME_CODE_POINTS_MAX,
-  parsePetId,
-  PET_STATUSES,
-  type NewPet,
-} from '../domain/pet.ts';
+import { INT64_MAX, INT64_MIN, parseTypedInt64 } from '../domain/int64.ts';
+import { isName, NAME_CODE_POINTS_MAX, PET_STATUSES, type NewPet } from '../domain/pet.ts';
 import { isBlank, trimName } from '../domain/typed-name.ts';
 import type { CatalogueAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
@@ -66,7 +60,7 @@ const setCategory = setField(
   'category',
   {
     value: 'CATEGORY',
-    parse: parsePetId,
+    parse: parseTypedInt64,
     mustBe: `a whole number from ${INT64_MIN} to ${INT64_MAX}`,
     description: 'the new category, a whole number',
   },
@@ -137,8 +131,8 @@ async function change(
 }
 
 function parseId(text: string): bigint {
-  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : undefined;
-  if (id !== undefined && id <= INT64_MAX) return id;
+  const id = parseTypedInt64(text);
+  if (id !== undefined && id >= 0n) return id;
   throw new UsageError(`"${text}" is not the id of an animal: it must be a whole number.`);
 }
 

@@ -2,7 +2,7 @@
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Environment } from '../domain/api-key.ts';
+import type { Environment } from '../domain/key-form.ts';
 import { findStoreIdentity } from '../storage/sqlite/migrate.ts';
 import { openToRead } from '../storage/sqlite/verify.ts';
 

@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
-import { parseInt64 } from '../domain/int64.ts';
+import { parseTypedInt64 } from '../domain/int64.ts';
 import type { IdsUnknown } from '../storage/sqlite/restore.ts';
 import { defineCommand } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
@@ -67,6 +67,6 @@ function idsNeeded({ reason, lastIdOfBackup }: IdsUnknown): UsageError {
 }
 
 function idOrUndefined(text: string): bigint | undefined {
-  const id = parseInt64(text);
+  const id = parseTypedInt64(text);
   return id !== undefined && id >= 0n ? id : undefined;
 }

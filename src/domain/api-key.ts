@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
 import { crc32 } from './crc32.ts';
-
-export const ENVIRONMENTS = ['production', 'staging'] as const;
-export type Environment = (typeof ENVIRONMENTS)[number];
+import { environmentOf, isKeyForm, KEY_PREFIX, type Environment } from './key-form.ts';
 
 /** `pets:manage` is for people in the console: it changes and removes animals. */
 export const SCOPES = ['pets:read', 'pets:write', 'pets:manage'] as const;
@@ -28,15 +26,10 @@ export interface ApiKey {
 
 export const KEY_NAME_LENGTH_MAX = 100;
 
-export const KEY_PREFIX: Record<Environment, string> = {
-  production: 'pet_live_',
-  staging: 'pet_test_',
-};
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const ID_RANDOM_LENGTH = 10;
-const SECRET = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 /** Returns `count` random bytes. Passed in, so that a test can choose them. */
 export type RandomBytes = (count: number) => Uint8Array;
@@ -75,10 +68,10 @@ export function newSecret(environment: Environment, randomBytes: RandomBytes): s
 
 /** The environment of a key, or undefined if the text is not a key. Needs no store, only the checksum. */
 export function environmentOfSecret(secret: string): Environment | undefined {
-  if (!SECRET.test(secret)) return undefined;
+  if (!isKeyForm(secret)) return undefined;
   const body = secret.slice(0, -CHECKSUM_LENGTH);
   if (secret.slice(-CHECKSUM_LENGTH) !== checksum(body)) return undefined;
-  return ENVIRONMENTS.find((environment) => secret.startsWith(KEY_PREFIX[environment]));
+  return environmentOf(secret);
 }
 
 export function hashApiKey(secret: string): string {

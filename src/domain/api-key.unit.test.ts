@@ -2,14 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  ENVIRONMENTS,
-  environmentOfSecret,
-  hashApiKey,
-  newApiKey,
-  newSecret,
-  stateOfKey,
-} from './api-key.ts';
+import { environmentOfSecret, hashApiKey, newApiKey, newSecret, stateOfKey } from './api-key.ts';
+import { ENVIRONMENTS } from './key-form.ts';
 
 const environments = fc.constantFrom(...ENVIRONMENTS);
 const NOW = new Date('2027-01-01T00:00:00Z');

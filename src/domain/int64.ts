@@ -10,6 +10,13 @@ const INT64_DIGITS_MAX = 19;
  */
 export const Int64 = { type: 'bigint', minimum: INT64_MIN, maximum: INT64_MAX } as const;
 
+const TYPED = /^-?\d{1,19}$/;
+
+/** Parses digits that a person has typed. */
+export function parseTypedInt64(text: string): bigint | undefined {
+  return TYPED.test(text) ? int64OrUndefined(BigInt(text)) : undefined;
+}
+
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
@@ -31,6 +38,9 @@ export function parseInt64(source: string): bigint | undefined {
   const zeros = significant.length - digits.length - fraction.length + Number(exponentText);
   if (zeros < 0 || digits.length + zeros > INT64_DIGITS_MAX) return undefined;
 
-  const value = BigInt(sign + digits + '0'.repeat(zeros));
+  return int64OrUndefined(BigInt(sign + digits + '0'.repeat(zeros)));
+}
+
+function int64OrUndefined(value: bigint): bigint | undefined {
   return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }

@@ -1,4 +1,5 @@
-import { randomText, type Environment, type RandomBytes } from './api-key.ts';
+import { randomText, type RandomBytes } from './api-key.ts';
+import type { Environment } from './key-form.ts';
 import { StoreUnusable } from './store.ts';
 
 /** Which store this is. A backup and a copy have the identity of the store they were made from. */

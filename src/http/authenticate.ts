@@ -1,12 +1,7 @@
-import {
-  environmentOfSecret,
-  hashApiKey,
-  stateOfKey,
-  type ApiKey,
-  type Environment,
-} from '../domain/api-key.ts';
+import { environmentOfSecret, hashApiKey, stateOfKey, type ApiKey } from '../domain/api-key.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/errors.ts';
+import type { Environment } from '../domain/key-form.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { HttpRequest } from './message.ts';
 

@@ -1,6 +1,7 @@
 // The tables that both stores have: their columns, and what a row of each means.
 
-import type { ApiKey, Environment, Scope } from '../domain/api-key.ts';
+import type { ApiKey, Scope } from '../domain/api-key.ts';
+import type { Environment } from '../domain/key-form.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import type { StoreIdentity } from '../domain/store-identity.ts';

@@ -12,7 +12,8 @@ import {
   type TestStorage,
 } from '../../harness/test-service.ts';
 import { loadConfig } from '../../src/config.ts';
-import { newApiKey, newSecret, type ApiKey, type Environment } from '../../src/domain/api-key.ts';
+import { newApiKey, newSecret, type ApiKey } from '../../src/domain/api-key.ts';
+import type { Environment } from '../../src/domain/key-form.ts';
 import { openConfiguredStore } from '../../src/service.ts';
 import { Recording } from './recording.ts';
 import { REQUEST_ID, responseLines } from './response-lines.ts';

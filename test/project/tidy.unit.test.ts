@@ -85,7 +85,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/web\/console\/page\//,
-    /^src\/web\/console\/page\/|^sdk\/src\/|^src\/(domain\/(printable|typed-name)|pet-file\/csv)\.ts$/,
+    /^src\/web\/console\/page\/|^sdk\/src\/|^src\/(domain\/(int64|key-form|printable|typed-name)|pet-file\/csv)\.ts$/,
     'Use the client library: the code for the browser may import only sdk/src/, its own folder and modules without imports.',
   ],
   [
@@ -95,7 +95,7 @@ const RULES: [importer: RegExp, allowed: RegExp, remedy: string][] = [
   ],
   [
     /^src\/web\/docs\/page\//,
-    /^src\/web\/(docs|console)\/page\//,
+    /^src\/web\/(docs|console)\/page\/|^src\/domain\/key-form\.ts$/,
     'Move the code into src/web/docs/page/ or src/web/console/page/: the scripts of the documents may import only these.',
   ],
   [

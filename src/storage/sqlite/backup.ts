@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
-import type { Environment } from '../../domain/api-key.ts';
+import type { Environment } from '../../domain/key-form.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { OnProgress } from '../copy.ts';
 import type { Verification } from '../verify.ts';

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Environment } from '../../domain/api-key.ts';
+import type { Environment } from '../../domain/key-form.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
 import type { Comparison } from '../structure.ts';

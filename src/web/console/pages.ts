@@ -1,4 +1,4 @@
-import { KEY_PREFIX, type Environment } from '../../domain/api-key.ts';
+import { KEY_PREFIX, type Environment } from '../../domain/key-form.ts';
 import type { Page } from '../../http/pages.ts';
 import { listProgramFolder } from '../../installation.ts';
 import { assetPage, fileAsset, HTML_HEADERS } from '../assets.ts';
@@ -9,7 +9,7 @@ const PAGE_FOLDER = 'src/web/console/page';
 const SHARED_MODULES = [
   ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
   'src/pet-file/csv.ts',
-  ...['printable', 'typed-name'].map((name) => `src/domain/${name}.ts`),
+  ...['int64', 'key-form', 'printable', 'typed-name'].map((name) => `src/domain/${name}.ts`),
 ];
 
 /** All modules of the console. The page preloads them, so that none waits for another. */

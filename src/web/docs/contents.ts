@@ -48,6 +48,9 @@ function reference(name: string, title: string, file: string): DocsPage {
 }
 
 /** The scripts of the pages, below the repository root. */
-export const DOCS_MODULES = ['copy', 'key', 'languages', 'main', 'search', 'site', 'try'].map(
-  (name) => `src/web/docs/page/${name}.ts`,
-);
+export const DOCS_MODULES = [
+  'src/domain/key-form.ts',
+  ...['copy', 'key', 'languages', 'main', 'search', 'site', 'try'].map(
+    (name) => `src/web/docs/page/${name}.ts`,
+  ),
+];

@@ -1,4 +1,4 @@
-import { KEY_PREFIX } from '../../domain/api-key.ts';
+import { KEY_PREFIX } from '../../domain/key-form.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../domain/idempotency.ts';
 import { CURSOR_LENGTH_MAX, LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../../domain/page.ts';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';

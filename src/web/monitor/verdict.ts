@@ -1,4 +1,4 @@
-import type { Environment } from '../../domain/api-key.ts';
+import type { Environment } from '../../domain/key-form.ts';
 import { escapeHtml } from '../html.ts';
 import type { FigureReader, Sample } from './history.ts';
 import { durationText, problemsOf, stateOf } from './problems.ts';

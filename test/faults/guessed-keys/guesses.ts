@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import { KEY_PREFIX, newSecret } from '../../../src/domain/api-key.ts';
+import { newSecret } from '../../../src/domain/api-key.ts';
+import { KEY_PREFIX } from '../../../src/domain/key-form.ts';
 import { newRandom, type Random } from '../../../harness/random.ts';
 import {
   startTestService,

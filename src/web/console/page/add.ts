@@ -1,3 +1,4 @@
+import { parseTypedInt64 } from '../../../domain/int64.ts';
 import type { Pet } from '../../../../sdk/src/index.ts';
 import { curlCommand, jsonText } from './curl.ts';
 import { offerCurl } from './copy.ts';
@@ -5,7 +6,7 @@ import { byId, element, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
 import { faultNotice } from './notice.ts';
 import { PetFields } from './pet-fields.ts';
-import { parseInt64, petName } from './pet.ts';
+import { petName } from './pet.ts';
 import { BASE_URL, newIdempotencyKey, type Session } from './session.ts';
 
 const EXAMPLE = { name: 'Rex', categoryId: 7n };
@@ -96,7 +97,7 @@ export class AddForm {
   #command(): string {
     const typed = this.#fields.typed;
     const name = jsonText(typed.name || EXAMPLE.name);
-    const categoryId = parseInt64(typed.categoryId) ?? EXAMPLE.categoryId;
+    const categoryId = parseTypedInt64(typed.categoryId) ?? EXAMPLE.categoryId;
     const body = `{"name":${name},"categoryId":${categoryId},"status":"${typed.status}"}`;
     return curlCommand(`${BASE_URL}/pets`, body);
   }

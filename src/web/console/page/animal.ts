@@ -1,3 +1,4 @@
+import { parseTypedInt64 } from '../../../domain/int64.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
 import type { Changes, Edit } from './changes.ts';
 import { curlCommand, jsonText, KEY_VARIABLE } from './curl.ts';
@@ -7,7 +8,7 @@ import { explain, type Fault } from './fault.ts';
 import { FIELD_WORDS, type Field } from './fields.ts';
 import { faultNotice } from './notice.ts';
 import { PetFields } from './pet-fields.ts';
-import { LABELS, parseInt64, petName, statusChip } from './pet.ts';
+import { LABELS, petName, statusChip } from './pet.ts';
 import { linkTo, showLinkedId } from './place.ts';
 import { BASE_URL, type Session } from './session.ts';
 
@@ -152,7 +153,7 @@ class Editor {
   async #save(): Promise<void> {
     const { typed } = this.#fields;
     const isSame = (field: Field): boolean => typed[field] === this.#first[field];
-    const categoryId = parseInt64(typed.categoryId);
+    const categoryId = parseTypedInt64(typed.categoryId);
     const faults = {
       name: isSame('name') ? undefined : FIELD_WORDS.name(typed.name),
       categoryId: FIELD_WORDS.categoryId(categoryId ?? typed.categoryId),
@@ -222,7 +223,7 @@ function forDevelopers(pet: Pet, copy: (label: string, text: string) => HTMLElem
 export async function openLinked(text: string, parts: AnimalParts): Promise<void> {
   const message = byId('page-message', HTMLElement);
   message.replaceChildren();
-  const id = parseInt64(text);
+  const id = parseTypedInt64(text);
   if (id === undefined) {
     const words = 'This link leads to no animal: an id is a whole number, such as 7.';
     message.append(element('p', { class: 'notice fault', role: 'alert' }, words));

@@ -1,16 +1,14 @@
+import { environmentOf, isKeyOrStart, KEY_LENGTH } from '../../../domain/key-form.ts';
+
 /** The service writes it into the page. */
 export const ENVIRONMENT = document.documentElement.dataset['environment'] ?? 'production';
-
-const ENVIRONMENT_OF_PREFIX = { pet_live_: 'production', pet_test_: 'staging' };
-const KEY_OR_START = /^pet_(?:live|test)_[0-9A-Za-z]{0,36}$/;
-const KEY_LENGTH = 45;
 
 /** Why the text cannot be a key of this environment; undefined if it can. The service knows the rest. */
 export function keyFault(text: string): string | undefined {
   if (text === '') return 'Paste a key first.';
   const other = otherEnvironment(text);
   if (other !== undefined) return `This is a ${other} key. This console is for ${ENVIRONMENT}.`;
-  if (!KEY_OR_START.test(text)) {
+  if (!isKeyOrStart(text)) {
     return `This is not an API key: a key begins with “pet_” and has ${KEY_LENGTH} characters.`;
   }
   if (text.length === KEY_LENGTH) return undefined;
@@ -19,7 +17,6 @@ export function keyFault(text: string): string | undefined {
 
 /** The environment that the key is for, if it is not that of this page. */
 export function otherEnvironment(key: string): string | undefined {
-  return Object.entries(ENVIRONMENT_OF_PREFIX).find(
-    ([prefix, environment]) => key.startsWith(prefix) && environment !== ENVIRONMENT,
-  )?.[1];
+  const environment = environmentOf(key);
+  return environment === ENVIRONMENT ? undefined : environment;
 }

@@ -1,10 +1,10 @@
+import { parseTypedInt64 } from '../../../domain/int64.ts';
 import { PET_STATUSES, type PetStatus } from '../../../../sdk/src/index.ts';
 import { isBlank, trimName } from '../../../domain/typed-name.ts';
 import { byId } from './dom.ts';
 import type { Fault } from './fault.ts';
 import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';
 import { serviceWords } from './notice.ts';
-import { parseInt64 } from './pet.ts';
 
 /** The fields of an animal in a form: what is typed, and beside each what is wrong with it. */
 export class PetFields {
@@ -36,7 +36,7 @@ export class PetFields {
   /** Rejects what cannot be sent, and a name without a visible character. The service validates the rest. */
   read(): { name: string; categoryId: bigint; status: PetStatus | undefined } | undefined {
     const { name, categoryId: text, status } = this.typed;
-    const categoryId = parseInt64(text);
+    const categoryId = parseTypedInt64(text);
     if (categoryId !== undefined && !isBlank(name)) return { name, categoryId, status };
     this.showFaults({
       name: FIELD_WORDS.name(name),

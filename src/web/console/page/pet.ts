@@ -106,12 +106,3 @@ export function suggestCategories(pets: readonly Pet[]): void {
       .map((category) => element('option', { value: String(category) })),
   );
 }
-
-const INT64 = /^-?\d{1,19}$/;
-
-/** Parses typed text as an int64. The result is a bigint, because JavaScript rounds large numbers. */
-export function parseInt64(text: string): bigint | undefined {
-  if (!INT64.test(text)) return undefined;
-  const value = BigInt(text);
-  return BigInt.asIntN(64, value) === value ? value : undefined;
-}

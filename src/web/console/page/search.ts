@@ -1,7 +1,7 @@
+import { parseTypedInt64 } from '../../../domain/int64.ts';
 import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { explain } from './fault.ts';
 import { fold } from './fields.ts';
-import { parseInt64 } from './pet.ts';
 import type { Session } from './session.ts';
 
 const PAGE_SIZE = 100;
@@ -30,7 +30,7 @@ export class Search {
   constructor(session: Session, { text, status }: { text: string; status: PetStatus | undefined }) {
     this.#session = session;
     this.#text = fold(text);
-    this.#id = parseInt64(text.trim());
+    this.#id = parseTypedInt64(text.trim());
     this.#status = status;
   }
 

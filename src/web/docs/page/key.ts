@@ -1,10 +1,10 @@
+import { isKeyForm, KEY_LENGTH, KEY_PREFIX } from '../../../domain/key-form.ts';
 import { byId } from '../../console/page/dom.ts';
 import { storedKey, storeKey } from '../../console/page/stored-key.ts';
 import { copyOnClick } from './copy.ts';
 
 /** Enough to recognise a key, and short enough for a phone. */
 const SHOWN_CHARACTERS = 4;
-const KEY = /^pet_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 /** The panel in which the reader pastes a key. The key is kept in this tab, and no sample shows it. */
 export class KeyPanel {
@@ -49,9 +49,9 @@ export class KeyPanel {
   }
 
   #use(key: string): void {
-    if (!KEY.test(key)) {
-      this.#fault.textContent =
-        'This is not an API key: a key begins with pet_live_ or pet_test_ and has 45 characters.';
+    if (!isKeyForm(key)) {
+      const prefixes = Object.values(KEY_PREFIX).join(' or ');
+      this.#fault.textContent = `This is not an API key: a key begins with ${prefixes} and has ${KEY_LENGTH} characters.`;
       this.#input.setAttribute('aria-invalid', 'true');
       this.#input.focus();
       return;
