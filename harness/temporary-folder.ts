@@ -11,9 +11,19 @@ export function disposableFolder() {
   return mkdtempDisposable(join(tmpdir(), 'petstore-'));
 }
 
-/** A folder that is removed at the end of the test. */
-export function temporaryFolder(t: TestContext): string {
+/** A folder that is removed at the end of the test, or, without one, of this process. */
+export function temporaryFolder(t?: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'petstore-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  if (t === undefined) ofProcess.push(path);
+  else t.after(() => remove(path));
   return path;
+}
+
+const ofProcess: string[] = [];
+process.once('exit', () => {
+  for (const path of ofProcess) remove(path);
+});
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
 }

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { brokenByBug } from '../broken/broken.ts';
 import { parseTap } from './sandbox.ts';
 import { testsFor, tierFiles } from './areas.ts';
@@ -98,8 +98,8 @@ test('the file that noticed a bug last runs first, then those of its file, its f
   const bugs = parseBugs('# src/domain/a.ts\none\n- x\n+ y\ntwo\n- y\n+ x\n');
   const [bug] = bugs;
   assert.ok(bug);
-  using file = recordWith({ two: 'check/a.test.ts', one: 'gone.test.ts' });
-  const record = new NoticeRecord(file.path);
+  const path = recordWith({ two: 'check/a.test.ts', one: 'gone.test.ts' });
+  const record = new NoticeRecord(path);
   const known = { bugs, record, tier: ['check/a.test.ts', 'sdk/a.test.ts', ...tier] };
   assert.deepEqual(searchOrder(bug, known), [
     'check/a.test.ts',
@@ -119,12 +119,12 @@ test('every bug has test files that may notice it, and none is a test of the lis
 });
 
 test('the record has one line per bug, sorted by name, and forgets bugs that are gone', () => {
-  using file = recordWith({ gone: 'a.test.ts', two: 'b.test.ts' });
-  const record = new NoticeRecord(file.path);
+  const path = recordWith({ gone: 'a.test.ts', two: 'b.test.ts' });
+  const record = new NoticeRecord(path);
   record.set('one', 'c.test.ts');
   record.keep(new Set(['one', 'two']));
   const lines = ['{', '  "one": "c.test.ts",', '  "two": "b.test.ts"', '}', ''];
-  assert.equal(readFileSync(file.path, 'utf8'), lines.join('\n'));
+  assert.equal(readFileSync(path, 'utf8'), lines.join('\n'));
 });
 
 test('the matrix counts the files that notice each bug', () => {
@@ -152,10 +152,10 @@ test('the matrix counts the files that notice each bug', () => {
 });
 
 function recordWith(files: Readonly<Record<string, string>>) {
-  const folder = mkdtempSync(join(tmpdir(), 'record-'));
+  const folder = temporaryFolder();
   const path = join(folder, 'noticed.json');
   writeFileSync(path, JSON.stringify(files));
-  return { path, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
+  return path;
 }
 
 test('results are read from TAP with their titles, outcomes and reasons', () => {

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { Sandbox } from './sandbox.ts';
 import { Judge } from './judge.ts';
 import type { Bug } from './list.ts';
@@ -37,6 +37,7 @@ const FILES = {
 const IMPORTS = `import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { one } from './product.ts';
 `;
 const BUG: Bug = {
@@ -48,7 +49,7 @@ const BUG: Bug = {
   drill: undefined,
 };
 
-const root = mkdtempSync(join(tmpdir(), 'judged-'));
+const root = temporaryFolder();
 for (const [name, content] of Object.entries(FILES)) {
   mkdirSync(dirname(join(root, name)), { recursive: true });
   writeFileSync(join(root, name), `${name.endsWith('.test.ts') ? IMPORTS : ''}${content}`);
@@ -64,7 +65,6 @@ for (const args of [
 const sandbox = new Sandbox(root);
 after(() => {
   sandbox[Symbol.dispose]();
-  rmSync(root, { recursive: true });
 });
 
 const noticing = async (...files: string[]) => {

@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { canOpenNetwork } from './network.ts';
 import { needs, needsProgram } from '../../harness/needs.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
 
 const skip = needsProgram('ip') || needs('the right to make network namespaces', canOpenNetwork());
@@ -30,7 +29,7 @@ const program = (rest: string) => `
 
 /** In a network namespace of its own, so that a drill that runs meanwhile is not disturbed. */
 function run(context: TestContext, rest: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-network-'));
+  const folder = temporaryFolder();
   const args = ['--net', process.execPath, '--input-type=module', '--eval', program(rest), folder];
   const child: ChildProcess = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   context.after(() => child.kill('SIGKILL'));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { openTestServer } from './server.ts';
 
 const SDK = dirname(import.meta.dirname);
@@ -54,7 +54,7 @@ describe('The packed package', () => {
 
   // A copy is packed, so that the repository never holds a build that other checks would stumble over.
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'petstore-client-'));
+    folder = temporaryFolder();
     app = join(folder, 'app');
     await cp(SDK, join(folder, 'sdk'), { recursive: true });
     for (const file of ['tsconfig.json', 'package.json', 'package-lock.json']) {
@@ -76,7 +76,6 @@ describe('The packed package', () => {
     for (const [file, code] of Object.entries(written)) await writeFile(join(app, file), code);
     await compile(app);
   });
-  after(() => rm(folder, { recursive: true, force: true }));
 
   test('holds JavaScript and declarations, and neither sources nor tests', async () => {
     const installed = join(app, 'node_modules', 'petstore-client');

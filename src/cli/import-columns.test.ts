@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
@@ -13,8 +13,7 @@ import { execute } from './execute.ts';
 const PROGRAM = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
 function newShop(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-columns-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   const run = async (args: string[], stdin: Buffer[] = []) => {
     let [out, words] = ['', ''];

@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import {
-  appendFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable, Writable } from 'node:stream';
@@ -19,6 +10,7 @@ import fc from 'fast-check';
 import { anyCharacter } from '../../harness/any-character.ts';
 import { listPets } from '../../harness/list-pets.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
 import { petJson } from '../domain/json.ts';
@@ -32,8 +24,7 @@ import { nameOfStore } from '../service.ts';
 
 /** A folder of the test's own, with the two commands working on a store in it. */
 function newShop(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-import-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   const storeFile = join(data, 'production', 'petstore.sqlite');
 

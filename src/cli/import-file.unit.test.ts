@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
-import {
-  appendFileSync,
-  mkdtempSync,
-  rmSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { UsageError } from '../setting.ts';
 import { checkFile, requireReadable } from './import-file.ts';
 
@@ -19,19 +12,13 @@ const ANIMALS = 10_000;
 const CONTENT = '{"name":"Rex","categoryId":7}\n'.repeat(ANIMALS).trimEnd();
 const TIME = new Date('2026-01-01');
 
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-import-file-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 /** Checks a file with CONTENT, and calls `onProgress` after each read. */
 async function check(
   t: TestContext,
   onProgress: (share: number, file: string, animals: number) => void,
   signal = new AbortController().signal,
 ) {
-  const file = join(newFolder(t), 'pets.ndjson');
+  const file = join(temporaryFolder(t), 'pets.ndjson');
   writeFileSync(file, CONTENT);
   utimesSync(file, TIME, TIME);
   await using handle = await open(file);
@@ -81,7 +68,7 @@ function refused(message: RegExp) {
 }
 
 test('only a file or standard input can be imported', async (t) => {
-  const folder = newFolder(t);
+  const folder = temporaryFolder(t);
   const file = join(folder, 'pets.csv');
   await assert.rejects(requireReadable(file), refused(/pets\.csv" cannot be read: import needs /));
   await assert.rejects(

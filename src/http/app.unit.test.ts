@@ -1,11 +1,10 @@
 // The core without a socket: what is wrong with a request, and what comes back.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { listPets } from '../../harness/list-pets.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { KeyStore, KeyUse, Store } from '../domain/store.ts';
@@ -95,12 +94,11 @@ describe('App.handle', () => {
   let folder: string;
 
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'petstore-app-'));
+    folder = temporaryFolder();
     store = openSqliteStore(join(folder, 'petstore.sqlite'));
   });
   after(async () => {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const listAll = () => listPets(store, { status: undefined, afterId: 0n, count: 1_000 });

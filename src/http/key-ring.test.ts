@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { newApiKey, newSecret, type ApiKey } from '../domain/api-key.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { KeyRing } from './key-ring.ts';
@@ -27,7 +26,7 @@ function newRecord(): ApiKey {
  */
 async function openRing(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-test-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'petstore.sqlite');
   const store = openSqliteStore(file);
   const reads = { begun: 0, isGone: false, held: [] as (() => void)[], isHolding: false };
@@ -48,7 +47,6 @@ async function openRing(t: TestContext) {
     for (const deliver of reads.held) deliver();
     await ring.close();
     await store.close();
-    rmSync(folder, { recursive: true });
   });
   return {
     ring,
@@ -304,7 +302,7 @@ test('a closed ring reads no more, also if a read was under way', async (t) => {
 });
 
 test('with 10,000 keys, a stream of invented keys leaves the process free for 20 times as long as it reads', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-test-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'petstore.sqlite');
   const store = openSqliteStore(file);
   const record = newRecord();
@@ -330,7 +328,6 @@ test('with 10,000 keys, a stream of invented keys leaves the process free for 20
   t.after(async () => {
     await ring.close();
     await store.close();
-    rmSync(folder, { recursive: true });
   });
 
   let refused = 0;

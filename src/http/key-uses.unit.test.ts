@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import type { KeyStore } from '../domain/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
@@ -16,11 +15,10 @@ const PATIENT = { timeout: 60_000, interval: 20 };
 /** The recorder on a real store with one key. The test moves the clock, and can make the store fail. */
 async function openHere(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: START });
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-uses-'));
+  const folder = temporaryFolder();
   const store = openSqliteStore(join(folder, 'petstore.sqlite'));
   t.after(async () => {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const secret = newSecret('production', randomBytes);
   const record = newApiKey({ secret, name: 'shop', now: START, randomBytes });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../harness/until.ts';
 import type { Refusal } from '../domain/errors.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 import { CALL_TIMEOUT_MS } from './deadline.ts';
@@ -65,10 +66,6 @@ function waitingOf(batcher: Batcher<number, number>): number | undefined {
   return batcher.figures().find(({ name }) => name === 'petstore_writes_waiting')?.values[0]?.value;
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(1);
-}
-
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 /** Batches of different sizes: every item takes time, and every batch. */
@@ -117,7 +114,7 @@ describe('Batcher', () => {
   test('one batch is in flight at a time, and what arrives meanwhile shares the next', async () => {
     const { batcher, sent, release, inFlightMax } = newHeldBatcher();
     const first = batcher.add(1);
-    await until(() => sent.length === 1);
+    await until('the first batch is sent', () => sent.length === 1);
     const others = [2, 3, 4].map(async (item) => {
       await sleep(item);
       return batcher.add(item);
@@ -172,7 +169,7 @@ describe('Batcher', () => {
   test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
     const { batcher, sent, release } = newHeldBatcher({ batchMax: 1_000 });
     const inFlight = numbers(10).map((item) => batcher.add(item));
-    await until(() => sent.length === 1);
+    await until('the first batch is sent', () => sent.length === 1);
     // Those in flight are among those that may wait.
     const waiting = numbers(WAITING_MAX - 10).map((item) => batcher.add(item));
     assert.equal(await codeOf(batcher.add(7)), 'overloaded');
@@ -244,7 +241,7 @@ describe('Batcher', () => {
   test('an item that has too little time left when its turn comes is refused and not sent', async (t) => {
     const { batcher, sent, release } = newHeldBatcher();
     const first = batcher.add(1);
-    await until(() => sent.length === 1);
+    await until('the first batch is sent', () => sent.length === 1);
     const late = batcher.add(2);
     const nowMs = performance.now() + CALL_TIMEOUT_MS - 500;
     t.mock.method(performance, 'now', () => nowMs);
@@ -258,7 +255,7 @@ describe('Batcher', () => {
   test('waiting items can be rejected; the batch in flight is not touched', async () => {
     const { batcher, sent, release } = newHeldBatcher();
     const first = batcher.add(1);
-    await until(() => sent.length === 1);
+    await until('the first batch is sent', () => sent.length === 1);
     const waiting = causeOf(batcher.add(2));
     assert.equal(waitingOf(batcher), 2);
     batcher.rejectWaiting(new Error('the file is gone'));
@@ -272,7 +269,7 @@ describe('Batcher', () => {
   test('close settles everything that was accepted, and refuses what comes later', async () => {
     const { batcher, sent, release } = newHeldBatcher();
     const first = batcher.add(1);
-    await until(() => sent.length === 1);
+    await until('the first batch is sent', () => sent.length === 1);
     const waiting = batcher.add(2);
     const closed = batcher.close();
     assert.equal(await codeOf(batcher.add(3)), 'unavailable');

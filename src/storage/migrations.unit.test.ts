@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { pendingMigrations, readMigrations } from './migrations.ts';
 
 test('migrations are read in the order of their numbers, and a gap is a mistake', async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-migrations-'));
-  context.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(context);
   const url = pathToFileURL(`${folder}/`);
   await writeFile(join(folder, '0009-more.sql'), 'two');
   await writeFile(join(folder, '0008-first.sql'), 'one');

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { needs } from '../../harness/needs.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 /** While a certain file exists, fsync waits, as on a disk that hangs. */
 export const HANGING_SYNC = `
@@ -71,8 +71,7 @@ export interface FaultyDisk {
  * it needs Linux and a C compiler.
  */
 function compile(functions: string): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-fault-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const [source, library] = [join(folder, 'fault.c'), join(folder, 'fault.so')];
   const includes = HEADERS.map((name) => `#include <${name}>\n`).join('');
   writeFileSync(source, `#define _GNU_SOURCE\n${includes}${functions}`);

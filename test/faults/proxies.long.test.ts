@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:https';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { needsProgram } from '../../harness/needs.ts';
 import {
   Proxy,
@@ -20,6 +19,7 @@ import {
 } from '../../harness/test-service.ts';
 import { assertError } from '../interface/errors.ts';
 import { Http2Client } from '../../harness/proxy-clients.ts';
+import { until } from '../../harness/until.ts';
 
 const REX = '{"name":"Rex","categoryId":7}';
 const CLOSE_MS_MAX = 30_000;
@@ -160,7 +160,7 @@ function proxySuite(kind: ProxyProgram): void {
     });
     assert.equal(status, 200);
     const kept = [...relay.connections].at(-1);
-    await until(() => kept?.endedBy !== undefined);
+    await until('the connection is closed', () => kept?.endedBy !== undefined, CLOSE_MS_MAX);
     assert.equal(kept?.endedBy, 'proxy');
   });
 
@@ -174,12 +174,4 @@ function proxySuite(kind: ProxyProgram): void {
 function assertUnavailable(received: Received): void {
   assert.equal(received.headers['retry-after'], '1', received.text);
   assertError(received, 'unavailable');
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  const deadline = Date.now() + CLOSE_MS_MAX;
-  while (!isTrue()) {
-    assert.ok(Date.now() < deadline, 'the connection was not closed in time');
-    await sleep(50);
-  }
 }

@@ -2,14 +2,14 @@
 // registry, runs on Node.js 20, and makes the single file.
 
 import assert from 'node:assert/strict';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { tmpdir } from 'node:os';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { needs, OLDER_NODE } from '../../harness/needs.ts';
 import { useInstalled } from './installed-program.ts';
 import { installPackage, olderNode, packService, REPOSITORY } from './packages.ts';
 import { run } from '../../harness/command.ts';
+import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 interface Manifest {
   name?: string;
@@ -26,7 +26,7 @@ describe('The npm package', () => {
   let installed = '';
   let program = '';
   let output = '';
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-package-'));
+  const folder = temporaryFolder();
 
   before(async () => {
     const file = await packService(folder);
@@ -34,8 +34,6 @@ describe('The npm package', () => {
     const withoutRegistry = ['--offline', '--cache', join(folder, 'empty'), '--omit=optional'];
     ({ installed, program, output } = await installPackage(folder, file, withoutRegistry));
   });
-
-  after(() => rmSync(folder, { recursive: true, force: true }));
 
   test('installs without a warning, and brings every dependency but Node.js', () => {
     assert.doesNotMatch(output, /EBADENGINE|npm (?:warn|error) (?!Unknown (?:user|env) config)/);

@@ -13,14 +13,13 @@ import { Load } from '../../harness/load.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { until } from '../../harness/until.ts';
 
 const RULES = new URL('../../contrib/prometheus/rules.yml', import.meta.url);
 const FOR_SECONDS = 3;
 const RANGE_SECONDS = 10;
 /** Longer than any of the shortened durations. */
 const CALM_MS = 15_000;
-const ALERT_MS_MAX = 60_000;
-const POLL_MS = 250;
 
 test(
   'the alerts of contrib/prometheus fire while the store is locked or the service is away, and only then',
@@ -107,12 +106,4 @@ async function startPrometheus(
     };
     return alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname);
   };
-}
-
-async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + ALERT_MS_MAX;
-  while (!(await isTrue())) {
-    assert.ok(performance.now() < deadlineMs, `${what} within a minute`);
-    await sleep(POLL_MS);
-  }
 }

@@ -4,17 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -80,7 +70,7 @@ const SHOP_KEY: Omit<ApiKey, 'hash'> = {
 /** A folder with everything that an example names: the stores of both environments, and files. */
 let everything = '';
 before(async () => {
-  everything = mkdtempSync(join(tmpdir(), 'petstore-examples-'));
+  everything = temporaryFolder();
   for (const environment of ENVIRONMENTS) {
     mkdirSync(join(everything, 'data', environment), { recursive: true });
     const identity = newStoreIdentity(environment, { now: new Date(), randomBytes });
@@ -111,7 +101,6 @@ before(async () => {
   const launcher = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
   symlinkSync(launcher, join(everything, 'bin', 'petstore'));
 });
-after(() => rmSync(everything, { recursive: true, force: true }));
 
 async function runExample(cwd: string, example: string): Promise<Finished> {
   cpSync(everything, cwd, { recursive: true, verbatimSymlinks: true });

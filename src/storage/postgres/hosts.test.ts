@@ -7,15 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { send, startTestService } from '../../../harness/test-service.ts';
+import { until } from '../../../harness/until.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { openPostgresStore } from './store.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
-const POLL_MS = 50;
 /** In this time the hosts are asked at least twice. */
 const WATCHES_MS = 2_500;
-/** Far more than the two seconds that are promised, for a busy machine. */
-const PATIENCE_MS = 30_000;
 
 test('failover: a replaced primary that keeps running is no longer used: creates, reads, revoked keys and readiness follow the new one', async (context) => {
   const { replaced, promoted, url } = await startPair(context, { isSynchronous: false });
@@ -31,12 +29,12 @@ test('failover: a replaced primary that keeps running is no longer used: creates
   };
   const otherKey = await service.addKey({});
   assert.equal(await create('before'), 201);
-  await until(async () => (await countOf(promoted, 'before')) === 1);
+  await until('the standby has it', async () => (await countOf(promoted, 'before')) === 1);
 
   await promoted.query('SELECT pg_promote()');
   // What the replaced one still acknowledged would be lost, and the new one refused (D43). Beside the session of
   // the watch, one of the pool shows that the process has moved.
-  await until(async () => (await sessionsOf(promoted)) > 1);
+  await until('the process has moved', async () => (await sessionsOf(promoted)) > 1);
   for (let round = 0; round < 20; round += 1) {
     assert.equal(await create('moved'), 201);
     const listed = (await service.send('/pets?limit=100')).json() as { name: string }[];
@@ -48,17 +46,18 @@ test('failover: a replaced primary that keeps running is no longer used: creates
   await promoted.query(`UPDATE api_keys SET revoked_at = 1 WHERE name = 'test'`);
   const authorization = `Bearer ${otherKey}`;
   await until(
+    'the key is refused',
     async () => (await service.send('/pets', { headers: { authorization } })).status === 401,
   );
 
   // The newest one is down. The replaced one still takes writes, and must not be used again.
   await promoted.stop('fast');
-  await until(async () => !(await isReady()));
+  await until('it is not ready', async () => !(await isReady()));
   assert.equal(await create('lost'), 503);
   assert.equal((await service.send('/pets')).status, 503);
   assert.equal(await countOf(replaced, 'lost'), 0);
   await promoted.start();
-  await until(isReady);
+  await until('it is ready', isReady);
   assert.equal(await create('again'), 201);
 });
 
@@ -69,7 +68,7 @@ test('failover: creates that wait for the standby of a replaced primary succeed 
   await store.createPet({ ...REX, name: 'before' });
   await promoted.query('SELECT pg_promote()');
   const began = performance.now();
-  await until(() =>
+  await until('a create succeeds', () =>
     store.createPet({ ...REX, name: 'moved' }).then(
       () => true,
       () => false,
@@ -92,10 +91,10 @@ test('failover: a primary that is gone is replaced by the host that was promoted
   const store = await openPostgresStore(url);
   context.after(() => store.close());
   await store.createPet({ ...REX, name: 'before' });
-  await until(async () => (await countOf(promoted, 'before')) === 1);
+  await until('the standby has it', async () => (await countOf(promoted, 'before')) === 1);
   await replaced.stop('immediate');
   await promoted.query('SELECT pg_promote()');
-  await until(() =>
+  await until('a create succeeds', () =>
     store.createPet({ ...REX, name: 'after' }).then(
       () => true,
       () => false,
@@ -105,7 +104,7 @@ test('failover: a primary that is gone is replaced by the host that was promoted
 
   await promoted.stop('immediate');
   await replaced.start();
-  await until(async () => {
+  await until('it is refused', async () => {
     const reasons = await store.createPet(REX).then(() => '', reasonsOf);
     return /:\d+ was replaced by a newer primary \(its timeline is 1, and 2 was seen\)/.test(
       reasons,
@@ -128,7 +127,7 @@ test('failover: a single host is not watched; of several, open connections stay 
   await store.createPet(REX);
   await sleep(WATCHES_MS);
   // One of the pool and one of the watch, however often it has asked.
-  await until(async () => (await sessionsOf(server)) === 2);
+  await until('two sessions are open', async () => (await sessionsOf(server)) === 2);
   const client = new Client({ connectionString: server.url() });
   client.on('error', () => undefined);
   await client.connect();
@@ -173,12 +172,4 @@ async function sessionsOf(server: PostgresServer): Promise<number> {
     `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'petstore'`,
   );
   return Number(row?.[0]);
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, `not within ${PATIENCE_MS} ms`);
-    await sleep(POLL_MS);
-  }
 }

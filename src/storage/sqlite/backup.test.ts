@@ -6,7 +6,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -19,12 +18,12 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
@@ -42,12 +41,10 @@ let file: string;
 let target: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'petstore-backup-'));
+  folder = temporaryFolder();
   file = join(folder, 'petstore.sqlite');
   target = join(folder, 'backup.sqlite');
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 async function withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
   const store = openSqliteStore(file, { identity: newIdentity() });
@@ -255,7 +252,6 @@ describe('backup', () => {
     assert.equal(figures()['petstore_last_backup_timestamp_seconds'], now.getTime() / 1_000);
     rmSync(`${file}-wal`);
     assert.equal(figures()['petstore_wal_size_bytes'], 0);
-    rmSync(folder, { recursive: true });
     assert.ok('petstore_writes_waiting' in figures());
     await store.close();
   });

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { findIdentity, freeName, isSame, requireInPlace, setLogAside } from './file-identity.ts';
 
 const SUFFIXES = ['', '-wal', '-shm'];
 
 /** A folder with the files of a database, as far as their identity matters. */
 function newFiles(t: TestContext, suffixes = SUFFIXES) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-identity-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'store');
   for (const suffix of suffixes) writeFileSync(`${file}${suffix}`, 'opened');
   const connection = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true });

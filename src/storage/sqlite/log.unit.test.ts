@@ -1,12 +1,12 @@
 // What a start finds in the log of SQLite is written again.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { openAsIs } from './connection.ts';
 import { writeLogAgain } from './log.ts';
 import { pragma, rowsOf } from './query.ts';
@@ -15,13 +15,12 @@ import { pragma, rowsOf } from './query.ts';
 const ROWS = 600;
 
 function newLog(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-log-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'store');
   writeFileSync(file, '');
   const database = openAsIs(file);
   t.after(() => {
     database.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE rows (x)');
   const add = (rows: number) =>

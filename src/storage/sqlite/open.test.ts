@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
@@ -25,11 +25,7 @@ import { pragma } from './query.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
-let folder: string;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-sqlite-'));
-});
-after(() => rm(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 function refused(file: string, reason: RegExp, options: SqliteOptions = {}): void {
   assert.throws(
@@ -51,14 +47,14 @@ test('the file of a store is created together with its folder', async () => {
 });
 
 test('a store that does not exist is not created unless it may be', async () => {
-  const own = await mkdtemp(join(folder, 'none-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   assert.throws(() => openSqliteStore(file, { mayCreate: false }), StoreUnusable);
   assert.deepEqual(await readdir(own), []);
 });
 
 test('a log without its database is refused, and both stay as they are', async () => {
-  const own = await mkdtemp(join(folder, 'log-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   await writeFile(`${file}-wal`, 'commits of a store');
   refused(file, /-wal is the log of a store that is not there: move .+ back beside it/);
@@ -125,7 +121,7 @@ for (const [what, sql] of [
 
 for (const sql of ['CREATE TABLE guests (name TEXT)', 'PRAGMA user_version = 7']) {
   test(`another program's database is refused also while only its log tells: ${sql}`, async () => {
-    const file = join(await mkdtemp(join(folder, 'foreign-')), 'petstore.sqlite');
+    const file = join(temporaryFolder(), 'petstore.sqlite');
     using other = new DatabaseSync(file);
     other.exec(`PRAGMA journal_mode = WAL; ${sql}`);
     refused(file, /belongs to another program/);
@@ -134,7 +130,7 @@ for (const sql of ['CREATE TABLE guests (name TEXT)', 'PRAGMA user_version = 7']
 
 for (const mode of ['delete', 'wal']) {
   test(`another program's database in journal mode ${mode} is not changed by a byte, neither as a store nor as a source`, async () => {
-    const own = await mkdtemp(join(folder, 'foreign-'));
+    const own = temporaryFolder();
     const file = join(own, 'petstore.sqlite');
     const other = new DatabaseSync(file);
     other.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE guests (name TEXT)`);
@@ -148,7 +144,7 @@ for (const mode of ['delete', 'wal']) {
 }
 
 test('a backup that is copied from keeps its journal mode', async () => {
-  const own = await mkdtemp(join(folder, 'backup-'));
+  const own = temporaryFolder();
   const store = openSqliteStore(join(own, 'petstore.sqlite'));
   await store.createPet(REX);
   await store.close();
@@ -164,7 +160,7 @@ test('a backup that is copied from keeps its journal mode', async () => {
 });
 
 test('a catalogue is read as it was when it was opened', async () => {
-  const file = join(await mkdtemp(join(folder, 'moment-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   const store = openSqliteStore(file);
   await store.createPet(REX);
   const source = openSqliteReader(file);
@@ -191,7 +187,7 @@ const OWNER_ONLY = {
 };
 
 test('no other user may read the store, whatever the mode of its folder and the umask', async () => {
-  const own = await mkdtemp(join(folder, 'mode-'));
+  const own = temporaryFolder();
   await chmod(own, 0o755);
   const file = join(own, 'petstore.sqlite');
   const umask = process.umask(0);
@@ -204,7 +200,7 @@ test('no other user may read the store, whatever the mode of its folder and the 
 });
 
 test('a store that others can read is restricted to its owner when it is opened, with its log', async () => {
-  const own = await mkdtemp(join(folder, 'mode-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   const first = openSqliteStore(file);
   await first.createPet(REX);
@@ -250,7 +246,7 @@ test('of two processes that create a store at once, one does it, and both open i
 });
 
 test('a log that has grown is truncated while the store is open', async () => {
-  const own = await mkdtemp(join(folder, 'log-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   const store = openSqliteStore(file);
   const logBytes = async () => (await stat(`${file}-wal`)).size;
@@ -295,7 +291,7 @@ function identityIn(file: string) {
 }
 
 test('a store gets an identity when it is created, and keeps it', async () => {
-  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   await openSqliteStore(file, SERVE).close();
   assert.match(PRODUCTION.id, /^[0-9A-Za-z]{16}$/);
   assert.deepEqual(identityIn(file), PRODUCTION);
@@ -314,7 +310,7 @@ test('of several processes that create a store at once, one gives it its identit
 });
 
 test('a store of another environment is refused, and both environments are named', async () => {
-  const file = join(await mkdtemp(join(folder, 'identity-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   await openSqliteStore(file, { environment: 'staging', identity: STAGING }).close();
   const reason =
     /petstore\.sqlite is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another data folder\.$/;
@@ -323,7 +319,7 @@ test('a store of another environment is refused, and both environments are named
 });
 
 test('a file of 0 bytes is no store for a command, and the service completes it', async () => {
-  const file = join(await mkdtemp(join(folder, 'empty-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   await writeFile(file, '');
   refused(file, /^there is no store at .*petstore\.sqlite: name another place, /, COMMAND);
   assert.equal((await stat(file)).size, 0);
@@ -332,7 +328,7 @@ test('a file of 0 bytes is no store for a command, and the service completes it'
 });
 
 test('a start never makes an empty store where one was: the id beside it is refused with its name', async () => {
-  const own = await mkdtemp(join(folder, 'lost-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   await openSqliteStore(file, SERVE).close();
   assert.equal(await readFile(join(own, 'petstore.store-id'), 'utf8'), `${PRODUCTION.id}\n`);
@@ -355,7 +351,7 @@ test('a start never makes an empty store where one was: the id beside it is refu
 });
 
 test('an id that is missing or empty beside the store is written again, and another one is refused', async () => {
-  const own = await mkdtemp(join(folder, 'id-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   const idFile = join(own, 'petstore.store-id');
   const warnings: string[] = [];
@@ -382,7 +378,7 @@ for (const [what, empty] of [
   ['that was replaced by an empty one', replaceByEmpty],
 ] as const) {
   test(`a start never begins an empty catalogue in a file ${what}: it names what is missing, and restore replaces it`, async () => {
-    const own = await mkdtemp(join(folder, 'empty-'));
+    const own = temporaryFolder();
     const file = join(own, 'petstore.sqlite');
     const backup = join(own, 'backup.sqlite');
     const idFile = join(own, 'petstore.store-id');
@@ -416,7 +412,7 @@ async function replaceByEmpty(file: string): Promise<void> {
 }
 
 test('an id that cannot be written beside the store is one warning, and the store opens', async () => {
-  const own = await mkdtemp(join(folder, 'id-'));
+  const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   const warnings: string[] = [];
   await openSqliteStore(file, SERVE).close();
@@ -429,7 +425,7 @@ test('an id that cannot be written beside the store is one warning, and the stor
 });
 
 test('a connection syncs every commit, and not only the checkpoints', async () => {
-  const file = join(await mkdtemp(join(folder, 'sync-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   await writeFile(file, '');
   using database = openConnection(file);
   // 2 is FULL. That a power cut loses nothing is the drill power-cut.
@@ -461,7 +457,7 @@ test('while another program locks the file, every write is refused in time and r
 });
 
 test('a write that waits behind one that fails is refused with it, and is not tried by itself', async () => {
-  const file = join(await mkdtemp(join(folder, 'behind-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   const store = openSqliteStore(file);
   await store.createPet(REX);
   using other = new DatabaseSync(file);
@@ -484,7 +480,7 @@ test('a write that waits behind one that fails is refused with it, and is not tr
 });
 
 test('a store that was idle waits for a short lock of another program, as a busy one does', async () => {
-  const file = join(await mkdtemp(join(folder, 'idle-')), 'petstore.sqlite');
+  const file = join(temporaryFolder(), 'petstore.sqlite');
   const store = openSqliteStore(file);
   await store.createPet(REX);
   // The log of an idle store is emptied after a second, for which it must not wait.

@@ -16,19 +16,17 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { listPets } from '../../../harness/list-pets.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { until } from '../../../harness/until.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import type { Store } from '../../domain/store.ts';
 import { openSqliteStore } from './store.ts';
-
-const DEADLINE_MS = 30_000;
 
 interface Subject {
   folder: string;
@@ -39,13 +37,12 @@ interface Subject {
 }
 
 async function open(t: TestContext): Promise<Subject> {
-  const root = await mkdtemp(join(tmpdir(), 'petstore-replaced-'));
+  const root = temporaryFolder();
   const file = join(root, 'store', 'petstore.sqlite');
   const failures: string[] = [];
   const store = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
   t.after(async () => {
     await store.close();
-    await rm(root, { recursive: true, force: true });
   });
   return { folder: dirname(file), file, store, failures };
 }
@@ -66,14 +63,6 @@ async function newSpare(folder: string, names: readonly string[]): Promise<strin
   for (const name of names) await create(store, name);
   await store.close();
   return made;
-}
-
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const overdueMs = performance.now() + DEADLINE_MS;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < overdueMs, `not within ${DEADLINE_MS} ms: ${what}`);
-    await sleep(10);
-  }
 }
 
 async function refused(call: Promise<unknown>): Promise<void> {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { PET_COUNT_SQL } from '../pet-count.ts';
 import { rowsOf } from './query.ts';
 import { prepareReads, prepareWrites } from './statements.ts';
@@ -17,8 +16,7 @@ const PAGES = {
 } as const;
 
 test('a page of SQLite is two searches of one index, in both directions and with any statistics', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-statements-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'petstore.sqlite');
   await openSqliteStore(file).close();
   const database = new DatabaseSync(file, { returnArrays: true });
@@ -44,8 +42,7 @@ test('a page of SQLite is two searches of one index, in both directions and with
 });
 
 test('no write reads all animals or all claims', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-statements-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'petstore.sqlite');
   await openSqliteStore(file).close();
   const database = new DatabaseSync(file, { returnArrays: true });

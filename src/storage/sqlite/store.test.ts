@@ -1,15 +1,14 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './store.ts';
 
 storeContract('SQLite', {
   hasVersion: true,
   async newSubject(context) {
-    const folder = await mkdtemp(join(tmpdir(), 'petstore-sqlite-'));
-    context.after(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder(context);
     const file = join(folder, 'petstore.sqlite');
     let reader: DatabaseSync | undefined;
     context.after(() => reader?.close());

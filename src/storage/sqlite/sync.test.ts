@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, test, type TestContext } from 'node:test';
+import { beforeEach, test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from './backup.ts';
 import { markDamaged } from './damage.ts';
@@ -21,11 +22,10 @@ let folder: string;
 let file: string;
 let target: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'petstore-sync-'));
+  folder = temporaryFolder();
   file = join(folder, 'petstore.sqlite');
   target = join(folder, 'backup.sqlite');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The syncs, links and renames of this thread, in their order; and the files that it has not closed. */
 function record(t: TestContext): { events: string[]; open: Map<number, string> } {

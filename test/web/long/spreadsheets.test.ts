@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { test as testOf, type TestContext } from 'node:test';
+import { test as testOf } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { NewPet } from '../../../sdk/src/index.ts';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { execute } from '../../../src/cli/execute.ts';
 import { NEEDS_CHROMIUM } from '../../../harness/chromium.ts';
 import { needsProgram } from '../../../harness/needs.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { ListCard } from '../list-card.ts';
 import { Stage, test, visit } from '../stage.ts';
 
@@ -189,12 +189,6 @@ function expected({ animals }: Spreadsheet) {
   });
 }
 
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-spreadsheets-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 async function run(...args: string[]) {
   let [out, words] = ['', ''];
   const stdout = { write: (text: string) => (out += text) };
@@ -214,7 +208,7 @@ function optionsFor({ columns, encoding }: Spreadsheet): string[] {
 testOf(
   'petstore import reads 15 spreadsheets, with the columns and the encoding that their files do not say',
   async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const page = new URL('../../../docs/catalogue.md', import.meta.url);
     const [, documented] =
       /petstore import animals\.csv (.*?) +# Excel, German/.exec(readFileSync(page, 'utf8')) ?? [];
@@ -365,7 +359,7 @@ testOf(
     const stage = await Stage.open(t, { pets: FORMULAS.map((name) => ({ name, categoryId: 7 })) });
     const { page } = await visit(t, stage, { key: stage.key });
     await page.locator('#place', { hasText: `Animals 1–${FORMULAS.length}` }).waitFor();
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const plain = join(folder, 'plain.csv');
     writeFileSync(plain, (await run('export', '--format', 'csv', '--data', stage.data)).out);
     assert.match(readFileSync(convert(plain, 'fods'), 'utf8'), /table:formula=/, 'it runs these');

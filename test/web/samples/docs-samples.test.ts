@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +11,7 @@ import { processVariables } from '../../../src/config.ts';
 import { DOCS } from '../../../src/web/docs/contents.ts';
 import { listAll } from '../../../harness/client.ts';
 import { needs, needsProgram } from '../../../harness/needs.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import {
   sqliteStorage,
   startTestService,
@@ -60,7 +60,7 @@ before(async () => {
     const body = JSON.stringify({ name, categoryId: 1 });
     assert.equal((await service.send('/pets', { method: 'POST', body })).status, 201);
   }
-  folder = mkdtempSync(join(tmpdir(), 'petstore-samples-'));
+  folder = temporaryFolder();
   const library = join(folder, 'node_modules', 'petstore-client');
   mkdirSync(library, { recursive: true });
   writeFileSync(join(library, 'package.json'), '{"type":"module","exports":"./index.js"}');
@@ -71,7 +71,6 @@ before(async () => {
 
 after(async () => {
   await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function servedSamples(): Promise<Sample[]> {
