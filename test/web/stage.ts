@@ -63,9 +63,13 @@ function browser(): Promise<Browser> {
   return running;
 }
 
-/** A test of a page. Without a browser it is skipped. */
-export function test(title: string, body: (t: TestContext) => Promise<void>): void {
-  void testOf(title, { skip: NEEDS_CHROMIUM }, body);
+/** A test of a page. Without a browser, or what else it needs, it is skipped. */
+export function test(
+  title: string,
+  body: (t: TestContext) => Promise<void>,
+  skip: string | false = false,
+): void {
+  void testOf(title, { skip: NEEDS_CHROMIUM || skip }, body);
 }
 
 interface StageOptions {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
+import { ERROR_CODES, ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Figure, FigureValue } from '../../ops/metrics.ts';
 
 export const SPAN_MS = 300_000;
@@ -27,16 +28,26 @@ export interface Sample {
   writesWaiting: number;
   /** Undefined on a store whose reads never wait. */
   readsWaiting: number | undefined;
-  /** Undefined before the first report of a worker. */
   memoryBytes: number | undefined;
 }
 
-/** The samples of the last five minutes. */
+/** A response that was the fault of the service. */
+export interface Failure {
+  at: Date;
+  code: ErrorCode;
+  /** The store could be read, and could not be written. */
+  isOfWrite: boolean;
+}
+
+const FAILURE_CODES = ERROR_CODES.filter((code) => ERRORS[code].status >= 500);
+
+/** The samples of the last five minutes, and the last failure since the start. */
 export class History {
   readonly #read: () => Figure[] | Promise<Figure[]>;
   readonly #clock: Clock;
   readonly samples: Sample[] = [];
   readonly intervalMs: number;
+  lastFailure: Failure | undefined;
 
   constructor(
     read: () => Figure[] | Promise<Figure[]>,
@@ -54,7 +65,15 @@ export class History {
   async take(): Promise<void> {
     const figures = await this.figures();
     const [at, elapsedMs] = [this.#clock.now(), this.#clock.elapsedMs()];
-    this.samples.push({ at, elapsedMs, ...measure(figures) });
+    const sample = { at, elapsedMs, ...measure(figures) };
+    const before = this.samples.at(-1)?.errors ?? sample.errors;
+    const count = (errors: Sample['errors'], code: ErrorCode) => errors.get(code) ?? 0;
+    const code = FAILURE_CODES.find((each) => count(sample.errors, each) > count(before, each));
+    if (code !== undefined) {
+      const isOfWrite = code === 'unavailable' && figures.find('petstore_last_write_failed') === 1;
+      this.lastFailure = { at, code, isOfWrite };
+    }
+    this.samples.push(sample);
     if (this.samples.length > SAMPLES_MAX) this.samples.shift();
   }
 }

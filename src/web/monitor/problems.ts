@@ -1,6 +1,5 @@
-import { ERROR_CODES, ERRORS, type ErrorCode } from '../../domain/errors.ts';
-import { timeOf } from './chart.ts';
-import type { FigureReader, Sample } from './history.ts';
+import { ERRORS } from '../../domain/errors.ts';
+import type { Failure, FigureReader } from './history.ts';
 
 /** What needs a person, and what that person can do. */
 interface Problem {
@@ -13,8 +12,8 @@ const DISK_FREE_MIN = 0.05;
 const BACKUP_SECONDS_MAX = 2 * 86_400;
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
-
-const FAILURE_CODES = ERROR_CODES.filter((code) => ERRORS[code].status >= 500);
+/** A date with hours and minutes in an ISO date. */
+const MINUTES_LENGTH = 16;
 
 const UNITS = [
   ['d', 86_400],
@@ -37,7 +36,7 @@ export function problemsOf(
     problems.push({
       title: 'The store cannot take new animals',
       remedy:
-        'Those it has can be read. The log has the cause, often a full disk: make room, and it takes them again by itself.',
+        'Those it has can be read. The log has the cause, often a full disk: make room, and the next animal that is stored ends this message.',
     });
   }
   const share = diskShare(latest);
@@ -52,7 +51,7 @@ export function problemsOf(
   if (seconds !== undefined && seconds > BACKUP_SECONDS_MAX) {
     problems.push({
       title: 'The newest backup is older than two days',
-      remedy: 'Run petstore backup, and see why its timer did not.',
+      remedy: 'Run petstore backup. If a timer runs it, see why it did not.',
     });
   }
   return problems;
@@ -62,9 +61,9 @@ function hasFailed(latest: FigureReader): boolean {
   return (latest.find('petstore_last_write_failed') ?? 0) > 0;
 }
 
-function newAnimals(latest: FigureReader): string | undefined {
+function newAnimals(latest: FigureReader, isReady: boolean): string | undefined {
   if (latest.find('petstore_last_write_failed') === undefined) return undefined;
-  return hasFailed(latest) ? 'refused' : 'accepted';
+  return isReady && !hasFailed(latest) ? 'accepted' : 'refused';
 }
 
 function diskShare(latest: FigureReader): number | undefined {
@@ -87,34 +86,30 @@ function backupAge(latest: FigureReader, now: Date): number | undefined {
   return seconds === undefined ? undefined : Math.max(0, now.getTime() / 1000 - seconds);
 }
 
+/** Undefined on PostgreSQL, whose backups are not known here. */
 function newestBackup(latest: FigureReader, now: Date): string | undefined {
   const seconds = backupAge(latest, now);
-  return seconds === undefined ? undefined : `${durationText(1000 * seconds)} old`;
+  if (seconds !== undefined) return `${durationText(1000 * seconds)} old`;
+  return diskShare(latest) === undefined ? undefined : 'none made here';
 }
 
-/** The newest sample that counts a failed request, with the meaning of its code. */
-function lastFailure(samples: readonly Sample[]): string {
-  const failures = samples.flatMap((sample, index) => {
-    const before = samples[index - 1] ?? sample;
-    const grown = (code: ErrorCode) =>
-      (sample.errors.get(code) ?? 0) > (before.errors.get(code) ?? 0);
-    const code = FAILURE_CODES.find(grown);
-    return code === undefined ? [] : `${timeOf(sample)} UTC: ${ERRORS[code].meaning}`;
-  });
-  return failures.at(-1) ?? 'none in five minutes';
+function failureText({ at, code, isOfWrite }: Failure): string {
+  const minute = at.toISOString().slice(0, MINUTES_LENGTH).replace('T', ' ');
+  const words = isOfWrite ? 'The store could not take new animals.' : ERRORS[code].meaning;
+  return `${minute} UTC: ${words}`;
 }
 
 /** What a person looks at first. */
 export function stateOf(
   latest: FigureReader,
-  samples: readonly Sample[],
-  now: Date,
+  lastFailure: Failure | undefined,
+  { isReady, now }: { isReady: boolean; now: Date },
 ): [name: string, value: string | undefined][] {
   return [
-    ['New animals', newAnimals(latest)],
+    ['New animals', newAnimals(latest, isReady)],
     ['Disk free', diskFree(latest)],
     ['Newest backup', newestBackup(latest, now)],
-    ['Last failure', lastFailure(samples)],
+    ['Last failure', lastFailure ? failureText(lastFailure) : 'none since the start'],
   ];
 }
 

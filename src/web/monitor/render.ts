@@ -45,7 +45,7 @@ ${bar(service)}
 <main id="main" tabindex="-1">
 <div class="head"><h1>Monitor</h1><p id="state" class="small" role="status"></p></div>
 <div id="figures" data-interval="${intervalMs}">
-${renderVerdict(service, { ...verdict, version: versionOf(latest) }, latest, samples)}
+${renderVerdict(service, { ...verdict, version: versionOf(latest) }, latest, history.lastFailure)}
 <h2>Last five minutes</h2>
 <p class="small">As of <time datetime="${newest?.at.toISOString() ?? ''}">${time} UTC</time><span id="local"></span>, sampled every ${intervalMs / 1000} seconds.</p>
 ${renderFacts(catalogueFacts(latest))}

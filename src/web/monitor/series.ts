@@ -76,7 +76,7 @@ export function chartsOfResources(samples: readonly Sample[]): Chart[] {
     },
     {
       title: 'Memory',
-      note: 'resident, all processes',
+      note: 'resident',
       lines: [{ name: 'Memory', values: gauge(({ memoryBytes: bytes }) => bytes && bytes / MIB) }],
       format: (value) => `${formatCount(value)} MiB`,
     },

@@ -1,6 +1,6 @@
 import type { Environment } from '../../domain/key-form.ts';
 import { escapeHtml } from '../html.ts';
-import type { FigureReader, Sample } from './history.ts';
+import type { Failure, FigureReader } from './history.ts';
 import { durationText, problemsOf, stateOf } from './problems.ts';
 
 /** What the monitor shows of the service. It does not get the settings: one of them has a password. */
@@ -27,7 +27,7 @@ export function renderVerdict(
   service: MonitoredService,
   verdict: Verdict,
   latest: FigureReader,
-  samples: readonly Sample[],
+  lastFailure?: Failure,
 ): string {
   const { version, uptimeMs, isReady, now } = verdict;
   const subject = service.isWorker ? 'This worker' : 'The service';
@@ -43,7 +43,7 @@ export function renderVerdict(
     ['Base address', service.baseUrl],
   ];
   const failing = problems.length > 0 ? ' failing' : '';
-  return `<section class="card verdict${failing}">${words.join('') || `<h2>${subject} is ready</h2>`}${renderFacts(stateOf(latest, samples, now))}${renderFacts(facts)}</section>`;
+  return `<section class="card verdict${failing}">${words.join('') || `<h2>${subject} is ready</h2>`}${renderFacts(stateOf(latest, lastFailure, verdict))}${renderFacts(facts)}</section>`;
 }
 
 export type Facts = (readonly [name: string, value: string | undefined])[];
