@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ListCard } from './list-card.ts';
 import { signIn, Stage, test, visit } from './stage.ts';
 
+/** Longer than the page waits for more of a text. */
+const READ_MS = 400;
 const FAULTY = [7, 500, 1_234, 2_000, 2_999];
 
 /** The lines of a list, of which these are faulty. */
@@ -187,4 +190,23 @@ test('console › a file is dropped on the page; a key that is refused meanwhile
   await card.press('Add 1 animal');
   await card.says('1 animal was added.');
   assert.deepEqual(await names(stage), ['Ada']);
+});
+
+test('console › a file that is chosen directly after typing is what is judged', async (t) => {
+  const { page } = (await open(t)).card;
+  // In one turn, as fast as the page can be.
+  await page.evaluate(`(() => {
+    const text = document.getElementById('many-text');
+    text.value = 'name,categoryId\\nTyped,1';
+    text.dispatchEvent(new Event('input'));
+    const chosen = new DataTransfer();
+    chosen.items.add(new File(['PK\\u0003\\u0004'], 'list.xlsx'));
+    const file = document.querySelector('#many input[type=file]');
+    file.files = chosen.files;
+    file.dispatchEvent(new Event('change'));
+  })()`);
+  const words = page.getByText('This is an Excel file');
+  await words.waitFor();
+  await sleep(READ_MS);
+  assert.equal(await words.isVisible(), true);
 });

@@ -1,8 +1,10 @@
 // Every state of the console, light and dark, in three widths: axe-core, overflow, and pictures in artifacts/ for people.
 
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertLooks, WIDTHS } from '../looks.ts';
+import { ConsolePage } from '../console-page.ts';
+import { assertLooks, resize, WIDTHS } from '../looks.ts';
 import { openMany, signIn, Stage, test, visit } from '../stage.ts';
 
 const STATUSES = ['available', 'pending', 'sold'] as const;
@@ -168,7 +170,54 @@ async function restrictedStates(t: TestContext): Promise<void> {
   await assertLooks(page, 'key-of-before');
 }
 
+async function changedStates(t: TestContext): Promise<void> {
+  const long = `Long ${'name '.repeat(30)}`;
+  const pets = ['Lola', 'Mia', long].map((name) => ({ name, categoryId: 7 }));
+  const stage = await Stage.open(t, { pets });
+  const { page } = await visit(t, stage, { key: stage.key });
+  const console = new ConsolePage(page);
+  await console.select('Lola', 'Mia');
+  await assertLooks(page, 'selected');
+  await page.route('**/v1/pets?**', (route) => route.abort());
+  await stage.run(['catalogue', 'set-status', '1', '--to', 'pending', ...stage.place]);
+  await page.locator('#selection').getByRole('button', { name: 'Sold' }).click();
+  await console.says('1 of 2 animals were not changed');
+  await console.undo().hover();
+  await assertLooks(page, 'changed');
+  await console.open('Mia');
+  await assertLooks(page, 'edit');
+  await console.press('Remove …');
+  await assertLooks(page, 'remove');
+  await console.press('Keep it');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  await console.mark('Lola', 'sold');
+  await page.getByRole('dialog', { name: 'Lola was changed meanwhile' }).waitFor();
+  await assertLooks(page, 'conflict');
+  await resize(page, 360);
+  const wider = `[...document.querySelectorAll('dialog')].map((e) => e.scrollWidth - e.clientWidth)`;
+  assert.deepEqual(await page.evaluate(wider), [0]);
+}
+
+async function searchStates(t: TestContext): Promise<void> {
+  const stage = await Stage.open(t, { pets: PETS });
+  const { page } = await visit(t, stage, { key: stage.key });
+  const console = new ConsolePage(page);
+  await console.isLoaded();
+  await console.find('animal 2');
+  await console.listSays('5 of 23');
+  await assertLooks(page, 'found');
+  await console.find('zzz');
+  await console.says('No animal is called zzz');
+  await assertLooks(page, 'not-found');
+  await page.route('**/v1/pets?**', () => undefined);
+  await console.find('rex');
+  await page.locator('#catalogue[aria-busy=true]').waitFor();
+  await assertLooks(page, 'finding');
+}
+
 test('console › without animals, every state is accessible and fits', emptyStates);
 test('console › with animals, every state is accessible and fits', catalogueStates);
 test('console › in trouble, every state is accessible and fits', troubleStates);
 test('console › with a restricted key, every state is accessible and fits', restrictedStates);
+test('console › changes: every state is accessible and fits', changedStates);
+test('console › find: every state is accessible and fits', searchStates);
