@@ -19,7 +19,7 @@ import {
   type HttpResponse,
 } from './message.ts';
 import type { Deprecation, Endpoint, OperationParts, RequestContext } from './operation.ts';
-import { operations } from './operations.ts';
+import { deprecationHeaders, operations } from './operations.ts';
 import { respondWithPage, type PublicPages } from './pages.ts';
 import { rateLimitHeaders, rateLimited, type CountRequest } from './rate-limit.ts';
 import { RequestLog } from './request-log.ts';
@@ -173,21 +173,6 @@ function responseToError(error: unknown, operation: Endpoint | undefined): HttpR
   if (code !== 'unsupported_media_type') return errorResponse(code, message);
   const accepted = (operation?.accepts ?? [JSON_MEDIA_TYPE]).join(', ');
   return errorResponse(code, message, ['Accept-Post', accepted]);
-}
-
-/** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
-export function deprecationHeaders({ deprecation }: Endpoint, baseUrl: string): string[] {
-  if (deprecation === undefined) return [];
-  const { since, removedAt, successorPath } = deprecation;
-  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/deprecations`;
-  return [
-    'Deprecation',
-    `@${since.getTime() / 1000}`,
-    'Sunset',
-    removedAt.toUTCString(),
-    'Link',
-    `<${baseUrl}${successorPath}>; rel="successor-version", <${page}>; rel="deprecation"; type="text/html"`,
-  ];
 }
 
 function operationRemoved({ removedAt, successorPath }: Deprecation): HttpResponse {

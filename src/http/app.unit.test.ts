@@ -11,11 +11,11 @@ import type { KeyStore, KeyUse, Store } from '../domain/store.ts';
 import { openLog } from '../ops/log.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
-import { App, deprecationHeaders, type AppParts } from './app.ts';
+import { App, type AppParts } from './app.ts';
 import { errorResponse } from './error-response.ts';
 import { KeyUses } from './key-uses.ts';
 import type { HttpRequest, HttpResponse } from './message.ts';
-import { operations } from './operations.ts';
+import { deprecationHeaders, operations } from './operations.ts';
 import { ResponseCache } from './response-cache.ts';
 
 const KEY: ApiKey = {

@@ -1,8 +1,8 @@
 import { ERRORS, ErrorBody, ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { STATUS_CODES } from './wire/node-http.ts';
-import type { Operation, OperationResponse } from './operation.ts';
-import { COMMON_ERRORS, operations } from './operations.ts';
+import type { Operation, OperationResponse, ResponseHeader } from './operation.ts';
+import { COMMON_ERRORS, operations, RESPONSE_HEADERS } from './operations.ts';
 
 const COMPONENTS = { NewPet, Pet, Pets, PetStatus, Error: ErrorBody, ErrorCode };
 
@@ -59,7 +59,7 @@ export function openApiDocument(baseUrl?: string): object {
         Object.entries(COMPONENTS).map(([name, schema]) => [name, jsonSchema(schema, true)]),
       ),
       responses: { GeneralError: failure(GENERAL_ERRORS, ['X-Request-Id']), ...sharedResponses() },
-      headers: HEADERS,
+      headers: Object.fromEntries(Object.entries(RESPONSE_HEADERS).map(describeHeader)),
       securitySchemes: {
         bearerAuth: {
           type: 'http',
@@ -203,51 +203,6 @@ function jsonSchema(schema: unknown, isComponent = false): unknown {
   );
 }
 
-/** Every response header that the interface defines. */
-const HEADERS = {
-  'X-Request-Id': header('Identifies the request in the log of the service.', 'Hk2p0b7Yc1nq'),
-  Link: header(
-    'Links (RFC 8288). A list has `rel="first"`, `rel="last"` and, except on the last page, `rel="next"`. On the way back from `rel="last"`, each page except the oldest has `rel="prev"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`. If unknown query parameters were ignored, `rel="help"` explains strict handling. An error has `rel="help"`, which explains its code.',
-    '<http://127.0.0.1:8080/v1/pets?cursor=AAAAAAAAAAAU_NPA0w>; rel="next", <http://127.0.0.1:8080/v1/pets>; rel="first", <http://127.0.0.1:8080/v1/pets?cursor=last>; rel="last"',
-  ),
-  ETag: header(
-    'Changes when the body or the `Link` header changes. Send it in `If-None-Match`.',
-    '"Jr8ccmnLrVqBmYJ2p3wE1g"',
-  ),
-  'Cache-Control': header('How the response may be cached.', 'private, no-cache'),
-  Location: header(
-    'The URL of the new animal. Absent after getPet is removed.',
-    'http://127.0.0.1:8080/v1/pets/1',
-  ),
-  'Idempotency-Replayed': header(
-    '`true` if this create is a repetition and nothing was stored.',
-    'true',
-  ),
-  'Preference-Applied': header(
-    'Present if `Prefer: handling=strict` was applied.',
-    'handling=strict',
-  ),
-  Deprecation: header(
-    'The date since which the operation is deprecated (RFC 9745).',
-    '@1794614400',
-  ),
-  Sunset: header(
-    'The date on which the operation is removed (RFC 8594).',
-    'Thu, 05 Dec 2030 00:00:00 GMT',
-  ),
-  'WWW-Authenticate': header('The authentication challenge (RFC 6750).', 'Bearer realm="petstore"'),
-  'Accept-Post': header('The media type that the service accepts.', 'application/json'),
-  'Retry-After': header('The number of seconds to wait before a retry.', '1'),
-  RateLimit: header(
-    'The remaining requests and the seconds until the limit resets. Present if a rate limit is configured.',
-    '"default";r=599;t=60',
-  ),
-  'RateLimit-Policy': header(
-    'The rate limit. Present if one is configured.',
-    '"default";q=600;w=60',
-  ),
-};
-
-function header(description: string, example: string): object {
-  return { description, schema: { type: 'string' }, example };
+function describeHeader([name, { description, example }]: [string, ResponseHeader]) {
+  return [name, { description, schema: { type: 'string' }, example }];
 }

@@ -20,8 +20,14 @@ export interface Parameter {
 export interface OperationResponse {
   description: string;
   schema?: object;
-  /** The headers it can have, in addition to those of every response; openapi.ts describes them. */
+  /** The headers it can have, in addition to those of every response; operations.ts describes them. */
   headers: readonly string[];
+}
+
+/** A header that a response can have. Its value is a text. */
+export interface ResponseHeader {
+  description: string;
+  example: string;
 }
 
 /** What requests with a key can ask for. The router and the checks are derived from it. */

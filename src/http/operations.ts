@@ -4,7 +4,7 @@ import { Int64 } from '../domain/int64.ts';
 import { Cursor, Limit } from '../domain/page.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { consoleEndpoints } from './console/endpoints.ts';
-import type { Operation, Parameter } from './operation.ts';
+import type { Endpoint, Operation, Parameter, ResponseHeader } from './operation.ts';
 import { createPet, getPet, GET_PET_DEPRECATION, listPets } from './pets.ts';
 
 const prefer: Parameter = {
@@ -153,6 +153,78 @@ export const operations: readonly Operation[] = [
     handler: getPet,
   },
 ];
+
+/** Every response header that the interface defines. */
+export const RESPONSE_HEADERS: Readonly<Record<string, ResponseHeader>> = {
+  'X-Request-Id': {
+    description: 'Identifies the request in the log of the service.',
+    example: 'Hk2p0b7Yc1nq',
+  },
+  Link: {
+    description:
+      'Links (RFC 8288). A list has `rel="first"`, `rel="last"` and, except on the last page, `rel="next"`. On the way back from `rel="last"`, each page except the oldest has `rel="prev"`. The deprecated operation has `rel="successor-version"` and `rel="deprecation"`. If unknown query parameters were ignored, `rel="help"` explains strict handling. An error has `rel="help"`, which explains its code.',
+    example:
+      '<http://127.0.0.1:8080/v1/pets?cursor=AAAAAAAAAAAU_NPA0w>; rel="next", <http://127.0.0.1:8080/v1/pets>; rel="first", <http://127.0.0.1:8080/v1/pets?cursor=last>; rel="last"',
+  },
+  ETag: {
+    description: 'Changes when the body or the `Link` header changes. Send it in `If-None-Match`.',
+    example: '"Jr8ccmnLrVqBmYJ2p3wE1g"',
+  },
+  'Cache-Control': { description: 'How the response may be cached.', example: 'private, no-cache' },
+  Location: {
+    description: 'The URL of the new animal. Absent after getPet is removed.',
+    example: 'http://127.0.0.1:8080/v1/pets/1',
+  },
+  'Idempotency-Replayed': {
+    description: '`true` if this create is a repetition and nothing was stored.',
+    example: 'true',
+  },
+  'Preference-Applied': {
+    description: 'Present if `Prefer: handling=strict` was applied.',
+    example: 'handling=strict',
+  },
+  Deprecation: {
+    description: 'The date since which the operation is deprecated (RFC 9745).',
+    example: '@1794614400',
+  },
+  Sunset: {
+    description: 'The date on which the operation is removed (RFC 8594).',
+    example: 'Thu, 05 Dec 2030 00:00:00 GMT',
+  },
+  'WWW-Authenticate': {
+    description: 'The authentication challenge (RFC 6750).',
+    example: 'Bearer realm="petstore"',
+  },
+  'Accept-Post': {
+    description: 'The media type that the service accepts.',
+    example: 'application/json',
+  },
+  'Retry-After': { description: 'The number of seconds to wait before a retry.', example: '1' },
+  RateLimit: {
+    description:
+      'The remaining requests and the seconds until the limit resets. Present if a rate limit is configured.',
+    example: '"default";r=599;t=60',
+  },
+  'RateLimit-Policy': {
+    description: 'The rate limit. Present if one is configured.',
+    example: '"default";q=600;w=60',
+  },
+};
+
+/** For every response of a deprecated operation: RFC 9745, RFC 8594 and two links. */
+export function deprecationHeaders({ deprecation }: Endpoint, baseUrl: string): string[] {
+  if (deprecation === undefined) return [];
+  const { since, removedAt, successorPath } = deprecation;
+  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/deprecations`;
+  return [
+    'Deprecation',
+    `@${since.getTime() / 1000}`,
+    'Sunset',
+    removedAt.toUTCString(),
+    'Link',
+    `<${baseUrl}${successorPath}>; rel="successor-version", <${page}>; rel="deprecation"; type="text/html"`,
+  ];
+}
 
 /** Errors that every operation can return, in addition to its own. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [

@@ -13,11 +13,11 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   src: 755,
   'src/cli': 2_372,
   'src/domain': 765,
-  'src/http': 2_760,
+  'src/http': 2_776,
   'src/ops': 222,
   'src/pet-file': 612,
   'src/storage': 4_037,
-  'src/web': 7_146,
+  'src/web': 7_138,
 };
 
 test('no folder of the product has more lines of code than before', () => {

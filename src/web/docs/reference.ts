@@ -1,10 +1,8 @@
 import { ERRORS, INTERFACE_ERROR_CODES, type ErrorCode } from '../../domain/errors.ts';
 import { NewPet, Pet } from '../../domain/pet.ts';
-import { deprecationHeaders } from '../../http/app.ts';
 import { STATUS_CODES } from '../../http/wire/node-http.ts';
-import { openApiDocument } from '../../http/openapi.ts';
 import type { Operation, Parameter } from '../../http/operation.ts';
-import { operations } from '../../http/operations.ts';
+import { deprecationHeaders, operations, RESPONSE_HEADERS } from '../../http/operations.ts';
 import { escapeHtml, heading, tabs, type Tab } from '../html.ts';
 import { codeBlock } from './code-block.ts';
 import type { Markdown, Rendered, Section } from './markdown.ts';
@@ -50,7 +48,7 @@ export function renderReference(markdown: Markdown, sources: Sources): Rendered 
       ),
       section('every-request', 'Every request', [
         ...SHARED_PARAMETERS.map(({ name }) => name),
-        ...Object.keys(responseHeaders()),
+        ...Object.keys(RESPONSE_HEADERS),
         ...SHARED_ERRORS,
       ]),
       ...last.sections,
@@ -176,7 +174,7 @@ const EXAMPLE_BASE_URL = 'http://127.0.0.1:8080/v1';
 function headerLine(name: string, status: number, linkBase: string): string {
   const isKept = status === 200 || status === 304;
   if (name === 'Cache-Control' && !isKept) return `${name}: no-store`;
-  const example = responseHeaders()[name]?.example ?? '';
+  const example = RESPONSE_HEADERS[name]?.example ?? '';
   return `${name}: ${example.replaceAll(EXAMPLE_BASE_URL, linkBase)}`;
 }
 
@@ -187,17 +185,9 @@ function lines(headers: readonly string[]): string[] {
   );
 }
 
-/** Described once, in the OpenAPI document. */
-function responseHeaders(): Readonly<Record<string, { description: string; example: string }>> {
-  const { components } = openApiDocument() as {
-    components: { headers: Record<string, { description: string; example: string }> };
-  };
-  return components.headers;
-}
-
 function everyRequest(markdown: Markdown): string {
   const inline = (text: string) => markdown.inline(text);
-  const headers = Object.entries(responseHeaders()).map(
+  const headers = Object.entries(RESPONSE_HEADERS).map(
     ([name, { description }]) => `<dt><code>${name}</code></dt><dd>${inline(description)}</dd>`,
   );
   return columns(
