@@ -1,8 +1,13 @@
 // Random streams of bytes for one connection: requests with known responses, and what no client library sends.
 
-import { malformedRequests } from '../../harness/malformed-requests.ts';
-import type { Random } from '../../harness/random.ts';
+import { connect } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { ERRORS } from '../src/domain/errors.ts';
+import { malformedRequests } from './malformed-requests.ts';
+import type { Random } from './random.ts';
 
+/** The service must have closed every connection by then: the request timeout is 15 s. */
+const CONNECTION_MS_MAX = 40_000;
 const PARTS_MAX = 20;
 const HOSTILE_PARTS_MAX = 5;
 const SPLITS_MAX = 12;
@@ -15,7 +20,7 @@ export const SMUGGLED_NAME = 'smuggled';
 const SMUGGLED_BODY = `{"name":"${SMUGGLED_NAME}","categoryId":1}`;
 
 /** What is known about one request of a stream. */
-export interface Part {
+interface Part {
   bytes: Buffer;
   /** The value of its X-Request-Id header, which the service repeats in its response. */
   mark: string;
@@ -26,7 +31,7 @@ export interface Part {
   contains: string;
 }
 
-export interface Stream {
+interface Stream {
   parts: Part[];
   pieces: Buffer[];
   /** The client ends its side; otherwise the last request asks the service to close. */
@@ -34,7 +39,7 @@ export interface Stream {
 }
 
 /** What a client knows of a service. */
-export interface Client {
+interface Client {
   key: string;
   /** Of the list of sold animals, which stays empty. */
   etag: string;
@@ -176,4 +181,128 @@ function split(random: Random, bytes: Buffer): Buffer[] {
   );
   const places = [...new Set([0, ...cuts, bytes.length])].toSorted((one, other) => one - other);
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+}
+
+/** Sends a stream in its pieces, and reads until the service closes. */
+export async function exchange(
+  port: number,
+  { pieces, isHalfClosed }: Stream,
+): Promise<Buffer | undefined> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+  const chunks: Buffer[] = [];
+  const received = new Promise<Buffer | undefined>((resolve) => {
+    const timer = setTimeout(() => {
+      resolve(undefined);
+      socket.destroy();
+    }, CONNECTION_MS_MAX);
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // The service may close while this side still sends: what has arrived counts.
+    socket.on('error', () => undefined);
+    socket.on('end', () => socket.end());
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(chunks));
+    });
+  });
+  for (const piece of pieces) {
+    socket.write(piece);
+    await turn();
+  }
+  if (isHalfClosed) socket.end();
+  return received;
+}
+
+interface Response {
+  status: number;
+  headers: ReadonlyMap<string, string>;
+  body: string;
+}
+
+/** The responses of a stream, and what is wrong with them. */
+export function judge(
+  { parts, isHalfClosed }: Stream,
+  received: Buffer | undefined,
+): { responses: Response[]; problems: string[] } {
+  if (received === undefined) return { responses: [], problems: ['the connection stayed open'] };
+  const { responses, problems } = parse(received, parts);
+  let lastIndex = -1;
+  for (const { status, headers, body } of responses) {
+    const mark = headers.get('x-request-id');
+    if (mark === undefined) problems.push(`${status} without an X-Request-Id`);
+    const index = parts.findIndex((part) => part.mark === mark);
+    const isHead = parts[index]?.method === 'HEAD';
+    if (status >= 400 && !isHead && !isError(status, body)) problems.push(`${status} with ${body}`);
+    // A request whose mark was changed, or that was not understood, has another id.
+    if (index === -1) continue;
+    if (index <= lastIndex) problems.push(`the response to ${mark} is out of order`);
+    lastIndex = index;
+  }
+  const known = parts.findIndex(({ status }) => status === undefined);
+  const count = known === -1 ? parts.length : known;
+  for (const [index, part] of parts.slice(0, count).entries()) {
+    const problem = problemOf(part, responses[index]);
+    if (problem !== undefined) problems.push(problem);
+  }
+  if (known === -1 && responses.length > count) problems.push('there are more responses');
+  if (!isHalfClosed && responses.at(-1)?.headers.get('connection') !== 'close') {
+    problems.push('the last response does not close the connection');
+  }
+  return { responses, problems };
+}
+
+function problemOf({ mark, status, contains }: Part, response?: Response): string | undefined {
+  if (response?.headers.get('x-request-id') !== mark || response.status !== status) {
+    return `${mark} got ${response?.status ?? 'no response'}`;
+  }
+  return response.body.includes(contains) ? undefined : `${mark} got ${response.body}`;
+}
+
+/** Reads one response after the other, as RFC 9112 says, but for 100 Continue, which precedes one. */
+function parse(
+  received: Buffer,
+  parts: readonly Part[],
+): { responses: Response[]; problems: string[] } {
+  const responses: Response[] = [];
+  for (let rest = received; rest.length > 0;) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    const [line = '', ...lines] = rest.toString('latin1', 0, Math.max(0, headEnd)).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) [\x20-\x7e]+$/.exec(line)?.[1]);
+    const fields = lines.map((each) => {
+      const [, name = '', value = ''] = /^([\w-]+): ([\x20-\x7e]*)$/.exec(each) ?? [];
+      return [name.toLowerCase(), value] as const;
+    });
+    const headers = new Map(fields);
+    const isEmpty = status < 200 || status === 204 || status === 304;
+    // A deprecated operation that fails has two lists of links: both are one.
+    const links = fields.filter(([name]) => name === 'link').length;
+    const isRight = headers.size === lines.length - Math.max(0, links - 1) && !headers.has('');
+    if (Number.isNaN(status) || !isRight || headers.has('content-length') === isEmpty) {
+      const shown = JSON.stringify(rest.toString('latin1').slice(0, 200));
+      return { responses, problems: [`no head in ${shown}`] };
+    }
+    const isHead = parts.some(
+      ({ method, mark }) => method === 'HEAD' && mark === headers.get('x-request-id'),
+    );
+    const length = isEmpty || isHead ? 0 : Number(headers.get('content-length'));
+    const end = headEnd + 4 + length;
+    if (rest.length < end) return { responses, problems: ['a body is cut'] };
+    const body = rest.toString('utf8', headEnd + 4, end);
+    if (status >= 200) responses.push({ status, headers, body });
+    rest = rest.subarray(end);
+  }
+  return { responses, problems: [] };
+}
+
+function isError(status: number, body: string): boolean {
+  try {
+    const error = JSON.parse(body) as Record<string, unknown>;
+    return (
+      Object.keys(error).toSorted().join() === 'code,message,status' &&
+      error['status'] === status &&
+      typeof error['message'] === 'string' &&
+      Object.hasOwn(ERRORS, String(error['code']))
+    );
+  } catch {
+    return false;
+  }
 }
