@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
 import { newPet, type NewPet } from '../../domain/pet.ts';
 import { isBlank, trimName } from '../../domain/typed-name.ts';
@@ -68,7 +68,7 @@ export async function readList(text: Uint8Array, { columns }: ListOptions): Prom
   });
   for (let at = 0; at < text.length; at += CHUNK_BYTES) {
     take(list, reader.push(text.subarray(at, at + CHUNK_BYTES)));
-    await turn();
+    await nextTurn();
   }
   take(list, reader.end());
   return list;

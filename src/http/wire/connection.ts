@@ -78,7 +78,7 @@ export class Connection {
     return this.#hasHadClient || this.#current?.hasAcceptedKey === true;
   }
 
-  /** Takes the next request, and handles it when its turn comes. Requests beyond the limit are ignored. */
+  /** Takes the next request, and handles it after the earlier ones. Requests beyond the limit are ignored. */
   accept(exchange: Exchange): void {
     if (this.#state === 'closing' || this.#ignored > 0 || this.#held.length === HELD_MAX) {
       this.#ignored += 1;
@@ -122,8 +122,8 @@ export class Connection {
     this.#current?.body?.fail(CUT_SHORT);
   }
 
-  #hold(turn: Exchange | Refusal): void {
-    this.#held.push(turn);
+  #hold(next: Exchange | Refusal): void {
+    this.#held.push(next);
     if (this.#state === 'idle') this.#begin();
     else this.#update();
   }
@@ -132,13 +132,13 @@ export class Connection {
     // A destroyed connection handles nothing of what node:http still parses.
     if (!this.socket.writable) return this.#update();
     this.#state = 'handling';
-    const turn = this.#held.shift();
+    const next = this.#held.shift();
     const { responder } = this.#shared;
-    if (turn instanceof Exchange) {
-      this.#current = turn;
-      void responder.handle(turn).then((response) => this.#send(turn, response));
-    } else if (turn !== undefined) {
-      this.#sendLast(responder.respondToRefusal(turn, this.socket.remoteAddress));
+    if (next instanceof Exchange) {
+      this.#current = next;
+      void responder.handle(next).then((response) => this.#send(next, response));
+    } else if (next !== undefined) {
+      this.#sendLast(responder.respondToRefusal(next, this.socket.remoteAddress));
     }
   }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { counter, type Figure, type Measured } from '../../ops/metrics.ts';
 import { errorResponse, FAILED } from '../error-response.ts';
@@ -167,8 +167,8 @@ export class HttpServer implements Measured {
       const acceptedBefore = this.#accepted;
       // The first may come in this turn of the event loop, before the sockets are polled. The next turn takes
       // at least one connection if any waits.
-      await turn();
-      await turn();
+      await nextTurn();
+      await nextTurn();
       if (this.#accepted === acceptedBefore) return;
     }
   }

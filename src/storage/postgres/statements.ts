@@ -136,26 +136,26 @@ export const STATEMENTS = named({
    * statement_timeout ends that wait.
    */
   createPetsWithClaims: `
-    WITH input AS MATERIALIZED (
+    WITH input AS MATERIALIZED ( -- 1. the batch
       SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[],
                            $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
         WITH ORDINALITY AS input (name, category_id, status,
                                   api_key_id, key, fingerprint, now, expires_at, ordinal)
-    ), known AS MATERIALIZED (
+    ), known AS MATERIALIZED ( -- 2. what was stored before: a replay
       SELECT input.ordinal, claim.fingerprint, claim.pet_id
       FROM input JOIN idempotency_keys AS claim
         ON claim.api_key_id = input.api_key_id AND claim.key = input.key
        AND claim.expires_at > input.now
-    ), fresh AS MATERIALIZED (
+    ), fresh AS MATERIALIZED ( -- 3. the rest
       SELECT input.*, row_number() OVER (ORDER BY ordinal) AS place FROM input
       WHERE ordinal NOT IN (SELECT ordinal FROM known)
-    ), counter AS (
+    ), counter AS ( -- 4. an id for each of the rest
       UPDATE pet_counter SET last_id = last_id + (SELECT count(*) FROM fresh)
       WHERE last_id >= $9::bigint
       RETURNING last_id - (SELECT count(*) FROM fresh) AS before
-    ), numbered AS MATERIALIZED (
+    ), numbered AS MATERIALIZED ( -- 5. the rest with their ids
       SELECT fresh.*, counter.before + fresh.place AS id FROM counter, fresh
-    ), claimed AS (
+    ), claimed AS ( -- 6. their claims, unless another process was first
       INSERT INTO idempotency_keys AS claim (${CLAIM_COLUMNS})
       SELECT api_key_id, key, fingerprint, id, expires_at FROM numbered WHERE key IS NOT NULL
       ON CONFLICT (api_key_id, key) DO UPDATE
@@ -165,12 +165,12 @@ export const STATEMENTS = named({
           SELECT input.now FROM input
           WHERE input.api_key_id = excluded.api_key_id AND input.key = excluded.key)
       RETURNING pet_id
-    ), created AS (
+    ), created AS ( -- 7. those without a claim or with a new one
       INSERT INTO pets (${PET_COLUMNS})
       SELECT id, name, category_id, status FROM numbered
       WHERE key IS NULL OR id IN (SELECT pet_id FROM claimed)
       RETURNING id
-    ), forgotten AS (
+    ), forgotten AS ( -- 8. a few claims that have expired
       DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
         SELECT claim.api_key_id, claim.key FROM idempotency_keys AS claim
         WHERE claim.expires_at <= (SELECT min(now) FROM input)
