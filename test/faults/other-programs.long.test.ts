@@ -1,15 +1,20 @@
 // What administrators run on the file of a store while it serves, with programs of their own.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { MAIN } from '../../harness/command.ts';
+import { commandsBelow } from '../../harness/documented-commands.ts';
 import { Load } from '../../harness/load.ts';
-import { needsProgram } from '../../harness/needs.ts';
+import { findProgram, needsProgram } from '../../harness/needs.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { until } from '../../harness/until.ts';
 import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
 
 const CLIENTS = 4;
@@ -19,6 +24,7 @@ const RSYNCS = 3;
 const LOCK_SECONDS = 8;
 /** A create may wait for a lock, and is then refused. */
 const NEXT_MS_MAX = 5_000;
+const REPLICATED_MS_MAX = 30_000;
 
 async function serveUnderLoad(t: TestContext) {
   const data = temporaryFolder(t);
@@ -110,5 +116,71 @@ test(
       assert.equal(rowsIn(file, `${COUNT} WHERE id = ${id} AND name = '${name}'`), 1);
     }
     t.diagnostic(`${animals} animals, ${STOCK} before, 3 by hand, ${count()} acknowledged, 0 lost`);
+  },
+);
+
+/** `petstore` as the pages write it, in a folder for the PATH. */
+function petstoreIn(folder: string): string {
+  const script = `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`;
+  writeFileSync(join(folder, 'petstore'), script, { mode: 0o755 });
+  return folder;
+}
+
+test(
+  'Litestream as backup.md says, beside VACUUM and checkpoints: a restored replica has every acknowledged animal, and new ids begin above',
+  { skip: needsProgram('litestream') },
+  async (t) => {
+    const { data, service, load, file, count } = await serveUnderLoad(t);
+    const folder = temporaryFolder(t);
+    const restored = join(folder, 'restored');
+    mkdirSync(join(folder, 'nas'));
+    const PATH = [
+      petstoreIn(folder),
+      dirname(findProgram('litestream') ?? ''),
+      process.env['PATH'],
+    ];
+    const env = { PATH: PATH.join(delimiter), PETSTORE_DATA: restored };
+    const [, replicate = '', ...restore] = commandsBelow('backup.md', '## A replica')
+      .replaceAll('/var/lib/petstore', data)
+      .replaceAll('/mnt/nas', join(folder, 'nas'))
+      .trimEnd()
+      .split('\n');
+
+    const litestream = spawn('sh', ['-c', `exec ${replicate}`], { cwd: folder, env });
+    t.after(() => litestream.kill('SIGKILL'));
+    let log = '';
+    litestream.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    await until('a snapshot', () => log.includes('snapshot complete'), REPLICATED_MS_MAX);
+    for (const statement of ['VACUUM', 'PRAGMA wal_checkpoint(TRUNCATE)']) {
+      await load.untilAcknowledged(NEXT_MS_MAX);
+      using database = new DatabaseSync(file, { timeout: 10_000 });
+      database.exec(statement);
+      t.diagnostic(`${statement}: ${count()} acknowledged, ${load.counts.refused} refused`);
+    }
+    await load.untilAcknowledged(NEXT_MS_MAX);
+    await load.stop();
+    assert.deepEqual(load.violations, []);
+    service.signal('SIGKILL');
+    await service.ended;
+    litestream.kill('SIGINT');
+    await once(litestream, 'close');
+
+    const said = await promisify(execFile)('sh', ['-euc', restore.join('\n')], {
+      cwd: folder,
+      env,
+    });
+    assert.match(said.stderr, /first new id: 1000001;/);
+    const { problems, warnings, animals } = verifySqlite(
+      join(restored, 'production', 'petstore.sqlite'),
+    );
+    assert.deepEqual(problems, []);
+    assert.match(String(warnings), /^the table _litestream_\w+ is not the pet store's,the table _/);
+    assert.ok(animals >= STOCK + count(), `${animals} animals, ${count()} acknowledged`);
+    for (const pet of load.creates.acknowledged.values()) {
+      const { id, name } = JSON.parse(pet) as { id: number; name: string };
+      const sql = `${COUNT} WHERE id = ${id} AND name = '${name}'`;
+      assert.equal(rowsIn(join(restored, 'production', 'petstore.sqlite'), sql), 1);
+    }
+    t.diagnostic(`${animals} animals, ${STOCK} before, ${count()} acknowledged, 0 lost`);
   },
 );
