@@ -67,8 +67,7 @@ export class History {
     const [at, elapsedMs] = [this.#clock.now(), this.#clock.elapsedMs()];
     const sample = { at, elapsedMs, ...measure(figures) };
     const before = this.samples.at(-1)?.errors ?? sample.errors;
-    const count = (errors: Sample['errors'], code: ErrorCode) => errors.get(code) ?? 0;
-    const code = FAILURE_CODES.find((each) => count(sample.errors, each) > count(before, each));
+    const code = FAILURE_CODES.find((each) => sample.errors.get(each) !== before.get(each));
     if (code !== undefined) {
       const isOfWrite = code === 'unavailable' && figures.find('petstore_last_write_failed') === 1;
       this.lastFailure = { at, code, isOfWrite };
