@@ -145,11 +145,13 @@ const IN_BACKTICKS =
   /`([\w@][\w@./-]*\.(?:[cm]?[jt]s|html|css|json|lua|md|conf|cfg|service|timer|ya?ml))`/g;
 /** Files of a reader, of a release and of other programs. */
 const FILES_OF_OTHERS = [
+  'animals.html',
   'journald.conf',
   'openapi-ts.config.js',
   'petstore-service-VERSION.cdx.json',
   'petstore.service',
   'prometheus.yml',
+  'proxy.mjs',
 ];
 
 test('every file name in backticks, in any document of the project, is that of a file', () => {

@@ -17,7 +17,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/ops': 222,
   'src/pet-file': 612,
   'src/storage': 4_037,
-  'src/web': 7_138,
+  'src/web': 7_153,
 };
 
 test('no folder of the product has more lines of code than before', () => {

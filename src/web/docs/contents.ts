@@ -18,18 +18,23 @@ export const DOCS = [
     group: 'Start',
     file: 'src/web/docs/content/quick-start.md',
   },
-  guide('authentication', 'Authentication'),
-  guide('pagination', 'Pagination'),
-  guide('idempotency', 'Idempotency'),
-  guide('conditional-requests', 'Conditional requests'),
+  guide('pagination', 'Lists and pagination'),
+  guide('add', 'Add animals'),
   { path: '/docs/errors', title: 'Errors', group: 'Guides', file: 'docs/errors.md' },
-  guide('strict-handling', 'Strict handling'),
+  guide('web-site', 'Put the animals on a web site'),
+  guide('idempotency', 'Retries and idempotency'),
+  guide('authentication', 'Authentication'),
   guide('rate-limits', 'Rate limits'),
   guide('not-in-the-api', 'What the API does not do, and what to do instead'),
+  guide('conditional-requests', 'Conditional requests'),
+  guide('strict-handling', 'Strict handling'),
   reference('reference', 'API reference', 'src/web/docs/content/reference.md'),
   reference('clients', 'Clients in your language', 'docs/clients.md'),
   reference('deprecations', 'Deprecations', 'src/web/docs/content/deprecations.md'),
   reference('changelog', 'Changelog', 'CHANGELOG.md'),
+  operation('access', 'Keys and other computers'),
+  operation('backup', 'Backup and restore'),
+  operation('troubleshooting', 'Troubleshooting'),
 ] as const satisfies DocsPage[];
 
 export interface DocsPage {
@@ -47,10 +52,15 @@ function reference(name: string, title: string, file: string): DocsPage {
   return { path: `/docs/${name}`, title, group: 'Reference', file };
 }
 
+/** For those who run the service. */
+function operation(name: string, title: string): DocsPage {
+  return { path: `/docs/${name}`, title, group: 'Run the service', file: `docs/${name}.md` };
+}
+
 /** The scripts of the pages, below the repository root. */
 export const DOCS_MODULES = [
   'src/domain/key-form.ts',
-  ...['copy', 'key', 'languages', 'main', 'search', 'site', 'try'].map(
+  ...['copy', 'key', 'languages', 'main', 'rank', 'search', 'site', 'try'].map(
     (name) => `src/web/docs/page/${name}.ts`,
   ),
 ];

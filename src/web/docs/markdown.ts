@@ -1,6 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml, heading, slugOf } from '../html.ts';
 import { codeBlock } from './code-block.ts';
+import { DOCS } from './contents.ts';
 import { errorList } from './errors.ts';
 import { isSample, languageName, sampleTabs, type Sample } from './samples.ts';
 
@@ -28,7 +29,7 @@ const PLAIN_LABELS: Readonly<Record<string, string>> = {
 };
 
 /** Languages of the blocks that get a copy button. */
-const COPIED = ['sh', 'js', 'ts', 'golang', 'py', 'java', 'php'];
+const COPIED = ['sh', 'html', 'js', 'ts', 'golang', 'py', 'java', 'php'];
 
 /** Converts Markdown to HTML. Links of the form /docs/page become relative to `root`. */
 export class Markdown {
@@ -100,23 +101,26 @@ export class Markdown {
   }
 }
 
-/** Files of the repository that are pages here. */
+/** Files of the repository that are pages here, by the ends of their paths. */
 const DOCUMENTS = [
-  ['docs/errors.md', 'docs/errors'],
-  ['openapi.json', 'openapi.json'],
-  ['sdk/README.md', 'docs#the-client-library'],
+  ['openapi.json', '/openapi.json'],
+  ['sdk/README.md', '/docs#the-client-library'],
+  ...DOCS.filter(({ file }) => file.startsWith('docs/')).map(({ file, path }) => [
+    file.slice('docs/'.length),
+    path,
+  ]),
 ] as const;
 
 function link(root: string, href: string, html: string): string {
   if (/^https?:/.test(href)) return `<a href="${escapeHtml(href)}">${html}</a>`;
   if (href.startsWith('#')) return `<a href="${href}">${html}</a>`;
-  if (href.startsWith('/')) {
-    return `<a href="${escapeHtml(root + href.slice(1)) || './'}">${html}</a>`;
-  }
-  const page = DOCUMENTS.find(([file]) => href.endsWith(file))?.[1];
-  if (page !== undefined) return `<a href="${root}${page}">${html}</a>`;
+  const [file = '', section] = href.split('#');
+  const page = DOCUMENTS.find(([end = '']) => file.endsWith(end))?.[1];
+  const path = page === undefined || section === undefined ? page : `${page}#${section}`;
+  const target = href.startsWith('/') ? href : path;
   // Readers of the page do not have the other files of the repository.
-  return html;
+  if (target === undefined) return html;
+  return `<a href="${escapeHtml(root + target.slice(1)) || './'}">${html}</a>`;
 }
 
 /** The table of docs/errors.md. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -24,9 +24,11 @@ const RUN_TIMEOUT_MS = 120_000;
 /** More than one page of 100. */
 const SEEDED = 130;
 
-/** Commands that another test runs: sdk/test/package.test.ts and `npm run test:generators`. */
+/** Pages whose commands other tests run: `npm run test:generators`, test/web/web-site.test.ts and those of test/process. */
+const RUN_ELSEWHERE = ['clients', 'web-site', 'access', 'backup', 'troubleshooting'];
 const isRunElsewhere = ({ page, code }: Sample): boolean =>
-  code.startsWith('npm pack') || page === '/docs/clients';
+  // sdk/test/package.test.ts runs this one.
+  code.startsWith('npm pack') || RUN_ELSEWHERE.includes(page.replace('/docs/', ''));
 
 interface Sample {
   page: string;
@@ -166,16 +168,6 @@ describe('The samples of /docs', () => {
     // A revoked key cannot be rotated, so the command that revokes comes last.
     here.sort((a, b) => Number(isLast(a)) - Number(isLast(b)));
     for (const [index, sample] of here.entries()) await runSample(sample, index);
-  });
-
-  test('the command of the README marks an animal as sold', async () => {
-    const readme = readFileSync(join(root, 'README.md'), 'utf8');
-    const [, command = ''] = /`(\.\/petstore catalogue set-status 7 [^`]+)`/.exec(readme) ?? [];
-    const body = '{"name":"Rex","categoryId":7}';
-    const { id } = (await service.send('/pets', { method: 'POST', body })).json() as { id: number };
-    await run('bash', ['-euo', 'pipefail', '-c', command.replace(' 7 ', ` ${id} `)], root);
-    const { json } = await service.send(`/pets/${id}`);
-    assert.deepEqual(json(), { id, name: 'Rex', categoryId: 7, status: 'sold' });
   });
 
   test('every sample in Go is formatted and valid', { skip: needsProgram('go') }, async () => {

@@ -1,23 +1,6 @@
 import { byId, element } from '../../console/page/dom.ts';
+import { entriesOf, search, type Entry, type IndexedPage } from './rank.ts';
 
-/** A page as the service lists it. */
-interface IndexedPage {
-  href: string;
-  title: string;
-  /** The text before its first section. */
-  intro: string;
-  sections: [id: string, title: string, text: string][];
-}
-
-/** A page, or a section of one. */
-interface Entry {
-  href: string;
-  title: string;
-  page: string;
-  text: string;
-}
-
-const RESULTS_MAX = 8;
 /** In characters: how long an excerpt is, and how much of it comes before the match. */
 const EXCERPT = { before: 24, length: 96 };
 const ROOT = document.body.dataset['root'] ?? '';
@@ -80,11 +63,7 @@ export function offerSearch(): void {
 
 async function load(): Promise<Entry[]> {
   const response = await fetch(`${ROOT}docs/search.json`);
-  const pages = (await response.json()) as IndexedPage[];
-  return pages.flatMap(({ href, title: page, intro, sections }) => [
-    { href, title: page, page, text: intro },
-    ...sections.map(([id, title, text]) => ({ href: `${href}#${id}`, title, page, text })),
-  ]);
+  return entriesOf((await response.json()) as IndexedPage[]);
 }
 
 /** Ctrl-K (or Cmd-K), and a slash unless it is typed into a field. */
@@ -92,29 +71,6 @@ function isSearchKey({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): 
   if (key === 'k') return ctrlKey || metaKey;
   const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
   return key === '/' && !ctrlKey && !metaKey && !altKey && !isTyping;
-}
-
-/** Every word must occur. Whole words of titles come first, then beginnings of titles, then parts. */
-function search(entries: readonly Entry[], words: readonly string[]): Entry[] {
-  return entries
-    .map((entry) => ({ entry, rank: rank(entry, words) }))
-    .filter(({ rank: value }) => value > 0)
-    .toSorted((a, b) => b.rank - a.rank)
-    .slice(0, RESULTS_MAX)
-    .map(({ entry }) => entry);
-}
-
-function rank({ title, page, text }: Entry, words: readonly string[]): number {
-  const [heading, name, rest] = [title.toLowerCase(), page.toLowerCase(), text.toLowerCase()];
-  const ranks = words.map((word): number => {
-    if (heading.split(/\W+/).includes(word)) return 16;
-    if (heading.startsWith(word)) return 8;
-    if (heading.includes(word)) return 4;
-    if (rest.split(/[^\w-]+/).includes(word)) return 3;
-    if (rest.includes(word)) return 2;
-    return name.includes(word) ? 1 : 0;
-  });
-  return ranks.includes(0) ? 0 : ranks.reduce((sum, value) => sum + value, 0);
 }
 
 function resultItem({ href, title, page, text }: Entry, words: readonly string[]): HTMLElement {
