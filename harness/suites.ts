@@ -12,7 +12,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/web/*.test.ts',
     'test/units.ts',
     'drills/bugs/*.test.ts',
-    'test/{faults,golden,process,interface,project}/**/*.test.ts',
+    'test/{golden,process,interface,project}/**/*.test.ts',
     ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),
@@ -21,7 +21,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
   long: [
     'drills/{*.test.ts,!(bugs)/*.test.ts}',
     'sdk/test/*.test.ts',
-    'test/{long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
+    'test/{faults,long,packaging,web/accessibility,web/long,web/samples}/**/*.test.ts',
     '**/*.long.test.ts',
   ],
   generators: ['test/generators/{clients,languages,schemathesis}.ts'],
