@@ -39,6 +39,17 @@ test('--version, -v, -V and version show the versions of the program, the interf
   }
 });
 
+test('--version loads the list of commands and the settings, and no package of the service', () => {
+  const hook = `import { registerHooks } from 'node:module';
+    const urls = [];
+    registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+    process.on('exit', () => console.log(urls.join('\\n')));`;
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, MAIN, '--version'];
+  const loaded = execFileSync(process.execPath, args, { encoding: 'utf8' });
+  assert.match(loaded, /\/node_modules\/commander\//);
+  assert.doesNotMatch(loaded, /\/node_modules\/(?!commander\/|node-)/);
+});
+
 test('the help is on standard output: without arguments, with --help, and as a command', async () => {
   const [alone, ...others] = await Promise.all(
     [[], ['--help'], ['-h'], ['help']].map((args) => runHere(args)),
