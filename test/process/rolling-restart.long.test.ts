@@ -1,5 +1,5 @@
 // What must hold while workers are being replaced.
-// test/process/workers.test.ts shows that no request fails, and that SIGTERM stops all of them.
+// test/process/workers.long.test.ts shows that no request fails, and that SIGTERM stops all of them.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
