@@ -35,6 +35,7 @@ test('each file in contrib/ names the command that checks it in its first lines'
     'prometheus/rules.test.yml': 'promtool test rules ',
     'prometheus/rules.yml': 'promtool check rules ',
     'traces.env': 'npm run test:traces',
+    'user/petstore.service': 'systemd-analyze verify --user ',
   };
   const files = readdirSync(CONTRIB, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
