@@ -17,8 +17,9 @@ const run = promisify(execFile);
 const USE =
   'const pet: Pet = { id: 1n, name: "Rex", categoryId: 7n, status: "available" };\n' +
   'console.log(Object.keys(client).toSorted().join(), pet.id);\n';
+const IMPORT = "import * as client from 'petstore-client';\n";
 const SCRIPTS = {
-  'import.mts': `import * as client from 'petstore-client';\nimport type { Pet } from 'petstore-client';\n${USE}`,
+  'import.mts': `${IMPORT}import type { Pet } from 'petstore-client';\n${USE}`,
   'require.cts': `import client = require('petstore-client');\ntype Pet = client.Pet;\n${USE}`,
 };
 const exampleFile = (index: number) => `example-${index + 1}.ts`;
@@ -45,6 +46,23 @@ test('a browser gets the library in a few small files that need nothing else', a
   ]);
   t.diagnostic(`${bytes} bytes`);
   assert.ok(bytes <= SERVED_BYTES_MAX, `The library has ${bytes} compressed bytes.`);
+});
+
+test('the commands of the quick start build and install it beside a clone that was only started', async (t) => {
+  const folder = temporaryFolder(t);
+  const [clone, app] = [join(folder, 'petstore'), join(folder, 'app')];
+  await run('git', ['clone', '--quiet', '--no-hardlinks', REPOSITORY, clone]);
+  // What `npm start` does first.
+  await run('node', ['scripts/setup.js', 'runtime'], { cwd: clone });
+  assert.deepEqual(await readdir(join(clone, 'node_modules', 'typescript')).catch(() => []), []);
+  await mkdir(app);
+  await writeFile(join(app, 'package.json'), '{ "type": "module", "private": true }');
+  const page = join(REPOSITORY, 'src/web/docs/content/quick-start.md');
+  const [, block = ''] = /```sh\n(npm pack .*?)```/s.exec(await readFile(page, 'utf8')) ?? [];
+  await run('sh', ['-euc', block], { cwd: app });
+  await writeFile(join(app, 'use.js'), IMPORT + USE.replace(': Pet', ''));
+  const { stdout } = await run(process.execPath, ['use.js'], { cwd: app });
+  assert.match(stdout, /PetStore,/);
 });
 
 describe('The packed package', () => {
