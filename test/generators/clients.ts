@@ -105,9 +105,10 @@ test(
   'the generated clients compile in strict mode and run the programs of the page',
   { skip },
   async () => {
-    const sections = ['openapi-typescript and openapi-fetch', 'Hey API'].map((name) =>
-      blocksOf(`TypeScript: ${name}`),
-    );
+    const sections = [
+      blocksOf('TypeScript: openapi-typescript and openapi-fetch'),
+      blocksOf('TypeScript: Hey API', 'test/generators/hey-api.md'),
+    ];
     const origin = new URL(service.baseUrl).origin;
     const folder = join(TOOLS, 'examples');
     await rm(folder, { recursive: true, force: true });

@@ -25,8 +25,8 @@ ${ANIMALS} animals
 `;
 
 /** The text of each code block below a heading of the page, by its language. */
-export function blocksOf(heading: string): Record<string, string> {
-  const markdown = readFileSync(join(ROOT, 'docs', 'clients.md'), 'utf8');
+export function blocksOf(heading: string, page = 'docs/clients.md'): Record<string, string> {
+  const markdown = readFileSync(join(ROOT, page), 'utf8');
   const section = markdown.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const blocks = [...section.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
   assert.ok(blocks.length >= 2, `"${heading}" has ${blocks.length} blocks`);
