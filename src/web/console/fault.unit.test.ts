@@ -93,7 +93,13 @@ test('an error that passes says how long to wait, and the page waits at most two
     ['overloaded', 503, 0, 'The service is busy. Wait a second,', 0],
     ['overloaded', 503, 120_000, 'The service is busy. Wait 120 seconds,', 120_000],
     ['overloaded', 503, 120_001, 'The service is busy. Wait 121 seconds,', undefined],
-    ['unavailable', 503, 1_000, 'No animals; or so. Wait a second,', 1_000],
+    [
+      'unavailable',
+      503,
+      1_000,
+      'No animals; or so. Wait a second, then try again. If it stays so, tell',
+      1_000,
+    ],
     ['rate_limited', 429, undefined, 'Too many requests with this key. Wait a moment,', 5_000],
     ['internal_error', 500, 1_200, 'The service has failed. Try again. If it', undefined],
   ] as const) {

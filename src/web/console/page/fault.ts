@@ -26,6 +26,7 @@ export interface Fault {
 type Words = Pick<Fault, 'title' | 'remedy' | 'action'>;
 
 const NOTHING_LOST = 'Nothing you typed is lost.';
+const IF_IT_STAYS = 'If it stays so, tell whoever runs the service. ';
 const WAIT_MS_DEFAULT = 5_000;
 const WAIT_MS_MAX = 120_000;
 
@@ -125,7 +126,7 @@ function wordsFor({ status, code, message, retryAfterMs }: PetStoreError): Words
   if (status === 429 || status === 503) {
     return {
       title: TITLES[code] ?? message.replace(/\.$/, ''),
-      remedy: `Wait ${seconds(retryAfterMs)}, then try again. ${NOTHING_LOST}`,
+      remedy: `Wait ${seconds(retryAfterMs)}, then try again. ${code === 'unavailable' ? IF_IT_STAYS : ''}${NOTHING_LOST}`,
       action: 'retry',
     };
   }
