@@ -42,27 +42,6 @@ function faults(count: number) {
   });
 }
 
-test('20 invalid lines are listed without a count of others, and 21 with one', () => {
-  for (const [count, end] of [
-    [20, 'line 21: It is bad.\n'],
-    [21, 'line 21: It is bad.\nand 1 more\n'],
-  ] as const) {
-    const { report, written } = newReport();
-    report.faults(faults(count), LINES);
-    report.checked(checkedFile({}));
-    const text = written();
-    assert.ok(text.startsWith('line 2: It is bad.\nline 3: '), text);
-    assert.ok(text.endsWith(end), text);
-  }
-});
-
-test('lines that are skipped are all listed, and none is counted as left out', () => {
-  const { report, written } = newReport({ isSkipping: true });
-  report.faults(faults(30), LINES);
-  report.checked(checkedFile({}));
-  assert.equal(written().split('\n').length - 1, 30);
-});
-
 test('a JSON array is counted in items, and one is in the singular', () => {
   const { report, written } = newReport();
   report.checked(checkedFile({ layout: ITEMS }));
@@ -74,17 +53,6 @@ test('a JSON array is counted in items, and one is in the singular', () => {
   assert.match(written(), /stopped after item 1,234, with 1 animal imported; this import/);
   assert.equal(report.mustSkip(progressAt({ lines: 1_234, imported: 1_000 })), 1);
   assert.match(written(), /stopped after item 1,234, with 1,000 animals imported: add/);
-});
-
-test('a file that was imported before ends with 1 only if lines of it were skipped', () => {
-  const { report, written } = newReport();
-  assert.equal(report.importedBefore(progressAt({ imported: 1 })), 0);
-  assert.equal(report.importedBefore(progressAt({ imported: 2, skipped: 1 })), 1);
-  assert.equal(
-    written(),
-    'This file was imported before: 1 animal added, 0 lines skipped. Nothing was added now.\n' +
-      'This file was imported before: 2 animals added, 1 line skipped. Nothing was added now.\n',
-  );
 });
 
 test('the end of an import has what this one added, the time it took and the rate', () => {
@@ -101,14 +69,6 @@ test('the end of an import has what this one added, the time it took and the rat
     Number(rate.replaceAll(',', '')) >= Math.floor(1_000_000 / seconds),
     `it says ${rate} per second`,
   );
-});
-
-test('the end of an import that skipped lines names their number, and is exit code 1', () => {
-  const { report, written } = newReport({ isSkipping: true });
-  assert.equal(report.finished(progressAt({ skipped: 1 }), progressAt({})), 1);
-  assert.match(written(), /\n1 line was skipped as invalid\. Only the lines listed above may /);
-  assert.equal(report.finished(progressAt({ skipped: 2 }), progressAt({})), 1);
-  assert.match(written(), /\n2 lines were skipped as invalid\. /);
 });
 
 test('an import that stops says what it has imported until then', () => {

@@ -36,29 +36,6 @@ async function newStore(t: TestContext): Promise<string> {
   return data;
 }
 
-const READING = [
-  ['keys', 'list'],
-  ['keys', 'revoke', 'key_x'],
-  ['keys', 'rotate', 'key_x'],
-  ['export'],
-  ['catalogue', 'remove', '1', '--yes'],
-  ['verify'],
-  ['backup', 'monday.sqlite'],
-];
-
-test('a command that only reads refuses a folder without a store, and creates none', async (t) => {
-  const data = temporaryFolder(t);
-  const flags = ['--data', data, '--env', 'staging'];
-  const results = await Promise.all(READING.map((args) => runHere([...args, ...flags])));
-  for (const refused of results) {
-    const place = join(data, 'staging', 'petstore.sqlite');
-    assertOneLine(refused, 2, /name the folder of a store, or start the service there first\.$/m);
-    assert.ok(refused.stderr.includes(`no store at ${place} (from --data)`), refused.stderr);
-    assert.equal(refused.stdout, '');
-  }
-  assert.deepEqual(readdirSync(data), []);
-});
-
 test('import and keys create make a store only with --create, and name the setting that led to the folder', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'animals.ndjson');
