@@ -1,44 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { processVariables } from '../../src/config.ts';
 import { DOCS } from '../../src/web/docs/contents.ts';
-import { assertHeight, assertLooks, nameOf, resize, WIDTHS } from './looks.ts';
-import { assertAccessible, signIn, Stage, stageOfFile, test, visit } from './stage.ts';
+import { resize } from './looks.ts';
+import { Stage, stageOfFile, test, visit } from './stage.ts';
 
-const execute = promisify(execFile);
-const RUN_TIMEOUT_MS = 60_000;
-const PHONE = [360];
 /** For tests that store nothing. */
 const stageOf = stageOfFile();
 
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.id');
 
-async function useKey(page: Page, key: string): Promise<void> {
-  await page.getByRole('button', { name: 'Use a key' }).click();
-  await page.getByRole('textbox', { name: 'API key' }).fill(key);
-  await page.getByRole('button', { name: 'Use this key' }).click();
-  await page.locator('#key-panel').waitFor({ state: 'hidden' });
-}
-
-test('the first pages at /docs and the reference are accessible and fit, each at one width; test/web/accessibility has all', async (t) => {
-  const stage = await stageOf();
-  const { page } = await visit(t, stage, { path: '/docs' });
-  const paths = new Set([...DOCS.slice(0, 2).map(({ path }) => path), '/docs/reference']);
-  for (const [index, path] of [...paths].entries()) {
-    await page.goto(`${stage.site}${path}`);
-    await page.locator('#search').waitFor();
-    const widths = WIDTHS.slice(index % 3, (index % 3) + 1);
-    await assertLooks(page, nameOf(path), { widths, hasPictures: false });
-  }
-});
-
-test('every page at /docs can be read without scripts, and nothing dead is shown', async (t) => {
+test('pages at /docs can be read without scripts, and nothing dead is shown', async (t) => {
   const stage = await stageOf();
   const { page } = await visit(t, stage, { path: '/docs', javaScriptEnabled: false });
-  for (const { path, title } of DOCS) {
+  // All have one layout.
+  for (const { path, title } of DOCS.slice(0, 3)) {
     await page.goto(stage.site + path);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
     for (const control of ['#search', '#key-button', '#key-copy', '.try']) {
@@ -136,7 +111,6 @@ test('"Try it" sends the request with the key of the tab and shows the exact res
   await page.route('**/v1/pets/1', (route) => route.abort('connectionrefused'));
   await get.getByRole('button', { name: 'Send request' }).click();
   await get.locator('.notice', { hasText: 'There was no response' }).waitFor();
-  await assertLooks(page, 'docs-reference-tried', { widths: PHONE });
 });
 
 test('the samples show the address in the bar of the browser', async (t) => {
@@ -165,7 +139,6 @@ test('the key panel refuses what is not a key, and forgets a key', async (t) => 
     assert.equal(await input.getAttribute('aria-invalid'), 'true');
   }
   assert.equal(await page.getByRole('button', { name: 'Forget it' }).isVisible(), false);
-  await assertLooks(page, 'docs-key', { widths: PHONE, hasPictures: false });
   await input.fill(` ${stage.key} `);
   await page.getByRole('button', { name: 'Use this key' }).click();
   const used = page.getByRole('button', { name: `Key …${stage.key.slice(-4)}`, exact: true });
@@ -176,7 +149,6 @@ test('the key panel refuses what is not a key, and forgets a key', async (t) => 
   await page.reload();
   await page.getByRole('button', { name: 'Copy the key' }).waitFor();
   assert.ok(!(await page.locator('body').innerText()).includes(stage.key), 'no sample has the key');
-  await assertLooks(page, 'docs-key-used', { widths: PHONE, hasPictures: false });
   await used.click();
   await page.getByRole('button', { name: 'Forget it' }).click();
   await page.getByRole('button', { name: 'Use a key' }).waitFor();
@@ -191,7 +163,6 @@ test('the search finds a code, a header and a page, with the keyboard alone', as
   const input = page.getByRole('searchbox', { name: 'Search the docs' });
   await input.fill('idempotency');
   await page.locator('#results a').first().waitFor();
-  await assertLooks(page, 'docs-search', { widths: PHONE, hasPictures: false });
   const last = await page.locator('#results .heading').last().textContent();
   const focusedHeading = `document.activeElement.querySelector('.heading').textContent`;
   await input.press('ArrowUp');
@@ -343,7 +314,6 @@ test('a page that does not exist is HTML with the way back, and /docs/ is /docs'
     const response = await page.goto(stage.site + path);
     assert.equal(response?.status(), 404);
     await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
-    await assertLooks(page, `not-found${path.replaceAll('/', '-')}`, { widths: PHONE });
   }
   await page.locator('main').getByRole('link', { name: 'Read the docs' }).click();
   await page.getByRole('heading', { level: 1, name: 'Quick start' }).waitFor();
@@ -362,9 +332,6 @@ test('the chosen language stays, on all samples and on the next page', async (t)
   await page.getByRole('radio', { name: '404' }).check();
   assert.equal(await page.evaluate(`localStorage.getItem('petstore.language')`), 'go');
   assert.equal(await page.locator('.samples :checked[value=go]').count(), 3);
-  // With the longest samples.
-  await assertHeight(t, page);
-  await assertAccessible(page);
   await page.getByRole('link', { name: 'Strict handling' }).last().click();
   await page.goto(`${stage.site}/docs/pagination`);
   await page.getByText('func printPage').waitFor();
@@ -379,9 +346,6 @@ test('the contents open and close on a phone', async (t) => {
   const contents = page.getByRole('navigation', { name: 'Contents' });
   assert.equal(await contents.isVisible(), false);
   await page.getByRole('button', { name: 'Contents' }).click();
-  await assertAccessible(page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await assertAccessible(page, ['color-contrast']);
   await contents.getByText('Guides', { exact: true }).click();
   assert.equal(await contents.isVisible(), true);
   await contents.getByRole('link', { name: 'Add an animal' }).click();
@@ -399,61 +363,3 @@ test('a printed page has its text and samples, and no controls', async (t) => {
   const pdf = await page.pdf({ format: 'A4' });
   assert.ok(pdf.length > 10_000);
 });
-
-test('the quick start: paste the key, copy the samples, run them, see the animal in the console', async (t) => {
-  const stage = await Stage.open(t);
-  const { page, context } = await visit(t, stage, { path: '/docs' });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const served = await (await fetch(`${stage.site}/docs`)).text();
-  assert.ok(!served.includes(stage.key) && served.includes('&lt;API_KEY&gt;'));
-  await useKey(page, stage.key);
-  await page.getByRole('button', { name: 'Copy the key' }).click();
-  await page.getByRole('button', { name: 'Copied' }).waitFor();
-  const key = await page.evaluate<string>('navigator.clipboard.readText()');
-  assert.equal(key, stage.key);
-
-  const sample = await copied(page, 'set-the-key');
-  assert.equal(sample.trim(), `export PETSTORE_API_KEY='<API_KEY>'`);
-  const setKey = sample.replace('<API_KEY>', key);
-  const add = await copied(page, 'add-an-animal');
-  const list = await copied(page, 'list-the-animals');
-  assert.match(add, /Bearer \$PETSTORE_API_KEY/);
-  assert.ok(!`${add}${list}`.includes(stage.key), 'a sample does not contain the key');
-  const added = await runInShell(t, `${setKey}\n${add}`);
-  assert.equal(added, '{"id":1,"name":"Rex","categoryId":7,"status":"available"}');
-  assert.equal(await runInShell(t, `${setKey}\n${list}`), `[${added}]`);
-  // A page that was loaded over plain HTTP from another machine has no clipboard.
-  await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
-  const block = page.locator('#set-the-key ~ .code').first();
-  await block.getByRole('button', { name: 'Copy' }).click();
-  await block.getByRole('button', { name: 'Selected' }).waitFor();
-  assert.equal(await page.evaluate('getSelection().toString().trim()'), sample.trim());
-
-  await page.getByRole('link', { name: 'console', exact: true }).click();
-  await page.getByRole('cell', { name: 'Rex', exact: true }).waitFor();
-  // The console has the key of the tab already; a new tab asks for it.
-  const other = await context.newPage();
-  await other.goto(stage.site);
-  await signIn(other, stage.key);
-  await other.getByRole('cell', { name: 'Rex', exact: true }).waitFor();
-});
-
-/** Copies the first visible block below a heading with its button. */
-async function copied(page: Page, id: string): Promise<string> {
-  const block = page
-    .locator(`#${id} ~ .code[data-copy], #${id} ~ .samples .code[data-copy]`)
-    .filter({ visible: true })
-    .first();
-  await block.getByRole('button', { name: 'Copy' }).click();
-  await block.getByRole('button', { name: 'Copied' }).waitFor();
-  return page.evaluate('navigator.clipboard.readText()');
-}
-
-async function runInShell(t: TestContext, script: string): Promise<string> {
-  const { stdout } = await execute('bash', ['-euc', script], {
-    env: { ...processVariables, PETSTORE_API_KEY: '' },
-    timeout: RUN_TIMEOUT_MS,
-    signal: t.signal,
-  });
-  return stdout;
-}

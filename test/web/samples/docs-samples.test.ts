@@ -24,7 +24,7 @@ const RUN_TIMEOUT_MS = 120_000;
 /** More than one page of 100. */
 const SEEDED = 130;
 
-/** Pages whose commands other tests run: `npm run test:generators`, test/web/web-site.test.ts and those of test/process. */
+/** Pages whose commands other tests run: `npm run test:generators`, web-site.test.ts and those of test/process. */
 const RUN_ELSEWHERE = ['clients', 'web-site', 'access', 'backup', 'troubleshooting'];
 const isRunElsewhere = ({ page, code }: Sample): boolean =>
   // sdk/test/package.test.ts runs this one.

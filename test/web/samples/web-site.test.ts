@@ -8,13 +8,13 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { NEEDS_CHROMIUM } from '../../harness/chromium.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { needsProgram } from '../../harness/needs.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
-import { until as untilTrue } from '../../harness/until.ts';
-import { processVariables } from '../../src/config.ts';
-import { Stage, until, visit } from './stage.ts';
+import { NEEDS_CHROMIUM } from '../../../harness/chromium.ts';
+import { freePort } from '../../../harness/free-port.ts';
+import { needsProgram } from '../../../harness/needs.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { until as untilTrue } from '../../../harness/until.ts';
+import { processVariables } from '../../../src/config.ts';
+import { Stage, until, visit } from '../stage.ts';
 
 const skip = NEEDS_CHROMIUM || needsProgram('python3');
 const PETS = Array.from({ length: 45 }, (_, index) => ({
