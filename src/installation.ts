@@ -5,7 +5,9 @@
 import type { ClusterSettings } from 'node:cluster';
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
+import { dirname } from 'node:path';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
+import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -14,6 +16,9 @@ export const VERSION = manifest.version;
 
 const isSingleFile = isSea();
 const isClone = !isSingleFile && import.meta.url.endsWith('.ts');
+
+/** The folder of the clone that the program runs from, if it does. */
+export const CLONE = isClone ? dirname(dirname(fileURLToPath(import.meta.url))) : undefined;
 
 /** The text of a file of the program. Outside of a clone, scripts for browsers have no types any more. */
 export function readProgramFile(file: URL): string {

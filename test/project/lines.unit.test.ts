@@ -10,7 +10,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   check: 1_818,
   scripts: 512,
   sdk: 494,
-  src: 755,
+  src: 758,
   'src/cli': 2_372,
   'src/domain': 765,
   'src/http': 2_776,
