@@ -1,10 +1,10 @@
-// Malformed requests, sent as bytes on a raw socket because no client library can send them.
+// Requests at the edge of HTTP, sent as bytes on a raw socket because no client library can send them. test/golden/malformed.txt
+// has those that are refused.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import { CLIENT_TIMEOUTS } from '../../src/http/wire/server.ts';
-import { malformedRequests } from '../../harness/malformed-requests.ts';
 import { exchange, parseResponses, type RawResponse } from '../../harness/raw-socket.ts';
 import {
   SHORT_TIMEOUTS,
@@ -16,10 +16,6 @@ import {
 describe('Bytes on a raw socket', () => {
   let service: TestService;
   let port: number;
-  const withKey = (bytes: string | Buffer) =>
-    typeof bytes === 'string'
-      ? Buffer.from(bytes.replaceAll('{KEY}', service.key), 'latin1')
-      : bytes;
   const good = () =>
     `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nConnection: close\r\n\r\n`;
 
@@ -28,24 +24,6 @@ describe('Bytes on a raw socket', () => {
     port = Number(new URL(service.baseUrl).port);
   });
   after(() => service.close());
-
-  test('the table has at least 100 malformed requests', () => {
-    assert.ok(malformedRequests.length >= 100, `it has ${malformedRequests.length}`);
-  });
-
-  for (const [why, bytes, code = 'malformed_request'] of malformedRequests) {
-    test(`${why} is ${ERRORS[code].status} ${code}, the connection closes, and the next request works`, async () => {
-      for (const end of [false, true]) {
-        const responses = parseResponses(await exchange(port, [withKey(bytes)], { end }));
-        assert.deepEqual(responses.map(codeOf), [code], end ? 'half-closed' : 'left open');
-        const [{ head } = { head: '' }] = responses;
-        assert.match(head, /^connection: close$/im);
-        assert.match(head, /^x-request-id: [\w.-]+$/im);
-      }
-      const [next] = parseResponses(await exchange(port, [good()]));
-      assert.equal(next?.status, 200);
-    });
-  }
 
   test('bare line feeds are refused with their own reason', async () => {
     const heads = ['GET / HTTP/1.1\nHost: a\n\n', 'GET / HTTP/1.1\r\nHost: a\n\n'];
@@ -93,28 +71,6 @@ describe('Bytes on a raw socket', () => {
     assert.equal((await service.send('/pets?limit=100')).text, listBefore);
   });
 
-  test('pipelined requests get their responses in order, and invalid bytes after them get one Error', async () => {
-    const one = `GET /v1/pets?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nX-Request-Id: one\r\n\r\n`;
-    const two = one.replace('X-Request-Id: one', 'X-Request-Id: two');
-    const responses = parseResponses(await exchange(port, [`${one}${two}garbage\r\n\r\n`]));
-    assert.deepEqual(
-      responses.slice(0, 2).map(({ head }) => /x-request-id: (\w+)/i.exec(head)?.[1]),
-      ['one', 'two'],
-    );
-    assert.deepEqual(responses.slice(2).map(codeOf), ['malformed_request']);
-  });
-
-  test('a create that is followed by invalid bytes gets its response first', async () => {
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
-    const body = '{"name":"First","categoryId":1}';
-    const bytes = `${head}Content-Length: ${body.length}\r\n\r\n${body}${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`;
-    const responses = parseResponses(await exchange(port, [bytes]));
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [201, 400],
-    );
-  });
-
   test('Expect: 100-continue gets 100 only if the service will read the body', async () => {
     const body = '{"name":"Patient","categoryId":1}';
     const head = (key: string, length = body.length) =>
@@ -147,17 +103,6 @@ describe('Bytes on a raw socket', () => {
       await exchange(port, [good().replace('/v1/pets', 'http://a/v1/pets')]),
     );
     assert.equal(response?.status, 200);
-  });
-
-  test('an offer to upgrade is ignored: the request gets its response, and the connection closes', async () => {
-    const offer = 'Connection: Upgrade\r\nUpgrade: h2c\r\n';
-    const responses = parseResponses(
-      await exchange(port, [good().replace('Connection: close\r\n', offer)]),
-    );
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [200],
-    );
   });
 
   test('HTTP/1.0 needs no Host', async () => {

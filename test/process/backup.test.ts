@@ -2,15 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -26,12 +18,6 @@ import { runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
-
-function assertLines(text: string, lines: readonly RegExp[]): void {
-  const found = text.replace(/\n$/, '').split('\n');
-  assert.equal(found.length, lines.length, text);
-  for (const [index, line] of lines.entries()) assert.match(found[index] ?? '', line);
-}
 
 /** A store with one key. */
 async function newStore(data: string): Promise<void> {
@@ -98,45 +84,6 @@ test('a backup of a running service is restored after it has stopped, and no id 
   const again = await startTestService(storageOf('--data', data));
   assert.match((await create(again.baseUrl)).text, /^\{"id":3,/);
   await again.close();
-});
-
-test('a restore that cannot know the ids requires --ids-above, says why, and accepts the last id of the backup', async (t) => {
-  const data = temporaryFolder(t);
-  const backup = join(data, 'monday.sqlite');
-  const here = ['--data', data];
-  await newStore(data);
-  assert.equal((await runHere(['backup', backup, ...here])).code, 0);
-  const file = join(data, 'production', 'petstore.sqlite');
-  const store = readdirSync(join(data, 'production'));
-  for (const reason of ['the former file is not newer than the backup', 'there is no intact']) {
-    if (reason.startsWith('there')) rmSync(file);
-    const refused = await runHere(['restore', backup, ...here]);
-    assert.equal(refused.code, 2);
-    assert.match(
-      refused.stderr,
-      new RegExp(
-        `^petstore: --ids-above is required, because ${reason}[^\\n]+ price tag; or 0, the last id of the backup, if the service was stopped before the backup was made[^\\n]+\\n$`,
-      ),
-    );
-  }
-  assert.deepEqual(
-    readdirSync(join(data, 'production')),
-    store.filter((name) => name !== 'petstore.sqlite'),
-  );
-  const restored = await runHere(['restore', backup, '--ids-above', '0', ...here]);
-  assert.equal(restored.code, 0, restored.stderr);
-  assertLines(restored.stderr, [
-    /^Restored [^\n]+; animals: 0, first new id: 1; there was no former file\.$/,
-    /^Keys that were ended after the backup may be valid again: revoke them before you start /,
-  ]);
-  const again = await runHere(['restore', backup, '--ids-above', '90000000', ...here]);
-  assert.match(again.stderr, /, first new id: 90000001; the former file is /);
-  const negative = await runHere(['restore', backup, '--ids-above', '-1', ...here]);
-  assert.equal(negative.code, 2);
-  assert.match(negative.stderr, /^petstore: --ids-above is "-1": it must be an integer from 0 /);
-  const staging = await runHere(['restore', backup, ...here, '--env', 'staging']);
-  assert.equal(staging.code, 2);
-  assert.match(staging.stderr, /^petstore: \S+ is a production store, [^\n]+ staging[^\n]+\n$/);
 });
 
 test('in a folder a backup has a date in its name, and --keep removes older ones of the same store only', async (t) => {
@@ -223,16 +170,6 @@ test('a terminal shows the progress of backup and restore, and what happened in 
   const restored = await runAtTerminal(['restore', monday, '--ids-above', '20000', ...here]);
   assert.deepEqual([restored.code, restored.isShown], [0, true]);
   assert.match(restored.shown.at(-1) ?? '', /^Restored /);
-});
-
-test('a backup that is missing or no database is refused in one line, and no store is created', async (t) => {
-  const data = temporaryFolder(t);
-  for (const file of [join(data, 'missing.sqlite'), new URL(import.meta.url).pathname]) {
-    const { code, stderr } = await runHere(['restore', file, '--data', join(data, 'store')]);
-    assert.ok(code === 1 || code === 2, stderr);
-    assert.match(stderr, /^petstore: [^\n]+\n$/);
-  }
-  assert.equal(existsSync(join(data, 'store', 'production', 'petstore.sqlite')), false);
 });
 
 test('on PostgreSQL backup names the tool to use, restore the page and no command that changes data, and verify what is wrong', async (t) => {
