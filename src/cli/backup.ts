@@ -46,11 +46,12 @@ For PostgreSQL use pg_dump.`,
       );
     }
     const file = isFolder ? join(named, datedName(environment, now)) : named;
+    const regularAt = keep === undefined ? undefined : now;
     const progress = new Progress(io.stderr, 'pages');
     try {
       const onProgress = (count: number, total: number) =>
         progress.showBar({ count, share: count / total });
-      const made = await backUpStore(store, file, { now, environment, onProgress });
+      const made = await backUpStore(store, file, { regularAt, environment, onProgress });
       progress.clear();
       io.stderr.write(
         `Backed up ${store} to ${file}, complete and checked; animals: ${made.animals}, last id: ${made.lastId}.\n`,

@@ -86,6 +86,12 @@ test('a backup of a running service is restored after it has stopped, and no id 
   await again.close();
 });
 
+/** What the monitor and an alert watch. */
+function lastRegularBackup(data: string) {
+  using database = new DatabaseSync(join(data, 'production', 'petstore.sqlite'));
+  return database.prepare('SELECT last_backup_at AS at FROM store_identity').get()?.['at'];
+}
+
 test('in a folder a backup has a date in its name, and --keep removes older ones of the same store only', async (t) => {
   const data = temporaryFolder(t);
   const backups = join(data, 'backups');
@@ -102,6 +108,7 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
 
   const first = await runHere(['backup', backups, ...here]);
   assert.equal(first.code, 0, first.stderr);
+  assert.equal(lastRegularBackup(data), null);
   const [name = ''] = readdirSync(backups);
   assert.match(name, /^petstore-production-\d{4}-\d\d-\d\dT\d{6}Z\.sqlite$/);
   for (const day of [1, 2, 3]) copyFileSync(join(backups, name), join(backups, dated(day)));
@@ -123,6 +130,7 @@ test('in a folder a backup has a date in its name, and --keep removes older ones
   await sleep(1_000 - (Date.now() % 1_000));
   const second = await runHere(['backup', `${backups}/`, '--keep', '3', ...here]);
   assert.equal(second.code, 0, second.stderr);
+  assert.ok(Date.now() - Number(lastRegularBackup(data)) < 60_000);
   assert.match(
     second.stderr,
     /\.\nRemoved \S+2020-01-02\S+\nRemoved \S+2020-01-01\S+\nRemoved \S+2020-01-07T\S+partial\.\n$/,
@@ -151,12 +159,13 @@ test('a terminal shows the progress of backup and restore, and what happened in 
   );
   await store.close();
 
-  const [late, monday] = [join(data, 'late.sqlite'), join(data, 'monday.sqlite')];
+  const [late, backups] = [join(data, 'late.sqlite'), join(data, 'backups')];
   const refused = await runAtTerminal(['backup', late, ...here], () => writeFileSync(late, 'mine'));
   assert.deepEqual([refused.code, refused.isShown], [2, true]);
   assert.match(refused.shown.at(-1) ?? '', /^petstore: \S+late\.sqlite exists: [^\n]+\n$/);
 
-  const made = await runAtTerminal(['backup', monday, ...here], () => {
+  mkdirSync(backups);
+  const made = await runAtTerminal(['backup', backups, '--keep', '2', ...here], () => {
     using database = new DatabaseSync(file);
     database.exec(`CREATE TRIGGER fixed BEFORE UPDATE ON store_identity
       BEGIN SELECT raise(FAIL, 'fixed'); END`);
@@ -167,7 +176,9 @@ test('a terminal shows the progress of backup and restore, and what happened in 
     /^Backed up \S+ to \S+, complete and checked; animals: 20000, last id: 20000\.\nThe time could not be recorded in the store\.\n$/,
   );
 
-  const restored = await runAtTerminal(['restore', monday, '--ids-above', '20000', ...here]);
+  const [name = ''] = readdirSync(backups);
+  const backup = join(backups, name);
+  const restored = await runAtTerminal(['restore', backup, '--ids-above', '20000', ...here]);
   assert.deepEqual([restored.code, restored.isShown], [0, true]);
   assert.match(restored.shown.at(-1) ?? '', /^Restored /);
 });

@@ -11,12 +11,12 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   scripts: 512,
   sdk: 494,
   src: 758,
-  'src/cli': 2_372,
+  'src/cli': 2_373,
   'src/domain': 765,
   'src/http': 2_776,
   'src/ops': 222,
   'src/pet-file': 612,
-  'src/storage': 4_037,
+  'src/storage': 4_038,
   'src/web': 7_153,
 };
 

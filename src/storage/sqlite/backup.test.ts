@@ -66,7 +66,7 @@ const nextId = () =>
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
 
-const backUp = (to = target, now = new Date()) => backUpStore(file, to, { now });
+const backUp = (to = target, now = new Date()) => backUpStore(file, to, { regularAt: now });
 const restore = (options: Partial<RestoreOptions> = {}) =>
   restoreStore(file, target, { idsAbove: 1_000_000n, ...options });
 const newIdentity = () => newStoreIdentity('production', { now: new Date(), randomBytes });
@@ -105,7 +105,6 @@ describe('backup', () => {
       const before = load.acknowledged;
       const steps: number[] = [];
       const { animals, lastId, problems } = await backUpStore(file, target, {
-        now: new Date(),
         onProgress: (done) => steps.push(done),
       });
       load.isEnded = true;
@@ -125,7 +124,7 @@ describe('backup', () => {
 
   test('it is one file: its journal mode is not WAL, so that no tool needs a log beside it', async () => {
     await createPets(1);
-    await backUpStore(file, target, { now: new Date(0) });
+    await backUpStore(file, target, {});
     // The versions for writing and for reading: 2 is WAL.
     const [ofStore, ofBackup] = [file, target].map((name) => [
       ...readFileSync(name).subarray(18, 20),
@@ -206,16 +205,18 @@ describe('backup', () => {
     await createPets(2_000);
     const onProgress = () => writeFileSync(target, 'mine');
     await assert.rejects(
-      backUpStore(file, target, { now: new Date(), onProgress }),
+      backUpStore(file, target, { onProgress }),
       /backup\.sqlite exists: name a file/,
     );
     assert.equal(readFileSync(target, 'utf8'), 'mine');
     assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);
   });
 
-  test('the time of the backup is in the backup and in its store', async () => {
+  test('the time of a regular backup is in the backup and in its store, and that of another is not', async () => {
     await createPets(1);
-    assert.equal(lastBackupAt(file), null);
+    const other = join(folder, 'other.sqlite');
+    await backUpStore(file, other, {});
+    assert.deepEqual([lastBackupAt(other), lastBackupAt(file)], [null, null]);
     const now = new Date();
     assert.equal((await backUp(target, now)).isRecorded, true);
     assert.deepEqual([lastBackupAt(target), lastBackupAt(file)], [now.getTime(), now.getTime()]);
@@ -224,7 +225,7 @@ describe('backup', () => {
   test('it is complete also if its time cannot be written into the store', async () => {
     await createPets(2_000);
     const { isRecorded, animals } = await backUpStore(file, target, {
-      now: new Date(),
+      regularAt: new Date(),
       onProgress() {
         using database = new DatabaseSync(file);
         database.exec(`CREATE TRIGGER IF NOT EXISTS refuse BEFORE UPDATE ON store_identity
@@ -450,7 +451,7 @@ describe('restore', () => {
       /backup\.sqlite is a production store, and the environment is staging/,
     );
     await assert.rejects(
-      backUpStore(file, `${target}-2`, { now: new Date(), environment: 'staging' }),
+      backUpStore(file, `${target}-2`, { environment: 'staging' }),
       /petstore\.sqlite is a production store/,
     );
     assert.deepEqual(filesOf(folder), ['backup.sqlite', 'petstore.sqlite']);

@@ -20,27 +20,28 @@ const STEP_PAGES = 100;
 export async function backUpStore(
   file: string,
   target: string,
-  options: { now: Date; environment?: Environment; onProgress?: OnProgress },
+  options: { regularAt?: Date | undefined; environment?: Environment; onProgress?: OnProgress },
 ): Promise<Verification & { isRecorded: boolean }> {
-  const { now, environment, onProgress = () => undefined } = options;
+  const { regularAt, environment, onProgress = () => undefined } = options;
   using source = openToRead(file, environment);
   requireFolder(dirname(target));
   requireUnusedName(target);
   using partial = temporaryFile(target);
-  const change = (copy: DatabaseSync) => recordBackup(copy, now);
+  const change = (copy: DatabaseSync) => recordBackup(copy, regularAt);
   const { verification } = await copyStore(source, partial.name, { onProgress, change });
   partial.publish();
   try {
-    recordBackup(source.database, now);
+    recordBackup(source.database, regularAt);
     return { ...verification, isRecorded: true };
   } catch {
     return { ...verification, isRecorded: false };
   }
 }
 
-/** In a backup: when it was made. In a store: when its last backup was made. */
-function recordBackup(database: DatabaseSync, now: Date): void {
-  database.prepare('UPDATE store_identity SET last_backup_at = ?').run(now.getTime());
+/** Of backups that are made again and again, so that somebody notices when they end. */
+function recordBackup(database: DatabaseSync, regularAt: Date | undefined): void {
+  if (regularAt === undefined) return;
+  database.prepare('UPDATE store_identity SET last_backup_at = ?').run(regularAt.getTime());
 }
 
 /** A folder that is created because of a typing error would hide the backup. */

@@ -69,7 +69,7 @@ test('a new store: its folders and its file have their names before the id is wr
 test('a backup: its content is synced before it gets its name, and the name before it is reported', async (t) => {
   await openSqliteStore(file, { identity }).close();
   const { events, open } = record(t);
-  await backUpStore(file, target, { now });
+  await backUpStore(file, target, { regularAt: now });
   assert.deepEqual(events.slice(-3), [
     `sync backup.sqlite.${process.pid}.partial`,
     `renameSync backup.sqlite.${process.pid}.partial backup.sqlite`,
@@ -80,7 +80,7 @@ test('a backup: its content is synced before it gets its name, and the name befo
 
 test('a restore: the former file has its second name before the restored one takes its place', async (t) => {
   await openSqliteStore(file, { identity }).close();
-  await backUpStore(file, target, { now });
+  await backUpStore(file, target, { regularAt: now });
   const { events, open } = record(t);
   await restoreStore(file, target, { idsAbove: 100n });
   assert.deepEqual(events.slice(-5), [

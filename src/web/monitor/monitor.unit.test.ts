@@ -374,7 +374,7 @@ test('the page begins with what a person must do: creates that fail, a full disk
     'The service is not ready; The disk of the store is nearly full',
     'refused',
     '300 MiB (0 %)',
-    'none made here',
+    'none with --keep',
     '1970-01-01 00:08 UTC: The service failed; its log has the cause under the request id.',
   ]);
 });

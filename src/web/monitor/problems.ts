@@ -51,7 +51,7 @@ export function problemsOf(
   if (seconds !== undefined && seconds > BACKUP_SECONDS_MAX) {
     problems.push({
       title: 'The newest backup is older than two days',
-      remedy: 'Run petstore backup. If a timer runs it, see why it did not.',
+      remedy: 'Run petstore backup --keep, and see why its timer did not.',
     });
   }
   return problems;
@@ -90,7 +90,7 @@ function backupAge(latest: FigureReader, now: Date): number | undefined {
 function newestBackup(latest: FigureReader, now: Date): string | undefined {
   const seconds = backupAge(latest, now);
   if (seconds !== undefined) return `${durationText(1000 * seconds)} old`;
-  return diskShare(latest) === undefined ? undefined : 'none made here';
+  return diskShare(latest) === undefined ? undefined : 'none with --keep';
 }
 
 function failureText({ at, code, isOfWrite }: Failure): string {
