@@ -139,24 +139,6 @@ for (const format of ['ndjson', 'csv']) {
   });
 }
 
-test('export writes ids, and the header line of CSV even for an empty store', async (t) => {
-  const shop = newShop(t);
-  await shop.withStore(async () => undefined);
-  assert.equal((await shop.export('--format', 'csv')).out, 'id,name,categoryId,status\r\n');
-  assert.equal((await shop.export()).out, '');
-  await shop.withStore((store) =>
-    store.importPets([{ name: 'Rex', categoryId: 7n, status: 'sold' }]),
-  );
-  assert.deepEqual(await shop.export('--format', 'csv'), {
-    code: 0,
-    out: 'id,name,categoryId,status\r\n1,Rex,7,sold\r\n',
-    words: `Exported 1 animal from ${shop.storeFile}.\n`,
-  });
-  assert.equal((await shop.export()).out, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}\n');
-  const log = `${shop.storeFile}-wal`;
-  assert.ok(!existsSync(log), 'the store is closed');
-});
-
 /** A program would run these if a cell began with them, or takes the tab for that of a guard. */
 const FORMULAS = ['=1+1', '\t=1+1', '+49', '-5', '@SUM(A1)', '\t\t-5', ' =1', 'Rex'];
 
@@ -165,6 +147,7 @@ test('--for-spreadsheet writes a byte order mark, and a tab before a name that w
   const pets = FORMULAS.map((name) => ({ name, categoryId: -7n, status: 'sold' }) as const);
   await from.withStore((store) => store.importPets(pets));
   const { out } = await from.export('--for-spreadsheet');
+  assert.ok(!existsSync(`${from.storeFile}-wal`), 'the store is closed');
   const cells = ['\t=1+1', '\t\t=1+1', '\t+49', '\t-5', '\t@SUM(A1)', '\t\t\t-5', ' =1', 'Rex'];
   const lines = cells.map((cell, index) => `${index + 1},${cell},-7,sold\r\n`);
   assert.equal(out, `\uFEFFid,name,categoryId,status\r\n${lines.join('')}`);
@@ -240,97 +223,6 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   });
 }
 
-const WITH_INVALID_LINES = [
-  '{"name":"A","categoryId":1}',
-  '{"name":"B"}',
-  'not json',
-  '[1]',
-  '{"name":"C","categoryId":1.5}',
-  '{"name":"D","categoryId":9223372036854775808}',
-  '{"name":"E","categoryId":9223372036854775807,"status":"sold","id":99}',
-  '{"name":"F","categoryId":1e2}',
-].join('\n');
-
-const INVALID_LINES = [
-  'line 2: categoryId is missing',
-  'line 3: The line is',
-  'line 4: The line must',
-  'line 5: categoryId must be',
-  'line 6: categoryId must be',
-];
-
-function assertInvalidLines(words: string): void {
-  const listed = words.split('\n').filter((line) => /^line \d+: /.test(line));
-  assert.equal(listed.length, INVALID_LINES.length, words);
-  for (const [index, start] of INVALID_LINES.entries()) {
-    assert.ok(listed[index]?.startsWith(start), `${listed[index]} begins with ${start}`);
-  }
-}
-
-test('a file with an invalid line imports nothing, so that the corrected file adds every animal once', async (t) => {
-  const shop = newShop(t);
-  const { code, words, out } = await shop.import(shop.file('pets.ndjson', WITH_INVALID_LINES));
-  assert.deepEqual([code, out], [1, '']);
-  assertInvalidLines(words);
-  assert.match(words, /^Nothing was imported: 5 lines are invalid\. [^\n]+ --skip-invalid\.$/m);
-  assert.deepEqual(await shop.names(), []);
-  const lines = WITH_INVALID_LINES.split('\n');
-  for (const bad of [1, 2, 3, 4, 5]) lines[bad] = `{"name":"corrected ${bad}","categoryId":1}`;
-  assert.equal((await shop.import(shop.file('pets.ndjson', lines.join('\n')))).code, 0);
-  assert.equal((await shop.names()).length, 8);
-});
-
-test('--skip-invalid imports the valid lines, lists the others with their reasons, and ends with 1', async (t) => {
-  const shop = newShop(t);
-  const file = shop.file('pets.ndjson', WITH_INVALID_LINES);
-  const { code, words, out } = await shop.import(file, '--skip-invalid');
-  assert.deepEqual([code, out], [1, '']);
-  assertInvalidLines(words);
-  assert.match(
-    words,
-    /^5 lines were skipped as invalid\. Only the lines listed above may be imported again/m,
-  );
-  const stored =
-    '{"id":1,"name":"A","categoryId":1,"status":"available"}\n' +
-    '{"id":2,"name":"E","categoryId":9223372036854775807,"status":"sold"}\n' +
-    '{"id":3,"name":"F","categoryId":100,"status":"available"}\n';
-  assert.equal((await shop.export()).out, stored);
-  const again = await shop.import(file, '--skip-invalid');
-  assert.match(again.words, /imported before: 3 animals added, 5 lines skipped/);
-  assert.equal((await shop.export()).out, stored);
-});
-
-test('of many invalid lines the first 20 are listed and the others counted, but all that are skipped', async (t) => {
-  const shop = newShop(t);
-  const file = shop.file('pets.csv', `name,categoryId\n${',x\n'.repeat(1_000)}Rex,7\n`);
-  const refused = await shop.import(file);
-  assert.equal(refused.words.match(/^line \d+: /gm)?.length, 20);
-  assert.match(refused.words, /^and 980 more\nNothing was imported: 1,000 lines are invalid\./m);
-  const skipped = await shop.import(file, '--skip-invalid');
-  assert.equal(skipped.words.match(/^line \d+: /gm)?.length, 1_000);
-  assert.deepEqual(await shop.names(), ['Rex']);
-});
-
-test('--dry-run checks a file, says how it is read, and makes no store', async (t) => {
-  const shop = newShop(t);
-  const good = shop.file('pets.csv', 'Id;Name ;Category\n1;Rex;7\n');
-  assert.deepEqual(await shop.import(good, '--dry-run'), {
-    code: 0,
-    out: '',
-    words:
-      'A table separated by semicolons: name from "Name", category from "Category". Not used: Id.\n' +
-      '1 animal can be imported, 0 lines would be skipped. Nothing was imported.\n',
-  });
-  const bad = shop.file('bad.csv', 'name,categoryId\nRex,7\nTom,x\n');
-  const refused = await shop.import(bad, '--dry-run');
-  assert.equal(refused.code, 1);
-  assert.match(refused.words, /^line 3: categoryId[^]+Nothing was imported: 1 line is invalid/);
-  const skipped = await shop.import(bad, '--dry-run', '--skip-invalid');
-  assert.equal(skipped.code, 1);
-  assert.match(skipped.words, /\n1 animal can be imported, 1 line would be skipped\. Nothing was /);
-  assert.equal(existsSync(shop.data), false);
-});
-
 test('a last line of over 64 KiB without a line break is invalid, and nothing is imported', async (t) => {
   const shop = newShop(t);
   const long = JSON.stringify({ name: 'Rex', categoryId: 1, note: 'x'.repeat(300_000) });
@@ -342,19 +234,6 @@ test('a last line of over 64 KiB without a line break is invalid, and nothing is
     /^line 2: The line is over 65536 bytes long\.\nNothing was imported: 1 line is invalid/,
   );
   assert.deepEqual(await shop.names(), []);
-});
-
-test('--dry-run of a file that was imported says so', async (t) => {
-  const shop = newShop(t);
-  const file = shop.file('pets.csv', 'name,categoryId\nRex,7\n');
-  assert.equal((await shop.import(file)).code, 0);
-  assert.deepEqual(await shop.import(file, '--dry-run'), {
-    code: 0,
-    out: '',
-    words:
-      'This file was imported before: 1 animal added, 0 lines skipped. Nothing was added now.\n',
-  });
-  assert.deepEqual(await shop.names(), ['Rex']);
 });
 
 test('the result names the store, and never the password of a database', async (t) => {
@@ -434,28 +313,6 @@ for (const [where, row, reason] of strayQuotes) {
   });
 }
 
-test('a refused record of several lines is named and counted with all of them', async (t) => {
-  const shop = newShop(t);
-  const csv = 'name,categoryId\nA,1\n"B\nB\nB",x\nC,1\n';
-  const { code, words } = await shop.import(shop.file('pets.csv', csv), '--skip-invalid');
-  assert.equal(code, 1);
-  assert.match(words, /^lines 3 to 5: categoryId must be/m);
-  assert.match(words, /^3 lines were skipped as invalid\. /m);
-  assert.deepEqual(await shop.names(), ['A', 'C']);
-});
-
-test('the same content twice adds its animals once, under whatever name and from standard input', async (t) => {
-  const shop = newShop(t);
-  const content = '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}';
-  assert.equal((await shop.import(shop.file('one.ndjson', content))).code, 0);
-  const again = await shop.import(shop.file('two.ndjson', content));
-  assert.equal(again.code, 0);
-  assert.match(again.words, /imported before: 2 animals added/);
-  const piped = await shop.importStream([Buffer.from(content)]);
-  assert.match(piped.words, /imported before: 2 animals added/);
-  assert.deepEqual(await shop.names(), ['A', 'B']);
-});
-
 test('standard input with an invalid line at its end imports nothing, and leaves no temporary file', async (t) => {
   const shop = newShop(t);
   const chunks = ['{"name":"A","categoryId":1}\n', '{"name":"B","categoryId":1}\n{}\n'];
@@ -524,13 +381,6 @@ test('a JSON array is imported once, and continues where it was stopped', async 
   assert.match(again.words, /imported before: 2,500 animals added/);
 });
 
-test('a file that is no list of animals is refused with the line and the reason', async (t) => {
-  const shop = newShop(t);
-  const { code, words } = await shop.import(shop.file('pets.csv', 'colour,name\nred,Rex\n'));
-  assert.equal(code, 1);
-  assert.match(words, /^The first line must name its columns[^\n]+ Nothing was imported\.\nIts co/);
-});
-
 function readlinkOrEmpty(path: string): string {
   try {
     return readlinkSync(path);
@@ -573,23 +423,4 @@ test('a signal during the last transaction of an import does not make it incompl
   assert.equal(code, 0);
   assert.match(words, /Imported 10 animals into [^\n]+\n$/);
   assert.equal(process.listenerCount('SIGTERM'), handlers, 'the next signal ends the process');
-});
-
-test('a file without animals adds none, and can be imported again', async (t) => {
-  const shop = newShop(t);
-  for (const content of ['', '[]', '']) {
-    const { code, words } = await shop.import(shop.file('pets', content));
-    assert.equal(code, 0, words);
-    assert.match(words, /^Imported 0 animals into /);
-  }
-});
-
-test('a wrong call is a usage error that says what would be right', async (t) => {
-  const shop = newShop(t);
-  const file = shop.file('pets.csv', 'name,categoryId\n');
-  await assert.rejects(shop.import(), UsageError);
-  await assert.rejects(shop.import('a', 'b'), UsageError);
-  await assert.rejects(shop.import(join(file, 'missing')), UsageError);
-  await assert.rejects(shop.import(file, '--format', 'xml'), /must be one of csv, ndjson, json/);
-  await assert.rejects(shop.export('file'), UsageError);
 });
