@@ -12,6 +12,10 @@ export interface Linked {
   onEnd: (by: 'client' | 'server' | 'link') => void;
 }
 
+/** Of the server; as a function, of the server of the next connection. */
+type Port = number | (() => number);
+const portOf = (port: Port) => (typeof port === 'number' ? port : port());
+
 const PASSED: Linked = {
   isRequestPassed: () => true,
   isResponsePassed: () => true,
@@ -26,14 +30,14 @@ export class Link implements AsyncDisposable {
   readonly #losing = new Set<Socket>();
   #isCut = false;
 
-  private constructor(port: number, onConnect: () => Partial<Linked>) {
+  private constructor(port: Port, onConnect: () => Partial<Linked>) {
     this.#server = createServer((client) => {
       if (this.#isCut) client.destroy();
-      else this.#join(client, connect(port, '127.0.0.1'), { ...PASSED, ...onConnect() });
+      else this.#join(client, connect(portOf(port), '127.0.0.1'), { ...PASSED, ...onConnect() });
     });
   }
 
-  static async open(port: number, onConnect: () => Partial<Linked> = () => PASSED): Promise<Link> {
+  static async open(port: Port, onConnect: () => Partial<Linked> = () => PASSED): Promise<Link> {
     const link = new Link(port, onConnect);
     link.#server.listen(0, '127.0.0.1');
     await once(link.#server, 'listening');

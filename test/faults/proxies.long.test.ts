@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:https';
 import { after, before, describe, test } from 'node:test';
+import type { Link } from '../../harness/link.ts';
 import { needsProgram } from '../../harness/needs.ts';
 import {
   Proxy,
@@ -32,6 +33,7 @@ for (const kind of PROXY_PROGRAMS) {
 function proxySuite(kind: ProxyProgram): void {
   let service: TestService;
   let relay: Relay;
+  let link: Link;
   let proxy: Proxy;
   let agent: Agent;
   const send = (path: string, options: ThroughProxy = {}, body?: string) =>
@@ -45,15 +47,16 @@ function proxySuite(kind: ProxyProgram): void {
 
   before(async () => {
     service = await startTestService(sqliteStorage);
-    relay = await Relay.open(Number(new URL(service.baseUrl).port));
-    proxy = await Proxy.configure(kind, [relay.port]);
+    relay = new Relay();
+    link = await relay.open(Number(new URL(service.baseUrl).port));
+    proxy = await Proxy.configure(kind, [link.port]);
     await proxy.start();
     agent = new Agent({ keepAlive: true, maxSockets: 1, ca: proxy.certificate });
   });
   after(async () => {
     agent.destroy();
     await proxy.close();
-    await relay.close();
+    await link[Symbol.asyncDispose]();
     await service.close();
   });
 
@@ -152,7 +155,7 @@ function proxySuite(kind: ProxyProgram): void {
   test('the proxy closes an idle connection before the service does', async (t) => {
     // Shorter than the second between two health checks, for which Caddy uses the same connection.
     const idleSetting = kind.idleSetting.replace(/\d+s/, '200ms');
-    const impatient = await Proxy.configure(kind, [relay.port], { idleSetting });
+    const impatient = await Proxy.configure(kind, [link.port], { idleSetting });
     t.after(() => impatient.close());
     await impatient.start();
     const { status } = await impatient.send('/v1/pets', undefined, {
@@ -161,11 +164,11 @@ function proxySuite(kind: ProxyProgram): void {
     assert.equal(status, 200);
     const kept = [...relay.connections].at(-1);
     await until('the connection is closed', () => kept?.endedBy !== undefined, CLOSE_MS_MAX);
-    assert.equal(kept?.endedBy, 'proxy');
+    assert.equal(kept?.endedBy, 'client');
   });
 
   test('a POST is 503 unavailable with the Error body while the service is stopped', async () => {
-    await relay.close();
+    await link[Symbol.asyncDispose]();
     assertUnavailable(await post());
   });
 }

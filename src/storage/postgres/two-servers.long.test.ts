@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { openFresh, REX } from '../../../harness/fresh-store.ts';
+import { Link } from '../../../harness/link.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { until } from '../../../harness/until.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
@@ -113,19 +112,8 @@ async function openAddress(context: TestContext) {
     await (await openPostgresStore(server.url(database), { identity })).close();
   }
   const address = { database, url: '', choose: (): PostgresServer => first };
-  const link = createServer((client) => {
-    const session = connect(address.choose().port, '127.0.0.1');
-    for (const [from, to] of [
-      [client, session],
-      [session, client],
-    ] as const) {
-      from.pipe(to);
-      for (const event of ['error', 'close']) from.on(event, () => to.destroy());
-    }
-  }).listen(0, '127.0.0.1');
-  context.after(() => link.close());
-  await once(link, 'listening');
-  const { port } = link.address() as AddressInfo;
-  address.url = `postgres://petstore:${TEST_PASSWORD}@127.0.0.1:${port}/${database}`;
+  const link = await Link.open(() => address.choose().port);
+  context.after(() => link[Symbol.asyncDispose]());
+  address.url = `postgres://petstore:${TEST_PASSWORD}@127.0.0.1:${link.port}/${database}`;
   return address;
 }
