@@ -63,7 +63,8 @@ function namesOf(last: WirePet, changes: ReadonlyMap<string, Change>): string[] 
 }
 
 async function changeAll(t: TestContext, storage: TestStorage): Promise<void> {
-  const { flags, remove } = await storage.newDatabase();
+  const database = await storage.newDatabase();
+  const { flags } = database;
   const key = newSecret('production', randomBytes);
   const first = await ServiceProcess.start({ key, flags });
   const services = [first, await ServiceProcess.start({ key, flags })];
@@ -99,7 +100,7 @@ async function changeAll(t: TestContext, storage: TestStorage): Promise<void> {
   assert.ok((outcomes.get('applied')?.length ?? 0) > ANIMALS && outcomes.has('refused'));
   for (const client of clients) client.close();
   assert.deepEqual(await first.stop(), []);
-  await remove();
+  await database.remove();
 }
 
 for (const storage of [sqliteStorage, postgres]) {
