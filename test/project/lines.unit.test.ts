@@ -17,7 +17,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/ops': 222,
   'src/pet-file': 612,
   'src/storage': 4_038,
-  'src/web': 7_153,
+  'src/web': 7_156,
 };
 
 test('no folder of the product has more lines of code than before', () => {

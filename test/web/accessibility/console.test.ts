@@ -98,10 +98,11 @@ async function catalogueStates(t: TestContext): Promise<void> {
   await page.getByText('Saved 23 animals.').waitFor();
   await addRex(page);
   await page.getByText('Rex was added with the id 24.').waitFor();
+  await place(page, 'Animals 1–20, newest first, more follow');
   await openDetails(page);
   await page.locator('#list-curl button').click();
   await press(page, 'Next');
-  await place(page, 'Animals 21–24 of 24');
+  await place(page, 'Animals 21–24, newest first, the last');
   await page.locator('#add-curl button').click();
   await assertLooks(page, 'added');
   await page.getByLabel('Name').fill('x'.repeat(256));
