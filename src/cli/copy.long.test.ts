@@ -433,32 +433,6 @@ test('a database that goes away during a copy is told in one line, and the copy 
   assert.equal((await run('--from', `sqlite:${here}`, '--to', url)).code, 0);
 });
 
-test('what makes no sense is told in one line', async () => {
-  const missing = join(folder, 'missing');
-  const cases: [args: string[], message: string][] = [
-    [[], '--from is missing: '],
-    [['--from', 'sqlite:a'], '--to is missing: '],
-    [['--from', 'sqlite:', '--to', 'sqlite:b'], '--from is not usable: it must be sqlite:FILE or '],
-    [['--from', 'mysql://x', '--to', 'sqlite:b'], '--from is not usable: '],
-    [['--from', 'my-postgres://x', '--to', 'sqlite:b'], '--from is not usable: '],
-    [['--from', 'sqlite:a', '--to', 'sqlite:./a'], '--from and --to name the same catalogue: '],
-    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--fast'], "unknown option '--fast'; "],
-    // The value may be a key.
-    [['--from', 'sqlite:a', '--to', 'sqlite:b', '--key=secret'], "unknown option '--key'; "],
-    [['--from', 'postgres://host', '--to', 'sqlite:b'], 'the database URL cannot be read: '],
-    [['--from', `sqlite:${missing}`, '--to', 'sqlite:b'], `there is no file ${missing}.`],
-  ];
-  for (const [args, message] of cases) {
-    await assert.rejects(run(...args), (error: unknown) => {
-      assert.ok(error instanceof Error);
-      assert.match(error.name, /^(UsageError|StoreUnusable)$/, `${args.join(' ')}: ${error.stack}`);
-      assert.ok(error.message.startsWith(message), error.message);
-      assert.ok(!error.message.includes('\n'));
-      return true;
-    });
-  }
-});
-
 test('the password of a copy is in a file that only its user can read', async (t) => {
   const database = await server.createDatabase();
   const [here, file] = [newFile(), join(folder, 'passwords')];

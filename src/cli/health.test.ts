@@ -73,23 +73,6 @@ describe('petstore health', () => {
     assert.match(dead.stderr, /^petstore: the service is not alive: \S+\/livez returned 503\.\n$/);
   });
 
-  test('--live says so where there is no admin port, and where another one is named', async () => {
-    for (const port of ['off', '0']) {
-      const { code, stderr } = await runHere(['health', '--live', '--admin-port', port]);
-      assert.equal(code, 2);
-      assert.match(
-        stderr,
-        /^petstore: --live asks the admin port, and --admin-port \(\w+\) names none: name its port\.\n$/,
-      );
-    }
-    const { code, stderr } = await runHere(['health', '--live', '--port', '8080']);
-    assert.equal(code, 2);
-    assert.match(
-      stderr,
-      /^petstore: --live asks the admin port: name --admin-port instead of --port\.\n$/,
-    );
-  });
-
   test('PETSTORE_BASE_URL says where to ask, unless an address of this machine is given', async (t) => {
     const [ready, other] = [await listening(t, 200), await listening(t, 503)];
     const env = { PETSTORE_BASE_URL: `http://127.0.0.1:${ready}/v1` };
@@ -113,11 +96,5 @@ describe('petstore health', () => {
     const { stdout } = await runHere(['health', '--help']);
     assert.match(stdout, /--port <PORT> +the port to ask/);
     assert.doesNotMatch(stdout, /listen/);
-  });
-
-  test('exits with 2 if a setting is invalid', async () => {
-    const { code, stderr } = await runHere(['health', '--port', 'x']);
-    assert.equal(code, 2);
-    assert.match(stderr, /^petstore: --port is "x": it must be [^\n]*\n$/);
   });
 });
