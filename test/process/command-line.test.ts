@@ -6,8 +6,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseSync } from 'node:sqlite';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { failureOf } from '../../src/cli/failure.ts';
@@ -29,16 +27,6 @@ async function statusOf(url: string, key: string, method = 'GET'): Promise<numbe
   return (await fetch(`${url}/pets`, { method, headers, ...body })).status;
 }
 
-test('--version, -v, -V and version show the versions of the program, the interface, Node.js and SQLite', async () => {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(manifest) as { version: string };
-  const { node, sqlite } = process.versions;
-  const stdout = `petstore ${version}\ninterface 1.0.0\nNode.js ${node}\nSQLite ${sqlite}\n`;
-  for (const word of ['--version', '-v', '-V', 'version']) {
-    assert.deepEqual(await runHere([word]), { code: 0, stdout, stderr: '' });
-  }
-});
-
 test('--version loads the list of commands and the settings, and no package of the service', () => {
   const hook = `import { registerHooks } from 'node:module';
     const urls = [];
@@ -48,22 +36,6 @@ test('--version loads the list of commands and the settings, and no package of t
   const loaded = execFileSync(process.execPath, args, { encoding: 'utf8' });
   assert.match(loaded, /\/node_modules\/commander\//);
   assert.doesNotMatch(loaded, /\/node_modules\/(?!commander\/|node-)/);
-});
-
-test('the help is on standard output: without arguments, with --help, and as a command', async () => {
-  const [alone, ...others] = await Promise.all(
-    [[], ['--help'], ['-h'], ['help']].map((args) => runHere(args)),
-  );
-  assert.equal(alone?.code, 0);
-  assert.equal(alone?.stderr, '');
-  assert.match(alone?.stdout ?? '', /^ {2}serve +Run the service\.$/m);
-  for (const other of others) assert.deepEqual(other, alone);
-  const [asOption, asCommand] = await Promise.all([
-    runHere(['keys', 'create', '--help']),
-    runHere(['help', 'keys', 'create']),
-  ]);
-  assert.match(asOption.stdout, /^Usage: \S.* keys create \[options\]\n/);
-  assert.deepEqual(asCommand, asOption);
 });
 
 // test/golden/commands has every refusal, as a terminal shows it.
@@ -227,41 +199,6 @@ for (const [what, flag, setting] of [
   });
 }
 
-test('a store of another program is refused with exit code 2, and a damaged, newer or older one with 1', async (t) => {
-  const data = temporaryFolder(t);
-  const file = join(data, 'production', 'petstore.sqlite');
-  mkdirSync(join(data, 'production'));
-  writeFileSync(file, 'this is not a database, and it is long enough for SQLite to notice');
-  const garbage = await runHere(['keys', 'list', '--data', data]);
-  assert.equal(garbage.code, 1);
-  assert.match(garbage.stderr, /^petstore: [^\n]*petstore\.sqlite[^\n]*\n$/);
-
-  const other = temporaryFolder(t);
-  mkdirSync(join(other, 'production'));
-  const foreign = new DatabaseSync(join(other, 'production', 'petstore.sqlite'));
-  foreign.exec('CREATE TABLE songs (title TEXT)');
-  foreign.close();
-  const refusedForeign = await runHere(['keys', 'list', '--data', other]);
-  assert.equal(refusedForeign.code, 2);
-  assert.match(refusedForeign.stderr, /^petstore: [^\n]*belongs to another program[^\n]*\n$/);
-
-  const future = temporaryFolder(t);
-  assert.equal(
-    (await runHere(['keys', 'create', '--name', 'a', '--create', '--data', future])).code,
-    0,
-  );
-  const newer = new DatabaseSync(join(future, 'production', 'petstore.sqlite'));
-  newer.exec('PRAGMA user_version = 99');
-  const refusedFuture = await runHere(['keys', 'list', '--data', future]);
-  assert.equal(refusedFuture.code, 1);
-  assert.match(refusedFuture.stderr, /^petstore: [^\n]*schema version 99[^\n]*\n$/);
-  newer.exec('PRAGMA user_version = 2');
-  newer.close();
-  const refusedPast = await runHere(['keys', 'list', '--data', future]);
-  assert.equal(refusedPast.code, 1);
-  assert.match(refusedPast.stderr, /^petstore: [^\n]* has schema version 2, [^\n]*\n$/);
-});
-
 test('flags take precedence over variables, and variables over defaults', () => {
   const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: 'https://staging.example/v1' };
   const staging = loadConfig({}, env);
@@ -400,26 +337,6 @@ test('keys are created, limited, listed, rotated and revoked while the service r
   }
   assert.match((await keys('list')).stdout, new RegExp(`^${id}\trevoked\t.*\tshop$`, 'm'));
   assert.equal((await keys('rotate', id)).code, 2, 'a revoked key cannot be rotated');
-});
-
-test('keys list --json has every property of a key but the secret, and keys create --json has it too', async (t) => {
-  const data = temporaryFolder(t);
-  const made = await runHere([
-    'keys',
-    'create',
-    '--name',
-    'shop\n',
-    '--json',
-    '--create',
-    '--data',
-    data,
-  ]);
-  const { key, ...listed } = JSON.parse(made.stdout) as Record<string, unknown>;
-  assert.match(String(key), /^pet_live_\w{36}$/);
-  const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'lastDeprecatedCallAt'];
-  assert.deepEqual(Object.keys(listed), ['id', 'firstKeyId', 'name', 'state', 'scopes', ...times]);
-  const { stdout } = await runHere(['keys', 'list', '--json', '--data', data]);
-  assert.deepEqual(JSON.parse(stdout), listed);
 });
 
 test('keys list shows when each key last called the deprecated operation, on whatever worker', async (t) => {
