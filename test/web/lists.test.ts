@@ -42,12 +42,12 @@ test('console › of 3,000 lines 5 are faulty: they are found, corrected, and al
   );
   await card.press('Line 1236');
   assert.equal(await card.selected(), 'A 1234,seven');
-  await card.page.keyboard.type('A 1234,1234');
+  await card.page.keyboard.insertText('A 1234,1234');
   await card.says('4 lines have a fault');
   for (const line of ['Line 9', 'Line 502', 'Line 2002', 'Line 3001']) {
     await card.press(line);
     const selected = await card.selected();
-    await card.page.keyboard.type(selected.replace('seven', '7'));
+    await card.page.keyboard.insertText(selected.replace('seven', '7'));
     await card.says(line === 'Line 3001' ? 'Add 3,000 animals' : 'have a fault');
   }
   await card.press('Add 3,000 animals');
