@@ -40,8 +40,11 @@ const SESSION_SETTINGS = [
   // The warning that a commit did not reach the standby must arrive here.
   'SET client_min_messages = warning',
   // Compiling the statement of a batch takes seconds, many times as long as running it. The packages of Debian
-  // and the official container image compile by default. Not every compatible database has the setting.
-  `SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit'`,
+  // and the official container image compile by default. Every statement searches indexes, and a plan that was made
+  // while a table was small must not read all of it. Not every compatible database has these settings.
+  `SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('jit', 'enable_seqscan')`,
+  // Otherwise PostgreSQL plans each batch with claims anew, which takes as long as running it.
+  `SELECT set_config(name, 'force_generic_plan', false) FROM pg_settings WHERE name = 'plan_cache_mode'`,
   // A create is acknowledged when its commit is on the disk, and on the standby.
   `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
      WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`,

@@ -54,6 +54,35 @@ test('no session compiles its statements: jit is off also where it is configured
   await connection.close();
 });
 
+test('gets and batches with claims are planned once and search indexes, also if the tables were empty then', async (context) => {
+  const { database } = await openFresh(context, server);
+  await server.query('ANALYZE', database);
+  const connection = await openTo(database);
+  context.after(() => connection.close());
+  const ask = (name: string, text: string, values: unknown[] = []) =>
+    connection.query({ name, text }, values, deadlineIn(4_000));
+  const scansOf = async (name: 'findPets' | 'createPetsWithClaims', values: unknown[]) => {
+    await ask(name, STATEMENTS[name].text, values);
+    const literals = values.map((value) => (Array.isArray(value) ? `'{}'` : '0')).join(', ');
+    const plan = await ask('', `EXPLAIN (COSTS OFF) EXECUTE "${name}"(${literals})`);
+    const counts = 'SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE name = $1';
+    assert.deepEqual(await ask('', counts, [name]), [[2n, 0n]]);
+    const scan = /Scan.* on (?:pets|idempotency_keys).*\n.*/g;
+    return (plan.join('\n').match(scan) ?? []).map((text) =>
+      text.replaceAll(/\s+/g, ' ').replaceAll(/(?<=claim|input)_\d+| \d+/g, ''),
+    );
+  };
+  assert.deepEqual(await scansOf('findPets', [[]]), [
+    'Scan using pets_pkey on pets Index Cond: (id = ANY ($1))',
+  ]);
+  const none = Array.from({ length: 8 }, () => []);
+  assert.deepEqual(await scansOf('createPetsWithClaims', [...none, 0n]), [
+    'Scan using idempotency_keys_pkey on idempotency_keys claim Index Cond: ((api_key_id = input.api_key_id) AND (key = input.key))',
+    'Scan using idempotency_keys_by_expiry on idempotency_keys claim Index Cond: (expires_at <= (InitPlan).col1)',
+    'Scan on idempotency_keys TID Cond: (ctid = ANY ((InitPlan).col1))',
+  ]);
+});
+
 test('a create waits for its turn also where lock_timeout is configured', async (context) => {
   const { database } = await openFresh(context, server);
   await server.query(`ALTER DATABASE ${database} SET lock_timeout = '1ms'`);

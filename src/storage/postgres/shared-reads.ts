@@ -15,6 +15,7 @@ interface WaitingRead extends PromiseWithResolvers<Row[]> {
   values: unknown[];
   deadline: Deadline;
   callers: number;
+  byKey?: ReadonlyMap<unknown, Row>;
 }
 
 /**
@@ -37,11 +38,13 @@ export class SharedReads {
     return this.#join([statement.name, ...values].join('\n'), statement, values).promise;
   }
 
-  /** Returns the row of one key. The statement takes the keys of all callers, and returns a row for each. */
+  /** Returns the row that begins with a key. The statement takes the keys of all callers. */
   async find(statement: Statement, key: unknown): Promise<Row | undefined> {
-    const { values, promise } = this.#join(statement.name, statement, [[]]);
-    const place = (values[0] as unknown[]).push(key) - 1;
-    return (await promise)[place];
+    const read = this.#join(statement.name, statement, [[]]);
+    (read.values[0] as unknown[]).push(key);
+    const rows = await read.promise;
+    read.byKey ??= new Map(rows.map((row) => [row[0], row]));
+    return read.byKey.get(key);
   }
 
   figures(): Figure[] {

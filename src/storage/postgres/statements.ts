@@ -47,12 +47,13 @@ const INSERT_PETS = `
 
 const NEW_KEY = '$1, $2, $3, $4, $5, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint';
 
-/** Each connection prepares a statement once, under its name here. */
+/**
+ * Each connection prepares a statement once, under its name here, and plans it once, perhaps while its tables are
+ * empty. What was planned as a join would then read all of a table also when it has grown: ORDER BY says which index
+ * to search, LATERAL with LIMIT makes a search for each row, and ctid needs none.
+ */
 export const STATEMENTS = named({
-  /** One row for each of the ids, in their order; NULL is the name of one that does not exist. */
-  findPets: `
-    SELECT ${PET_COLUMNS} FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, ordinal)
-    LEFT JOIN pets USING (id) ORDER BY ordinal`,
+  findPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id`,
   listPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
   /**
    * A page of one status is the part of the index pets_by_status that begins at the status and the id. With
@@ -143,9 +144,11 @@ export const STATEMENTS = named({
                                   api_key_id, key, fingerprint, now, expires_at, ordinal)
     ), known AS MATERIALIZED ( -- 2. what was stored before: a replay
       SELECT input.ordinal, claim.fingerprint, claim.pet_id
-      FROM input JOIN idempotency_keys AS claim
-        ON claim.api_key_id = input.api_key_id AND claim.key = input.key
-       AND claim.expires_at > input.now
+      FROM input, LATERAL (
+        SELECT fingerprint, pet_id, expires_at FROM idempotency_keys AS claim
+        WHERE claim.api_key_id = input.api_key_id AND claim.key = input.key
+        LIMIT 1) AS claim
+      WHERE claim.expires_at > input.now
     ), fresh AS MATERIALIZED ( -- 3. the rest
       SELECT input.*, row_number() OVER (ORDER BY ordinal) AS place FROM input
       WHERE ordinal NOT IN (SELECT ordinal FROM known)
@@ -171,14 +174,14 @@ export const STATEMENTS = named({
       WHERE key IS NULL OR id IN (SELECT pet_id FROM claimed)
       RETURNING id
     ), forgotten AS ( -- 8. a few claims that have expired
-      DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
-        SELECT claim.api_key_id, claim.key FROM idempotency_keys AS claim
+      DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+        SELECT claim.ctid FROM idempotency_keys AS claim
         WHERE claim.expires_at <= (SELECT min(now) FROM input)
           AND NOT EXISTS (SELECT FROM input
                           WHERE input.api_key_id = claim.api_key_id AND input.key = claim.key)
         ORDER BY claim.expires_at
         LIMIT ${EXPIRED_CLAIMS_REMOVED_MAX} * cardinality($1::text[])
-        FOR UPDATE SKIP LOCKED)
+        FOR UPDATE SKIP LOCKED))
     )
     SELECT 0 AS ordinal, NULL AS known_fingerprint, before AS id FROM counter
     UNION ALL
@@ -199,13 +202,18 @@ export const STATEMENTS = named({
       WHERE id = $11 AND ${rotatableAt('$6::bigint')} RETURNING 1
     )
     INSERT INTO api_keys (${API_KEY_COLUMNS}) SELECT ${NEW_KEY} FROM ended RETURNING 1`,
-  /** greatest() ignores NULL. */
+  /**
+   * Locks the keys in the order of their ids, because several processes record at once. greatest() ignores NULL.
+   */
   recordKeyUse: `
+    WITH locked AS MATERIALIZED (
+      SELECT id FROM api_keys WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE
+    )
     UPDATE api_keys SET
       last_used_at = greatest(last_used_at, used.at),
       last_deprecated_call_at = greatest(last_deprecated_call_at, used.deprecated_call_at)
     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS used (id, at, deprecated_call_at)
-    WHERE api_keys.id = used.id`,
+    WHERE api_keys.id = used.id AND (SELECT count(*) FROM locked) > 0`,
 });
 
 function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {

@@ -117,7 +117,7 @@ class PostgresStore implements Store, Measured {
 
   async findPet(id: bigint): Promise<Pet | undefined> {
     const row = await this.#reads.find(STATEMENTS.findPets, id);
-    return row?.[1] === null ? undefined : petOfRow(row as PetRow);
+    return row && petOfRow(row as PetRow);
   }
 
   async listPage(request: PageRequest): Promise<PetPage> {
