@@ -132,13 +132,13 @@ export class Connection {
     // A destroyed connection handles nothing of what node:http still parses.
     if (!this.socket.writable) return this.#update();
     this.#state = 'handling';
-    const next = this.#held.shift();
+    const first = this.#held.shift();
     const { responder } = this.#shared;
-    if (next instanceof Exchange) {
-      this.#current = next;
-      void responder.handle(next).then((response) => this.#send(next, response));
-    } else if (next !== undefined) {
-      this.#sendLast(responder.respondToRefusal(next, this.socket.remoteAddress));
+    if (first instanceof Exchange) {
+      this.#current = first;
+      void responder.handle(first).then((response) => this.#send(first, response));
+    } else if (first !== undefined) {
+      this.#sendLast(responder.respondToRefusal(first, this.socket.remoteAddress));
     }
   }
 
