@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The program `petstore-check`: checks any service against the specification, from outside.
+// Checks any service against the specification, from outside.
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -107,5 +106,3 @@ function parseBase(text: string): string {
   }
   return url.href.replace(/\/+$/, '');
 }
-
-if (import.meta.main) process.exitCode = await main(process.argv.slice(2), process);

@@ -6,5 +6,5 @@ import { rolldown } from 'rolldown';
 
 const CHECK = join(dirname(import.meta.dirname), 'check');
 
-const bundled = await rolldown({ input: join(CHECK, 'main.ts'), platform: 'node' });
+const bundled = await rolldown({ input: join(CHECK, 'petstore-check.ts'), platform: 'node' });
 await bundled.write({ file: join(CHECK, 'dist', 'petstore-check.js'), format: 'esm' });

@@ -53,6 +53,12 @@ test('only installation.ts reads files of the program, because a single file has
   }
 });
 
+test('the client library and the check, which Node.js 22 runs, do not use import.meta.main: it has none', () => {
+  for (const file of sources.filter((each) => /^(?:sdk|check)\//.test(each))) {
+    assert.doesNotMatch(read(file), /\bif \(import\.meta\.main/, file);
+  }
+});
+
 test('time and random numbers are passed in: only service.ts and cli/ read them', () => {
   const readers = sources.filter(
     (file) =>
