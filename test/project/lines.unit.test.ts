@@ -7,7 +7,7 @@ import { countLines } from '../../scripts/lines.ts';
 /** The most lines of code of each folder of the product, as `npm run lines` counts them. */
 const LINES_MAX: Readonly<Record<string, number>> = {
   bin: 95,
-  check: 1_818,
+  check: 1_819,
   scripts: 512,
   sdk: 494,
   src: 758,
@@ -17,7 +17,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/ops': 222,
   'src/pet-file': 612,
   'src/storage': 4_045,
-  'src/web': 7_156,
+  'src/web': 7_160,
 };
 
 test('no folder of the product has more lines of code than before', () => {

@@ -37,7 +37,7 @@ ${preloads.join('\n')}
 ${header(root)}
 <div class="docs">
 ${contents(page, sections, root)}
-<main id="main" tabindex="-1"${isWide ? ' class="wide"' : ''}>
+<main id="main" tabindex="-1" class="${isWide ? 'wide' : page.group === 'Run the service' ? 'breaks' : ''}">
 <article>
 <h1>${page.title}</h1>
 ${html}</article>
