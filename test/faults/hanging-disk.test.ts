@@ -13,6 +13,7 @@ import { MAIN, run } from '../../harness/command.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
+import { until } from '../../harness/until.ts';
 
 /** The deadline of a write is 4 seconds. The rest is for a busy machine. */
 const REFUSED_MS_MAX = 10_000;
@@ -125,7 +126,8 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
       const ended = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>;
       let stderr = '';
       child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-      while (!/not confirmed a commit within 4000 ms: waiting for it/.test(stderr)) await sleep(10);
+      const waits = /not confirmed a commit within 4000 ms: waiting for it/;
+      await until('it says that it waits', () => waits.test(stderr), READY_MS_MAX);
       assert.equal(await Promise.race([ended, sleep(2 * NOT_YET_MS, 'waits')]), 'waits');
       if (release === 'the disk replies') disk.release();
       else while (child.signalCode === null && child.kill('SIGINT')) await sleep(100);
