@@ -50,7 +50,7 @@ const MAY_IMPORT: readonly Override[] = [
   ),
   only(
     'src/storage/**',
-    ['./**', '../domain/*', '../ops/metrics.ts', '../installation.ts', ...NODE],
+    ['./**', '!./tools/**', '../domain/*', '../ops/metrics.ts', '../installation.ts', ...NODE],
     'Pass the value in as a parameter: src/storage/ may import only the domain and Node.js.',
   ),
   only(
@@ -71,6 +71,18 @@ const MAY_IMPORT: readonly Override[] = [
       ...NODE,
     ],
     'Move code that both stores need to src/storage/: the PostgreSQL store may import only the domain, pg and Node.js.',
+  ),
+  only(
+    'src/storage/tools/**',
+    [
+      './*',
+      '../*.ts',
+      '../{sqlite,postgres}/*',
+      '../../domain/*',
+      '../../installation.ts',
+      ...NODE,
+    ],
+    'Pass the value in as a parameter: src/storage/tools/ may import only the stores, the domain and Node.js.',
   ),
   only(
     'src/http/**',

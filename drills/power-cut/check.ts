@@ -14,7 +14,7 @@ import {
   type PageRow,
   type Reads,
 } from '../../src/storage/sqlite/statements.ts';
-import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
+import { verifySqlite } from '../../src/storage/tools/sqlite-verify.ts';
 import type { Acknowledged, Acknowledgements, RecordedChange } from './expectation.ts';
 import { BACKUP_PATH, STORE_PATH, type Workload } from './workload.ts';
 

@@ -31,7 +31,7 @@ petstore-ENVIRONMENT-DATE.sqlite.
 For PostgreSQL use pg_dump.`,
   examples: ['backup monday.sqlite', 'backup --env staging backups/ --keep 14'],
   async action({ arguments: [named = ''], options: { keep }, flags, io }) {
-    const { backUpStore } = await import('../storage/sqlite/backup.ts');
+    const { backUpStore } = await import('../storage/tools/backup.ts');
     const { datedName, removeOlderBackups } = await import('./dated-backups.ts');
     const store = embeddedStoreFile(flags, io.env, {
       mustExist: true,

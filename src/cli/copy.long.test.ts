@@ -21,10 +21,14 @@ import {
   type CatalogueReader,
   type CopyTarget,
   type Row,
-} from '../storage/copy.ts';
-import { openPostgresReader, openPostgresTarget, openToRead } from '../storage/postgres/copy.ts';
+} from '../storage/tools/copy.ts';
+import {
+  openPostgresReader,
+  openPostgresTarget,
+  openToRead,
+} from '../storage/tools/postgres-copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
-import { openSqliteReader, openSqliteTarget } from '../storage/sqlite/copy.ts';
+import { openSqliteReader, openSqliteTarget } from '../storage/tools/sqlite-copy.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';

@@ -3,7 +3,12 @@ import { SETTINGS } from '../config.ts';
 import { UsageError } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
 import { StoreUnusable } from '../domain/store.ts';
-import { copyCatalogue, TABLES, type CatalogueReader, type CopyTarget } from '../storage/copy.ts';
+import {
+  copyCatalogue,
+  TABLES,
+  type CatalogueReader,
+  type CopyTarget,
+} from '../storage/tools/copy.ts';
 import { defineCommand, type Io } from './command.ts';
 import { Progress } from './terminal.ts';
 
@@ -107,7 +112,7 @@ function endOrUndefined(text: string): (() => Promise<End>) | undefined {
 }
 
 async function sqliteEnd(file: string): Promise<End> {
-  const { openSqliteReader, openSqliteTarget } = await import('../storage/sqlite/copy.ts');
+  const { openSqliteReader, openSqliteTarget } = await import('../storage/tools/sqlite-copy.ts');
   return {
     name: `sqlite:${file}`,
     openReader: async () => openSqliteReader(file),
@@ -116,7 +121,8 @@ async function sqliteEnd(file: string): Promise<End> {
 }
 
 async function postgresEnd(text: string): Promise<End> {
-  const { openPostgresReader, openPostgresTarget } = await import('../storage/postgres/copy.ts');
+  const { openPostgresReader, openPostgresTarget } =
+    await import('../storage/tools/postgres-copy.ts');
   const { parseAddress } = await import('../storage/postgres/address.ts');
   return {
     name: parseAddress(text).shown,

@@ -4,7 +4,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Environment } from '../domain/key-form.ts';
 import { findStoreIdentity } from '../storage/sqlite/migrate.ts';
-import { openToRead } from '../storage/sqlite/verify.ts';
+import { openToRead } from '../storage/tools/sqlite-verify.ts';
 
 const DATED_NAME = /^petstore-(?:production|staging)-\d{4}-\d{2}-\d{2}T\d{6}Z\.sqlite$/;
 /** What a backup that was killed has left. */

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { oneOf, UsageError } from '../setting.ts';
 import { defineCommand, type Io, type Output } from './command.ts';
-import { pagesOf, TABLES, type CatalogueReader } from '../storage/copy.ts';
+import { pagesOf, TABLES, type CatalogueReader } from '../storage/tools/copy.ts';
 import { petOfRow, type PetRow } from '../storage/rows.ts';
 import { openReaderByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { EXPORT_FORMATS, headerOf, writePet, type WrittenFormat } from './pet-format.ts';

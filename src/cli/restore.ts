@@ -1,7 +1,7 @@
 import { loadConfig } from '../config.ts';
 import { UsageError } from '../setting.ts';
 import { parseTypedInt64 } from '../domain/int64.ts';
-import type { IdsUnknown } from '../storage/sqlite/restore.ts';
+import type { IdsUnknown } from '../storage/tools/restore.ts';
 import { defineCommand } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
 import { Progress } from './terminal.ts';
@@ -26,7 +26,7 @@ keys that were created after the backup are gone: a retry of such a create store
 For PostgreSQL, docs/backup.md#postgresql has the steps.`,
   examples: ['restore sunday.sqlite', 'restore sunday.sqlite --ids-above 5000000'],
   async action({ arguments: [file = ''], options, flags, io }) {
-    const { IdsUnknown, restoreStore } = await import('../storage/sqlite/restore.ts');
+    const { IdsUnknown, restoreStore } = await import('../storage/tools/restore.ts');
     const store = embeddedStoreFile(flags, io.env, {
       mustExist: false,
       // A command for the running database would assign ids again, and revive keys that were revoked.

@@ -2,7 +2,7 @@ import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
-import type { CatalogueReader } from '../storage/copy.ts';
+import type { CatalogueReader } from '../storage/tools/copy.ts';
 import { nameOfStore, openConfiguredStore, storeFile } from '../service.ts';
 import { hasStore } from '../storage/sqlite/open.ts';
 import type { CommandIo } from './command.ts';
@@ -59,10 +59,10 @@ export async function openReaderByFlags(
 
 async function openReader({ environment, ...config }: Config): Promise<CatalogueReader> {
   if (config.databaseUrl !== undefined) {
-    const { openPostgresReader } = await import('../storage/postgres/copy.ts');
+    const { openPostgresReader } = await import('../storage/tools/postgres-copy.ts');
     return openPostgresReader(config.databaseUrl, { environment });
   }
-  const { openSqliteReader } = await import('../storage/sqlite/copy.ts');
+  const { openSqliteReader } = await import('../storage/tools/sqlite-copy.ts');
   return openSqliteReader(storeFile({ environment, ...config }), { environment });
 }
 

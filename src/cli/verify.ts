@@ -1,5 +1,5 @@
 import { loadConfig } from '../config.ts';
-import type { Verification } from '../storage/verify.ts';
+import type { Verification } from '../storage/tools/verify.ts';
 import { defineCommand, type Call } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
 import { nameOfStore } from '../service.ts';
@@ -39,10 +39,10 @@ async function verifyNamed(
 ): Promise<Verification & { name: string }> {
   const config = loadConfig(flags, env);
   if (file === undefined && config.databaseUrl !== undefined) {
-    const { verifyPostgres } = await import('../storage/postgres/verify.ts');
+    const { verifyPostgres } = await import('../storage/tools/postgres-verify.ts');
     return { ...(await verifyPostgres(config.databaseUrl)), name: nameOfStore(config) };
   }
-  const { verifySqlite } = await import('../storage/sqlite/verify.ts');
+  const { verifySqlite } = await import('../storage/tools/sqlite-verify.ts');
   const name = file ?? embeddedStoreFile(flags, env, { mustExist: true });
   return { ...verifySqlite(name), name };
 }

@@ -15,7 +15,7 @@ import { findProgram, needsProgram } from '../../harness/needs.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { until } from '../../harness/until.ts';
-import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
+import { verifySqlite } from '../../src/storage/tools/sqlite-verify.ts';
 
 const CLIENTS = 4;
 /** So many animals that a copy takes a while. */

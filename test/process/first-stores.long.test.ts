@@ -9,13 +9,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newStoreIdentity } from '../../src/domain/store-identity.ts';
 import { StoreFault } from '../../src/domain/store.ts';
-import { backUpStore } from '../../src/storage/sqlite/backup.ts';
+import { backUpStore } from '../../src/storage/tools/backup.ts';
 import { migrate } from '../../src/storage/sqlite/migrate.ts';
 import { openAsIs } from '../../src/storage/sqlite/connection.ts';
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { verifySqlite } from '../../src/storage/sqlite/verify.ts';
+import { verifySqlite } from '../../src/storage/tools/sqlite-verify.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
-import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
+import { verifyPostgres } from '../../src/storage/tools/postgres-verify.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 

@@ -12,7 +12,7 @@ import { failureOf } from '../../src/cli/failure.ts';
 import { newApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
-import { verifyPostgres } from '../../src/storage/postgres/verify.ts';
+import { verifyPostgres } from '../../src/storage/tools/postgres-verify.ts';
 import { freePort, freePortOfTwo } from '../../harness/free-port.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
 import { MAIN, runHere } from '../../harness/command.ts';

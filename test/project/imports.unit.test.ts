@@ -14,7 +14,15 @@ const OXLINT = join(dirname(createRequire(import.meta.url).resolve('oxlint')), '
 
 const IMPORTS: [file: string, allowed: string, ...refused: string[]][] = [
   ['src/domain/a.ts', 'node:crypto', 'node:fs', '../storage/rows.ts', 'pg'],
-  ['src/storage/a.ts', '../domain/pet.ts', '../http/app.ts', '../config.ts', 'pg'],
+  [
+    'src/storage/a.ts',
+    '../domain/pet.ts',
+    './tools/copy.ts',
+    '../http/app.ts',
+    '../config.ts',
+    'pg',
+  ],
+  ['src/storage/tools/a.ts', '../sqlite/store.ts', '../../http/app.ts', '../../config.ts', 'pg'],
   [
     'src/storage/sqlite/a.ts',
     '../rows.ts',

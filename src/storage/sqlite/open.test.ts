@@ -13,13 +13,13 @@ import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { insertIdentity } from '../rows.ts';
-import { TABLES } from '../copy.ts';
-import { openSqliteReader } from './copy.ts';
-import { restoreStore } from './restore.ts';
+import { TABLES } from '../tools/copy.ts';
+import { openSqliteReader } from '../tools/sqlite-copy.ts';
+import { restoreStore } from '../tools/restore.ts';
 import { openSqliteStore, type SqliteOptions } from './store.ts';
 import { findStoreIdentity } from './migrate.ts';
 import { keepStoreId } from './open.ts';
-import { backUpStore } from './backup.ts';
+import { backUpStore } from '../tools/backup.ts';
 import { openAsIs, openConnection } from './connection.ts';
 import { pragma } from './query.ts';
 

@@ -9,9 +9,9 @@ import { beforeEach, test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
-import { backUpStore } from './backup.ts';
+import { backUpStore } from '../tools/backup.ts';
 import { markDamaged } from './damage.ts';
-import { restoreStore } from './restore.ts';
+import { restoreStore } from '../tools/restore.ts';
 import { openSqliteStore } from './store.ts';
 import { syncName } from './sync.ts';
 

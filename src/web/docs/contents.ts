@@ -60,7 +60,7 @@ function operation(name: string, title: string): DocsPage {
 /** The scripts of the pages, below the repository root. */
 export const DOCS_MODULES = [
   'src/domain/key-form.ts',
-  ...['copy', 'key', 'languages', 'main', 'rank', 'search', 'site', 'try'].map(
+  ...['clipboard', 'key', 'languages', 'main', 'rank', 'search', 'site', 'try'].map(
     (name) => `src/web/docs/page/${name}.ts`,
   ),
 ];

@@ -1,7 +1,7 @@
 import { parseTypedInt64 } from '../../../domain/int64.ts';
 import type { Pet } from '../../../../sdk/src/index.ts';
 import { curlCommand, jsonText } from './curl.ts';
-import { offerCurl } from './copy.ts';
+import { offerCurl } from './clipboard.ts';
 import { byId, element, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
 import { faultNotice } from './notice.ts';

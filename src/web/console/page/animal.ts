@@ -2,7 +2,7 @@ import { parseTypedInt64 } from '../../../domain/int64.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
 import type { Changes, Edit } from './changes.ts';
 import { curlCommand, jsonText, KEY_VARIABLE } from './curl.ts';
-import { writeClipboard } from './copy.ts';
+import { writeClipboard } from './clipboard.ts';
 import { button, byId, element, find } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
 import { FIELD_WORDS, type Field } from './fields.ts';

@@ -2,7 +2,7 @@ import { PET_STATUSES, type Pet, type PetPage, type PetStatus } from '../../../.
 import { writeNewPet } from '../../../../sdk/src/json.ts';
 import { Changes } from './changes.ts';
 import { curlCommand } from './curl.ts';
-import { offerCurl } from './copy.ts';
+import { offerCurl } from './clipboard.ts';
 import { byId, isUsable, setUsable } from './dom.ts';
 import { emptyMessage, nothingFound } from './empty.ts';
 import { explain, type Fault } from './fault.ts';

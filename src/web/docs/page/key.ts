@@ -1,7 +1,7 @@
 import { isKeyForm, KEY_LENGTH, KEY_PREFIX } from '../../../domain/key-form.ts';
 import { byId } from '../../console/page/dom.ts';
 import { storedKey, storeKey } from '../../console/page/stored-key.ts';
-import { copyOnClick } from './copy.ts';
+import { copyOnClick } from './clipboard.ts';
 
 /** Enough to recognise a key, and short enough for a phone. */
 const SHOWN_CHARACTERS = 4;

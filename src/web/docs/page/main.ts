@@ -1,5 +1,5 @@
 import { byId } from '../../console/page/dom.ts';
-import { offerCopies } from './copy.ts';
+import { offerCopies } from './clipboard.ts';
 import { KeyPanel } from './key.ts';
 import { followLanguage } from './languages.ts';
 import { offerSearch } from './search.ts';

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreUnusable } from '../../domain/store.ts';
-import { createFolder, syncFile, syncName } from './sync.ts';
+import { createFolder, syncFile, syncName } from '../sqlite/sync.ts';
 
 /** What SQLite adds to the name of a database for the files beside it. */
 export const LOG_SUFFIXES = ['-journal', '-wal', '-shm'] as const;

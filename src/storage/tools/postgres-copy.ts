@@ -1,14 +1,14 @@
 import { StoreFault } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
-import { exactJson, selectPage } from '../copy.ts';
-import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
-import { parseAddress } from './address.ts';
+import { exactJson, selectPage } from './copy.ts';
+import type { CatalogueReader, CopyTarget, Row } from './copy.ts';
+import { parseAddress } from '../postgres/address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { unavailable } from '../unavailable.ts';
-import { NO_TRANSACTION_TIMEOUTS, type Connection } from './connection.ts';
-import { LOCK_NOT_AVAILABLE, stateOf } from './errors.ts';
-import { Hosts, openFirst } from './hosts.ts';
-import { migrate, migrateInTransaction, requireStore } from './migrate.ts';
+import { NO_TRANSACTION_TIMEOUTS, type Connection } from '../postgres/connection.ts';
+import { LOCK_NOT_AVAILABLE, stateOf } from '../postgres/errors.ts';
+import { Hosts, openFirst } from '../postgres/hosts.ts';
+import { migrate, migrateInTransaction, requireStore } from '../postgres/migrate.ts';
 
 /** No request waits for these statements, and one of them may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;

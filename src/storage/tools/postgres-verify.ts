@@ -1,7 +1,7 @@
-import { compareStructure } from '../structure.ts';
-import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
-import { openToRead } from './copy.ts';
-import { readParts, readPartsOfNew } from './structure.ts';
+import { compareStructure } from './structure.ts';
+import { verificationOf, verifyStatement, type Verification, type VerifyRow } from './verify.ts';
+import { openToRead } from './postgres-copy.ts';
+import { readParts, readPartsOfNew } from './postgres-structure.ts';
 
 /** Compares the structure with that of a new store, then checks the rules of the catalogue in one statement. */
 export async function verifyPostgres(url: string): Promise<Verification> {

@@ -3,14 +3,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/key-form.ts';
 import { StoreUnusable } from '../../domain/store.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
-import type { Comparison } from '../structure.ts';
-import { verificationOf, verifyStatement, type Verification, type VerifyRow } from '../verify.ts';
-import { hasCatalogue, openAsIs, refuseForeign } from './connection.ts';
-import { fileError } from './errors.ts';
-import { findStoreIdentity, requireKnownSchema } from './migrate.ts';
-import { unusableStore } from './open.ts';
-import { rowsOf } from './query.ts';
-import { checkStructure } from './structure.ts';
+import type { Comparison } from './structure.ts';
+import { verificationOf, verifyStatement, type Verification, type VerifyRow } from './verify.ts';
+import { hasCatalogue, openAsIs, refuseForeign } from '../sqlite/connection.ts';
+import { fileError } from '../sqlite/errors.ts';
+import { findStoreIdentity, requireKnownSchema } from '../sqlite/migrate.ts';
+import { unusableStore } from '../sqlite/open.ts';
+import { rowsOf } from '../sqlite/query.ts';
+import { checkStructure } from './sqlite-structure.ts';
 
 /** The highest id that was ever assigned. */
 export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";

@@ -1,5 +1,5 @@
-import { SCOPES } from '../domain/api-key.ts';
-import { PET_STATUSES } from '../domain/pet.ts';
+import { SCOPES } from '../../domain/api-key.ts';
+import { PET_STATUSES } from '../../domain/pet.ts';
 import type { Comparison } from './structure.ts';
 
 /** What `petstore verify` found. */

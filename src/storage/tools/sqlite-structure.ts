@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
-import { compareStructure, type Comparison, type Part } from '../structure.ts';
-import { migrate } from './migrate.ts';
-import { rowsOf } from './query.ts';
+import { compareStructure, type Comparison, type Part } from './structure.ts';
+import { migrate } from '../sqlite/migrate.ts';
+import { rowsOf } from '../sqlite/query.ts';
 
 /** From what SQLite has understood, not from the text of the statements that made it. */
 const PARTS = `

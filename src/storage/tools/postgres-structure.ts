@@ -1,6 +1,6 @@
-import type { Part } from '../structure.ts';
-import type { OpenTransaction } from './copy.ts';
-import { newStoreStatements } from './migrate.ts';
+import type { Part } from './structure.ts';
+import type { OpenTransaction } from './postgres-copy.ts';
+import { newStoreStatements } from '../postgres/migrate.ts';
 
 /** The parts of the schema with this oid, from pg_catalog. What an extension has made is not a part. */
 const partsOf = (schema: string) => `

@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Environment } from '../../domain/key-form.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
-import type { OnProgress } from '../copy.ts';
-import type { Verification } from '../verify.ts';
-import { openAsIs } from './connection.ts';
-import { fileError } from './errors.ts';
+import type { OnProgress } from './copy.ts';
+import type { Verification } from './verify.ts';
+import { openAsIs } from '../sqlite/connection.ts';
+import { fileError } from '../sqlite/errors.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
-import { openToRead, verify, type OpenStore } from './verify.ts';
+import { openToRead, verify, type OpenStore } from './sqlite-verify.ts';
 
 /** How many pages are copied at a time. Between two steps the progress is shown. */
 const STEP_PAGES = 100;

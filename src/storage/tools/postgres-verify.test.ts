@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
-import { openPostgresStore } from './store.ts';
-import { verifyPostgres } from './verify.ts';
+import { openPostgresStore } from '../postgres/store.ts';
+import { verifyPostgres } from './postgres-verify.ts';
 
 test('a sound catalogue has no problems, and a rule that is broken is named', async (context) => {
   const server = await PostgresServer.start();

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { StoreUnusable } from '../domain/store.ts';
+import { StoreUnusable } from '../../domain/store.ts';
 import {
   API_KEY_COLUMNS,
   CLAIM_COLUMNS,
   IDENTITY_COLUMNS,
   IMPORT_COLUMNS,
   PET_COLUMNS,
-} from './rows.ts';
+} from '../rows.ts';
 
 // Copies a whole catalogue from one database to another, of any two kinds. The target gets all of it at
 // once, after both sides were compared. A copy that is interrupted leaves nothing, and is started again.

@@ -8,21 +8,21 @@ import {
   type Access,
   type StoreIdentity,
 } from '../../domain/store-identity.ts';
-import type { OnProgress } from '../copy.ts';
+import type { OnProgress } from './copy.ts';
 import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
-import type { Verification } from '../verify.ts';
+import type { Verification } from './verify.ts';
 import { copyStore } from './backup.ts';
-import { hasCatalogue, openAsIs } from './connection.ts';
-import { setLastId } from './copy.ts';
-import { fileError, isCorrupt, isLocked } from './errors.ts';
-import { freeName } from './file-identity.ts';
-import { findStoreIdentity, migrate } from './migrate.ts';
+import { hasCatalogue, openAsIs } from '../sqlite/connection.ts';
+import { setLastId } from './sqlite-copy.ts';
+import { fileError, isCorrupt, isLocked } from '../sqlite/errors.ts';
+import { freeName } from '../sqlite/file-identity.ts';
+import { findStoreIdentity, migrate } from '../sqlite/migrate.ts';
 import { LOG_SUFFIXES, temporaryFile } from './new-file.ts';
-import { keepStoreId } from './open.ts';
-import { rowsOf } from './query.ts';
-import { beginTransaction } from './statements.ts';
-import { syncFile, syncName } from './sync.ts';
-import { LAST_ID, openToRead, verifyContent, type OpenStore } from './verify.ts';
+import { keepStoreId } from '../sqlite/open.ts';
+import { rowsOf } from '../sqlite/query.ts';
+import { beginTransaction } from '../sqlite/statements.ts';
+import { syncFile, syncName } from '../sqlite/sync.ts';
+import { LAST_ID, openToRead, verifyContent, type OpenStore } from './sqlite-verify.ts';
 
 /** The backup and the former file must be of the environment. */
 export interface RestoreOptions extends Pick<Access, 'environment'> {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
-import { PostgresServer } from '../../harness/postgres-server.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
-import { openPostgresStore } from './postgres/store.ts';
-import { verifyPostgres } from './postgres/verify.ts';
-import { openSqliteStore } from './sqlite/store.ts';
-import { verifySqlite } from './sqlite/verify.ts';
+import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { openPostgresStore } from '../postgres/store.ts';
+import { verifyPostgres } from './postgres-verify.ts';
+import { openSqliteStore } from '../sqlite/store.ts';
+import { verifySqlite } from './sqlite-verify.ts';
 import type { Verification } from './verify.ts';
 
 const REX = { name: 'Rex', categoryId: 7n, status: 'available' } as const;

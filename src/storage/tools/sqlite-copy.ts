@@ -1,13 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Access } from '../../domain/store-identity.ts';
-import { selectPage } from '../copy.ts';
-import type { CatalogueReader, CopyTarget, Row } from '../copy.ts';
-import { openAsIs } from './connection.ts';
-import { findStoreIdentity, migrate } from './migrate.ts';
+import { selectPage } from './copy.ts';
+import type { CatalogueReader, CopyTarget, Row } from './copy.ts';
+import { openAsIs } from '../sqlite/connection.ts';
+import { findStoreIdentity, migrate } from '../sqlite/migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
-import { keepStoreId, unusableStore } from './open.ts';
-import { rowsOf } from './query.ts';
-import { LAST_ID, openToRead } from './verify.ts';
+import { keepStoreId, unusableStore } from '../sqlite/open.ts';
+import { rowsOf } from '../sqlite/query.ts';
+import { LAST_ID, openToRead } from './sqlite-verify.ts';
 
 /** Opens a file to read one snapshot of it. Other processes may keep writing. */
 export function openSqliteReader(file: string, { environment }: Access = {}): CatalogueReader {

@@ -28,11 +28,11 @@ import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from './backup.ts';
-import { openConnection } from './connection.ts';
-import { pragma } from './query.ts';
+import { openConnection } from '../sqlite/connection.ts';
+import { pragma } from '../sqlite/query.ts';
 import { restoreStore, type RestoreOptions } from './restore.ts';
-import { openSqliteStore } from './store.ts';
-import { verifySqlite } from './verify.ts';
+import { openSqliteStore } from '../sqlite/store.ts';
+import { verifySqlite } from './sqlite-verify.ts';
 
 const REX = { name: 'Rex'.repeat(80), categoryId: 1n, status: 'available' } as const;
 
