@@ -50,13 +50,16 @@ test('a quantity has two decimals below 10, one below 100 and none above', () =>
   ]);
 });
 
-test('the processor time of processes is read with that of their threads, and without those that ended', (t) => {
+test('the processor time of processes is that of their threads, and of children that have ended', (t) => {
   const before = processorMicroseconds([process.pid]);
   if (before === 0) return t.skip('needs Linux');
   const untilMs = performance.now() + 30;
   while (performance.now() < untilMs) Math.sqrt(untilMs);
-  const ended = spawnSync(process.execPath, ['--version']).pid;
-  assert.ok(processorMicroseconds([process.pid, ended]) > before);
+  const own = processorMicroseconds([process.pid]);
+  assert.ok(own > before);
+  const burn = 'while (process.cpuUsage().user < 300_000);';
+  const ended = spawnSync(process.execPath, ['-e', burn]).pid;
+  assert.ok(processorMicroseconds([process.pid, ended]) - own > 250_000);
 });
 
 const generatorOutput = (failed: number) =>

@@ -102,8 +102,7 @@ async function measureOnce(
   { file, key, databasePid }: Pick<Plan, 'key' | 'databasePid'> & { file: string },
   cell: Cell,
 ): Promise<void> {
-  const databasePids = familyOf(databasePid);
-  const read = () => [pids, databasePids].map(processorMicroseconds);
+  const read = () => [pids, familyOf(databasePid)].map(processorMicroseconds);
   const [ownBefore = 0, databaseBefore = 0] = read();
   const { requests, rate, p50Ms, p99Ms } = await sendLoad(url, { file, key }, SECONDS);
   await sleep(SETTLE_MS);

@@ -36,9 +36,11 @@ export function familyOf(pid: number | undefined): number[] {
   return below(pid);
 }
 
+const MICROSECONDS_PER_TICK = 10_000;
+
 /**
- * The processor time of all threads of these processes, exact while they wait. A thread or process that has ended
- * counts no more, so the difference of two readings may be wrong then.
+ * The processor time of all threads of these processes, exact while they wait, and that of their children that have
+ * ended: PostgreSQL has a process for each connection. A thread that has ended counts no more.
  */
 export function processorMicroseconds(pids: readonly number[]): number {
   const nanoseconds = pids.flatMap((pid) =>
@@ -48,7 +50,18 @@ export function processorMicroseconds(pids: readonly number[]): number {
       ),
     ),
   );
-  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
+  const ended = pids.flatMap((pid) => orNone(() => [readFileSync(`/proc/${pid}/stat`, 'utf8')]));
+  return sum(nanoseconds) / 1000 + sum(ended.map(ticksOfEndedChildren)) * MICROSECONDS_PER_TICK;
+}
+
+/** The fields cutime and cstime. The name of the program, in brackets, may contain anything. */
+function ticksOfEndedChildren(stat: string): number {
+  const [, user = 0, system = 0] = /.*\)(?: \S+){13} (\d+) (\d+)/s.exec(stat)?.map(Number) ?? [];
+  return user + system;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, each) => total + each, 0);
 }
 
 function orNone(read: () => string[]): string[] {
@@ -64,7 +77,7 @@ export function memoryMib(pids: readonly number[]): number {
   const kibibytes = pids.map((pid) =>
     Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]),
   );
-  return kibibytes.reduce((sum, each) => sum + each, 0) / 1024;
+  return sum(kibibytes) / 1024;
 }
 
 /** The time in clock ticks since the start of the machine: all of it, what was used, and what its host took. */
@@ -72,5 +85,5 @@ export function machineTicks(): { total: number; busy: number; stolen: number } 
   const line = readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '';
   const times = line.split(/ +/).slice(1, 9).map(Number);
   const [user = 0, nice = 0, system = 0, , , , , stolen = 0] = times;
-  return { total: times.reduce((sum, each) => sum + each, 0), busy: user + nice + system, stolen };
+  return { total: sum(times), busy: user + nice + system, stolen };
 }
