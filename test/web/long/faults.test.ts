@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { signIn, Stage, test, until, visit } from './stage.ts';
+import { signIn, Stage, test, until, visit } from '../stage.ts';
 
 const PETS = Array.from({ length: 3 }, (_, index) => ({ name: `Animal ${index}`, categoryId: 1 }));
 const place = (page: Page, text: string) => page.locator('#place', { hasText: text }).waitFor();

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ListCard } from './list-card.ts';
-import { signIn, Stage, test, visit } from './stage.ts';
+import { ListCard } from '../list-card.ts';
+import { signIn, Stage, test, visit } from '../stage.ts';
 
 /** Longer than the page waits for more of a text. */
 const READ_MS = 400;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { DOCS } from '../../src/web/docs/contents.ts';
-import { resize } from './looks.ts';
-import { Stage, stageOfFile, test, visit } from './stage.ts';
+import { DOCS } from '../../../src/web/docs/contents.ts';
+import { resize } from '../looks.ts';
+import { Stage, stageOfFile, test, visit } from '../stage.ts';
 
 /** For tests that store nothing. */
 const stageOf = stageOfFile();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { BrowserContextOptions } from 'playwright-core';
-import type { NewPet } from '../../sdk/src/index.ts';
-import { ConsolePage } from './console-page.ts';
-import { Stage, stageOfFile, test, visit } from './stage.ts';
+import type { NewPet } from '../../../sdk/src/index.ts';
+import { ConsolePage } from '../console-page.ts';
+import { Stage, stageOfFile, test, visit } from '../stage.ts';
 
 const CONSOLE_BYTES_MAX = 92 * 1024;
 const STATUSES = ['available', 'pending', 'sold'] as const;
