@@ -64,10 +64,12 @@ export function listPetsTests(storage: TestStorage): void {
           for (const page of back) assert.deepEqual(idsOf(page), ids.splice(-limit));
           assert.deepEqual(ids, []);
           requireLinks(back, 'prev');
-          assert.equal(linksOf(back[0] ?? assert.fail())['last'], `/v1${first}&cursor=last`);
+          // The links leave out a limit that is the default.
+          const last = `/v1${first}&cursor=last`.replace(`limit=${DEFAULT_LIMIT}&`, '');
+          assert.equal(linksOf(back[0] ?? assert.fail())['last'], last);
         },
       );
-      await fc.assert(property, { numRuns: 15 });
+      await fc.assert(property, { numRuns: 15, examples: [[DEFAULT_LIMIT, null]] });
     });
 
     async function followDuringCreates(relation: 'next' | 'prev', first: string): Promise<void> {
