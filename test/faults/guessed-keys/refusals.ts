@@ -14,7 +14,7 @@ const REQUESTS = [
 ];
 /** These differ between any two responses. */
 const OWN_HEADERS = /^(?:x-request-id|date):/i;
-const DEPRECATION_HEADERS = /^(?:deprecation|sunset|link):/i;
+const DEPRECATION_HEADERS = /^(?:deprecation:|sunset:|link: .*rel="deprecation")/i;
 
 /**
  * Compares the bytes of all refusals of these keys, and of requests without a key. They must be equal whatever
