@@ -37,7 +37,6 @@ const FILES = {
 const IMPORTS = `import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { one } from './product.ts';
 `;
 const BUG: Bug = {
