@@ -94,7 +94,7 @@ before(async () => {
   writeFileSync(join(everything, 'animals.csv'), 'name,categoryId\nRex,7\n');
   writeFileSync(
     join(everything, 'tiere.csv'),
-    Buffer.from('Tier;Art-Nr.\nL\u00f6we;7\n', 'latin1'),
+    Buffer.from('Nr.;Tier;Art-Nr.\n1;L\u00f6we;7\n', 'latin1'),
   );
   mkdirSync(join(everything, 'bin'));
   mkdirSync(join(everything, 'backups'));
@@ -122,7 +122,9 @@ async function runExample(cwd: string, example: string): Promise<Finished> {
   env['PETSTORE_PORT'] = new URL(production.baseUrl).port;
   // Only a shell understands the others.
   if (!/^[\w @%+=:,./-]+$/.test(line)) return runInShell(`petstore ${line}`, cwd, env);
-  const words = line.split(' ').map((word) => (isFile(word) ? join(cwd, word) : word));
+  const words = line
+    .split(' ')
+    .map((word) => (isFile(word) ? join(cwd, word) : word.replace('sqlite:', `sqlite:${cwd}/`)));
   return runHere(words, { env: { PETSTORE_DATA: join(cwd, 'data'), ...env } });
 }
 
