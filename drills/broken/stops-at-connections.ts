@@ -2,7 +2,7 @@
 
 import { intercept } from './intercept.ts';
 
-const STOP_MS = 5;
+const STOP_MS = 20;
 
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 intercept((event) => {
