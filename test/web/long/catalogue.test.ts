@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { PetStatus } from '../../sdk/src/index.ts';
-import { ConsolePage } from './console-page.ts';
-import { signIn, Stage, stageOfFile, test, until, visit } from './stage.ts';
+import type { PetStatus } from '../../../sdk/src/index.ts';
+import { ConsolePage } from '../console-page.ts';
+import { signIn, Stage, stageOfFile, test, until, visit } from '../stage.ts';
 
 const PETS = Array.from({ length: 45 }, (_, index) => ({
   name: `Animal ${index + 1}`,
