@@ -171,8 +171,8 @@ test('the backup has the user, the store and the settings of the service', () =>
   );
 });
 
-test('both units limit the memory, and a crash writes no dump of it', () => {
-  for (const name of UNITS.slice(0, 2)) {
+test('every unit of a service limits the memory, and a crash writes no dump of it', () => {
+  for (const name of [...UNITS.slice(0, 2), 'user/petstore.service']) {
     assert.match(read(name), /^LimitCORE=0\n(?:# .*\n)*MemoryMax=512M$/m, name);
   }
 });
