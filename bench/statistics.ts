@@ -31,7 +31,7 @@ export function newFigure(values: readonly number[]): Figure {
 
 /**
  * The interval goes from the k-th lowest to the k-th highest value, for the largest k that is exact enough; 0 if
- * there is none. It misses the true median if fewer than k values are below it, or fewer than k above it. Each value
+ * no k is. It misses the true median if fewer than k values are below it, or fewer than k above it. Each value
  * is below the true median with probability 1/2, whatever the distribution.
  */
 export function valuesOutside(count: number): number {

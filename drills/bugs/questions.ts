@@ -112,7 +112,10 @@ export function matrixOf(rows: ReadonlyMap<Pick<Bug, 'name' | 'file'>, readonly 
 async function listAlone(file: string, { stdout, stderr }: Streams): Promise<number> {
   const tier = tierFiles();
   if (!tier.includes(file))
-    return refuse(stderr, `--alone needs a test file, such as ${tier[0]}; "${file}" is none.`);
+    return refuse(
+      stderr,
+      `--alone needs a test file, such as ${tier[0]}; "${file}" is not a test file.`,
+    );
   const known = { bugs: allBugs(), record: new NoticeRecord(RECORD_PATH), tier };
   const bugs = known.bugs.filter((bug) => testsFor(bug.file, tier).includes(file));
   let done = 0;
