@@ -41,7 +41,10 @@ interface Attack {
   growthMibMax?: number;
   /** Everything is sent at once, when all have connected. */
   isGreedy?: boolean;
-  /** Legal requests may wait: so many bytes at once only show how fast they are parsed. */
+  /**
+   * Legal requests may wait, and creates that have waited for 4 s be refused: so many bytes at once only show how fast
+   * they are parsed.
+   */
   mayDelay?: boolean;
   /** The service does not close a client that reads its responses: the drill ends the clients. */
   isEnded?: boolean;
@@ -129,6 +132,7 @@ export async function attackService(
   const beforeMib = service.memoryMib();
   const [usedBeforeMib] = await memoryOf(service);
   figures['legal p99, of the bare server, before (ms)'] = shown(before);
+  if (before.refused > 0) violations.push(`${before.refused} creates got 503 before any attack`);
   for (const name of attacks) {
     const attack = ATTACKS[name];
     if (attack === undefined) throw new Error(`there is no attack ${name}`);
@@ -141,11 +145,11 @@ export async function attackService(
     if (peakMib > beforeMib + (attack.growthMibMax ?? GROWTH_MIB_MAX)) {
       violations.push(`${name}: the memory grew from ${beforeMib} to ${peakMib} MiB`);
     }
-    const moments = attack.mayDelay === true ? [] : [attacked, closing];
-    for (const moment of moments.filter((each) => isSlower(each, before))) {
-      violations.push(
-        `${name}: p99 of legal requests ${shown(moment)} ms, before ${shown(before)} ms`,
-      );
+    if (attack.mayDelay === true) {
+      figures[`${name}: creates that were refused`] = attacked.refused + closing.refused;
+    } else {
+      const moments = [attacked, closing];
+      violations.push(...moments.flatMap((moment) => delays(name, moment, before)));
     }
   }
   const afterMib = await memoryOf(service);
@@ -158,6 +162,12 @@ export async function attackService(
   const requests = await clients.stop();
   violations.push(...(await service.stop()));
   return { passed: requests, violations, figures };
+}
+
+function delays(name: string, moment: Moment, before: Moment): string[] {
+  const slower = `${name}: p99 of legal requests ${shown(moment)} ms, before ${shown(before)} ms`;
+  const refused = `${name}: ${moment.refused} creates got 503`;
+  return [...(isSlower(moment, before) ? [slower] : []), ...(moment.refused > 0 ? [refused] : [])];
 }
 
 /** Where the bare server is slower than before too, the machine is the cause of as much. */

@@ -10,10 +10,11 @@ const CREATE_EVERY = 4;
 /** Fewer responses have no 99th percentile. */
 const RESPONSES_MIN = 200;
 
-/** The 99th percentiles of one time, or 0 if it was too short. */
+/** The 99th percentiles of one time, or 0 if it was too short, and how many creates were refused with 503. */
 export interface Moment {
   serviceMs: number;
   bareMs: number;
+  refused: number;
 }
 
 /** Clients that create, list and get, and as many that list from a bare server at the same time. */
@@ -33,6 +34,8 @@ export class LegalClients {
       createEvery: CREATE_EVERY,
       pauseMs: PAUSE_MS,
       isTimed: true,
+      // Counted for each attack: a create that is refused is repeated.
+      mayRefuse: true,
     });
   }
 
@@ -51,9 +54,13 @@ export class LegalClients {
   /** The times of the responses while `work` runs. */
   async during(work: () => Promise<unknown>): Promise<Moment> {
     const [from, bareFrom] = [this.#load.timesMs.length, this.#bareMs.length];
+    const refusedBefore = this.#load.counts.refused;
     await work();
-    const times = this.#load.timesMs.slice(from);
-    return { serviceMs: p99Of(times), bareMs: p99Of(this.#bareMs.slice(bareFrom)) };
+    return {
+      serviceMs: p99Of(this.#load.timesMs.slice(from)),
+      bareMs: p99Of(this.#bareMs.slice(bareFrom)),
+      refused: this.#load.counts.refused - refusedBefore,
+    };
   }
 
   /** Compares what is stored, and returns how many requests were sent. */
