@@ -121,10 +121,13 @@ test('every bug has test files that may notice it, and none is a test of the lis
 test('the record has one line per bug, sorted by name, and forgets bugs that are gone', () => {
   const path = recordWith({ gone: 'a.test.ts', two: 'b.test.ts' });
   const record = new NoticeRecord(path);
-  record.set('one', 'c.test.ts');
+  record.set('one', { file: 'c.test.ts', title: 'a: b' });
   record.keep(new Set(['one', 'two']));
-  const lines = ['{', '  "one": "c.test.ts",', '  "two": "b.test.ts"', '}', ''];
+  const lines = ['{', '  "one": "c.test.ts: a: b",', '  "two": "b.test.ts"', '}', ''];
   assert.equal(readFileSync(path, 'utf8'), lines.join('\n'));
+  assert.deepEqual(record.find('one'), { file: 'c.test.ts', title: 'a: b' });
+  assert.deepEqual(record.find('two'), { file: 'b.test.ts', title: undefined });
+  assert.equal(record.find('gone'), undefined);
 });
 
 test('the matrix counts the files that notice each bug', () => {

@@ -98,6 +98,20 @@ test('the files run in their order up to the first that notices the bug', async 
   assert.equal(await noticing(...files), 'asserts.test.ts: one');
 });
 
+for (const [file, title, expected] of [
+  ['asserts.test.ts', 'one', 'asserts.test.ts: one'],
+  ['inner.test.ts', 'one', 'asserts.unit.test.ts: one'],
+  ['asserts.test.ts', 'a title of before', 'asserts.unit.test.ts: one'],
+  ['later.test.ts', 'second', 'asserts.unit.test.ts: one'],
+  ['broken.test.ts', 'always fails', 'asserts.unit.test.ts: one'],
+] as const) {
+  test(`the test "${title}" of ${file} that noticed the bug last comes before the files`, async () => {
+    const last = { file, title };
+    const notice = await new Judge(root).notice(sandbox, BUG, ['asserts.unit.test.ts'], last);
+    assert.equal(notice && `${notice.file}: ${notice.title}`, expected);
+  });
+}
+
 test('of unit tests in one process, those that notice the bug are known', async () => {
   const units = ['broken.unit.test.ts', 'asserts.unit.test.ts', 'blind.unit.test.ts'];
   const files = await new Judge(root).noticingUnits(sandbox, BUG, units);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox, TestResult } from './sandbox.ts';
 import { withBug, type Bug } from './list.ts';
+import type { NoticedBy } from './record.ts';
 
 /** How Node.js calls an assertion or an error that a test has thrown. Running out of time is called otherwise. */
 const THROWN = 'testCodeFailure';
@@ -31,13 +32,35 @@ export class Judge {
     this.#root = root;
   }
 
-  /** The first notice by one of the files, in their order, or by the drill that the bug names. */
-  async notice(sandbox: Sandbox, bug: Bug, files: readonly string[]): Promise<Notice | undefined> {
+  /**
+   * The first notice by one of the files, in their order, or by the drill that the bug names. A test that has noticed the
+   * bug in another run comes first, and alone.
+   */
+  async notice(
+    sandbox: Sandbox,
+    bug: Bug,
+    files: readonly string[],
+    last?: NoticedBy,
+  ): Promise<Notice | undefined> {
+    const again = last && (await this.#noticeAgain(sandbox, bug, last));
+    if (again !== undefined) return again;
     for (const tests of testsOf(bug, files)) {
       const notice = await this.#noticeBy(sandbox, bug, tests);
       if (notice !== undefined) return notice;
     }
     return undefined;
+  }
+
+  async #noticeAgain(
+    sandbox: Sandbox,
+    bug: Bug,
+    { file, title }: NoticedBy,
+  ): Promise<Notice | undefined> {
+    if (title === undefined) return undefined;
+    const tests = { file, titles: [title] };
+    const notice = await this.#try(sandbox, bug, tests);
+    if (notice === undefined) return undefined;
+    return (await this.#passes(sandbox, tests, notice.title)) ? notice : undefined;
   }
 
   /** A notice that occurs again, and does not occur without the bug. */

@@ -41,7 +41,7 @@ export function findAnswer([flag = '', argument = '']: readonly string[]) {
 async function list(_: string, { stdout }: Streams): Promise<number> {
   const record = new NoticeRecord(RECORD_PATH);
   for (const { name, file, isUnnoticed, drill } of allBugs()) {
-    const known = drill === undefined ? record.fileFor(name) : `drill ${drill}`;
+    const known = drill === undefined ? record.find(name)?.file : `drill ${drill}`;
     stdout.write(
       `${file}: ${name} (${isUnnoticed ? 'not noticed yet' : (known ?? 'not tried')})\n`,
     );

@@ -12,6 +12,6 @@ export interface Known {
 /** The file that noticed the bug last, those that noticed others of its file, then those of its area. */
 export function searchOrder(bug: Bug, { bugs, record, tier }: Known): string[] {
   const siblings = bugs.filter(({ file }) => file === bug.file);
-  const last = [bug, ...siblings].map(({ name }) => record.fileFor(name) ?? '');
+  const last = [bug, ...siblings].map(({ name }) => record.find(name)?.file ?? '');
   return [...new Set([...last.filter((file) => tier.includes(file)), ...testsFor(bug.file, tier)])];
 }

@@ -10,7 +10,7 @@ import { inParallel, Sandbox } from './sandbox.ts';
 import { Judge, type Notice } from './judge.ts';
 import { allBugs, type Bug } from './list.ts';
 import { searchOrder } from './search.ts';
-import { NoticeRecord, RECORD_PATH } from './record.ts';
+import { NoticeRecord, RECORD_PATH, type NoticedBy } from './record.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What came of each bug. It is complete after each one: a run takes long, and may be ended early. */
@@ -80,8 +80,15 @@ async function run(
   await inParallel(sandboxes, bugs, async (sandbox, bug) => {
     const files =
       record === undefined ? [ownTest(bug)] : searchOrder(bug, { bugs: ALL, record, tier });
-    const { notice, result } = await tryBug({ judge, sandbox }, bug, files);
-    if (notice !== undefined && bug.drill === undefined) record?.set(bug.name, notice.file);
+    const last = bug.drill === undefined ? record?.find(bug.name) : undefined;
+    const isThere = last !== undefined && tier.includes(last.file);
+    const { notice, result } = await tryBug(
+      { judge, sandbox },
+      bug,
+      files,
+      isThere ? last : undefined,
+    );
+    if (notice !== undefined && bug.drill === undefined) record?.set(bug.name, notice);
     results.push(result);
     appendFileSync(list, `${result.outcome}: ${result.text}\n`);
     const left = bugs.length - results.length;
@@ -98,11 +105,12 @@ async function tryBug(
   { judge, sandbox }: { judge: Judge; sandbox: Sandbox },
   bug: Bug,
   files: readonly string[],
+  last: NoticedBy | undefined,
 ): Promise<{ notice?: Notice; result: Result }> {
   const { name, file, isUnnoticed } = bug;
   let notice: Notice | undefined;
   try {
-    notice = await judge.notice(sandbox, bug, files);
+    notice = await judge.notice(sandbox, bug, files, last);
   } catch (error) {
     const text = `${name}: ${(error as Error).message}`;
     return { result: { outcome: 'not noticed', text, isViolation: true } };
