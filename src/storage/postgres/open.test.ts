@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,8 +8,9 @@ import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable, type Store } from '../../domain/store.ts';
-import { newStoreIdentity, type Access } from '../../domain/store-identity.ts';
+import type { Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
+import { IDENTITIES, openContract, SERVE, STAGING } from '../open.contract.ts';
 import { parseAddress } from './address.ts';
 import { openConnection } from './connection.ts';
 import { migrate } from './migrate.ts';
@@ -116,13 +116,6 @@ test('a database whose encoding cannot hold every name is refused', async () => 
   assert.match(await refusalOf(server.url('latin')), /ENCODING 'UTF8'/);
 });
 
-test("another program's tables are refused and left alone", async () => {
-  const database = await server.createDatabase();
-  await server.query('CREATE TABLE pets (legs integer)', database);
-  assert.match(await refusalOf(server.url(database)), /of another program/);
-  assert.deepEqual(await server.query('SELECT * FROM pets', database), []);
-});
-
 test('a user without the right to create tables is refused, and the right is named', async () => {
   const database = await server.createDatabase();
   await server.query(`CREATE ROLE guest LOGIN PASSWORD '${TEST_PASSWORD}'`, database);
@@ -192,23 +185,32 @@ test('of ten processes that start at once on an empty database, one sets it up',
 });
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
-const PRODUCTION = newStoreIdentity('production', { now: new Date(0), randomBytes });
-/** What `serve` asks for. */
-const SERVE = { environment: PRODUCTION.environment, identity: PRODUCTION };
-/** What a command asks for. */
-const COMMAND = { environment: PRODUCTION.environment, mayCreate: false, mayMigrate: false };
-
-const identitiesIn = (database: string) =>
-  server.query('SELECT store_id, environment, created_at::int FROM store_identity', database);
-
-test('a store gets an identity when it is created, and keeps it', async () => {
-  const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database), SERVE)).close();
-  assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
-  const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
-  await (await openPostgresStore(server.url(database), { ...SERVE, identity })).close();
-  assert.deepEqual(await identitiesIn(database), [[PRODUCTION.id, 'production', 0]]);
+openContract('PostgreSQL', {
+  async newPlace(hasStore, sql = '') {
+    const database = await server.createDatabase(hasStore ? await storeDatabase() : undefined);
+    await server.query(sql, database);
+    return {
+      open: (access) => openPostgresStore(server.url(database), access),
+      query: (text) => server.query(text, database),
+      // A change of a table or of its columns is a new row.
+      contents: () => server.query(CLASSES, database),
+    };
+  },
+  setVersion: (version) => `UPDATE petstore_schema SET version = ${version}`,
 });
+
+const CLASSES = `SELECT relname, xmin::text FROM pg_class
+                 WHERE relnamespace = 'public'::regnamespace ORDER BY relname`;
+let made: Promise<string> | undefined;
+
+/** A database with an empty store, to copy. */
+function storeDatabase(): Promise<string> {
+  made ??= server.createDatabase().then(async (database) => {
+    await (await openPostgresStore(server.url(database), SERVE)).close();
+    return database;
+  });
+  return made;
+}
 
 test('a role that may not change animals starts, and a change is refused with the right that it lacks', async () => {
   const database = await server.createDatabase();
@@ -234,46 +236,25 @@ test('a role that may not change animals starts, and a change is refused with th
 });
 
 test('of a production and a staging service that start at once on an empty database, one is refused', async () => {
-  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
   const database = await server.createDatabase();
   const opened = await Promise.allSettled(
-    [SERVE, { environment: identity.environment, identity }].map((access) =>
+    [SERVE, { environment: STAGING.environment, identity: STAGING }].map((access) =>
       openPostgresStore(server.url(database), access),
     ),
   );
   const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   await Promise.all(stores.map((store) => store.close()));
   assert.equal(stores.length, 1);
-  assert.equal((await identitiesIn(database)).length, 1);
+  assert.equal((await server.query(IDENTITIES, database)).length, 1);
 });
 
-test('a store of another environment is refused with both names and the statement that corrects it', async () => {
-  const identity = newStoreIdentity('staging', { now: new Date(0), randomBytes });
-  const database = await server.createDatabase();
-  await (
-    await openPostgresStore(server.url(database), { environment: 'staging', identity })
-  ).close();
-  for (const access of [SERVE, COMMAND]) {
-    const message = await refusalOf(server.url(database), access);
-    assert.match(
-      message,
-      /^postgres:.* is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another database /,
-    );
-    const [, correction = ''] = /or correct a wrong one with (UPDATE .*)\.$/.exec(message) ?? [];
-    await server.query(correction, database);
-    await (await openPostgresStore(server.url(database), access)).close();
-    await server.query("UPDATE store_identity SET environment = 'staging'", database);
-  }
-});
-
-test('a command creates no store', async () => {
-  const empty = await server.createDatabase();
-  assert.match(
-    await refusalOf(server.url(empty), COMMAND),
-    /^there is no store at postgres:.*: name another place, .* with --create\.$/,
-  );
-  const tables = "SELECT count(*)::int FROM pg_tables WHERE schemaname = 'public'";
-  assert.deepEqual(await server.query(tables, empty), [[0]]);
+test('the statement in the refusal of a store of another environment corrects it', async () => {
+  const database = await server.createDatabase(await storeDatabase());
+  await server.query("UPDATE store_identity SET environment = 'staging'", database);
+  const message = await refusalOf(server.url(database), SERVE);
+  const [, correction = ''] = /or correct a wrong one with (UPDATE .*)\.$/.exec(message) ?? [];
+  await server.query(correction, database);
+  await (await openPostgresStore(server.url(database), SERVE)).close();
 });
 
 const STEPS = [

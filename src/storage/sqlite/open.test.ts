@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
@@ -11,16 +11,22 @@ import { until } from '../../../harness/until.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { newStoreIdentity } from '../../domain/store-identity.ts';
-import { insertIdentity } from '../rows.ts';
+import {
+  COMMAND,
+  IDENTITIES,
+  LATER,
+  OPENERS,
+  openContract,
+  PRODUCTION,
+  SERVE,
+} from '../open.contract.ts';
 import { TABLES } from '../tools/copy.ts';
 import { openSqliteReader } from '../tools/sqlite-copy.ts';
 import { restoreStore } from '../tools/restore.ts';
 import { openSqliteStore, type SqliteOptions } from './store.ts';
-import { findStoreIdentity } from './migrate.ts';
 import { keepStoreId } from './open.ts';
 import { backUpStore } from '../tools/backup.ts';
-import { openAsIs, openConnection } from './connection.ts';
+import { openConnection } from './connection.ts';
 import { pragma } from './query.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
@@ -30,43 +36,83 @@ const folder = temporaryFolder();
 function refused(file: string, reason: RegExp, options: SqliteOptions = {}): void {
   assert.throws(
     () => openSqliteStore(file, options),
-    (error: unknown) => {
-      assert.ok(error instanceof StoreUnusable);
-      assert.match(error.message, reason);
-      assert.ok(!error.message.includes('\n'));
-      return true;
-    },
+    (error) =>
+      error instanceof StoreUnusable && reason.test(error.message) && !error.message.includes('\n'),
   );
 }
 
-test('the file of a store is created together with its folder', async () => {
-  const file = join(folder, 'new', 'folder', 'petstore.sqlite');
-  const store = openSqliteStore(file);
-  assert.equal((await store.createPet(REX)).kind, 'created');
-  await store.close();
+openContract('SQLite', {
+  async newPlace(hasStore, sql = '') {
+    const file = join(temporaryFolder(), 'petstore.sqlite');
+    if (hasStore) await openSqliteStore(file, SERVE).close();
+    if (sql !== '') execute(file, sql).close();
+    return {
+      open: async (access) => openSqliteStore(file, access),
+      query: async (text) => rowsIn(file, text),
+      contents: () => contentsBeside(file),
+    };
+  },
+  setVersion: (version) => `PRAGMA user_version = ${version}`,
 });
 
-test('a store that does not exist is not created unless it may be', async () => {
-  const own = temporaryFolder();
-  const file = join(own, 'petstore.sqlite');
-  assert.throws(() => openSqliteStore(file, { mayCreate: false }), StoreUnusable);
-  assert.deepEqual(await readdir(own), []);
-});
+function execute(file: string, sql: string): DatabaseSync {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  return database;
+}
 
-test('a log without its database is refused, and both stay as they are', async () => {
-  const own = temporaryFolder();
-  const file = join(own, 'petstore.sqlite');
-  await writeFile(`${file}-wal`, 'commits of a store');
-  refused(file, /-wal is the log of a store that is not there: move .+ back beside it/);
-  assert.deepEqual(await readdir(own), ['petstore.sqlite-wal']);
-});
+function rowsIn(file: string, sql: string): unknown[] {
+  using database = new DatabaseSync(file);
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement.all();
+}
+
+/** The names of what is in the folder of a store, and the bytes of its database. */
+async function contentsBeside(file: string): Promise<unknown[]> {
+  const bytes = existsSync(file) ? await readFile(file, 'latin1') : undefined;
+  return [await readdir(dirname(file)), bytes];
+}
+
+const OTHER_PROGRAM = /belongs to another program/;
+const GUESTS = 'CREATE TABLE guests (name TEXT)';
+const text = (suffix: string, content: string) => (file: string) =>
+  writeFile(`${file}${suffix}`, content);
+const closed = (sql: string) => (file: string) => execute(file, sql).close();
+/** While the other program is running, only its log may have what it wrote. */
+const open = (sql: string) => (file: string) => execute(file, `PRAGMA journal_mode = WAL; ${sql}`);
+for (const [what, put, reason] of [
+  [
+    'a log alone',
+    text('-wal', 'commits'),
+    /-wal is the log of a store that is not .*: move .+ back/,
+  ],
+  [
+    'a text',
+    text('', 'A long text. '.repeat(9)),
+    /cannot be opened .*restore a backup, or name an/,
+  ],
+  ['a version of another program', closed('PRAGMA user_version = 7'), OTHER_PROGRAM],
+  ['an id of another program', closed('PRAGMA application_id = 7'), OTHER_PROGRAM],
+  ['a table', closed(GUESTS), OTHER_PROGRAM],
+  ['a table in WAL mode', closed(`PRAGMA journal_mode = WAL; ${GUESTS}`), OTHER_PROGRAM],
+  ['a table in the log', open(GUESTS), OTHER_PROGRAM],
+  ['a version in the log', open('PRAGMA user_version = 7'), OTHER_PROGRAM],
+] as const) {
+  test(`${what} is refused as a store and as a source, and not changed by a byte`, async () => {
+    const file = join(temporaryFolder(), 'petstore.sqlite');
+    using _ = (await put(file)) ?? undefined;
+    const before = await contentsBeside(file);
+    refused(file, reason);
+    assert.throws(() => openSqliteReader(file), /^Store|is damaged/);
+    assert.deepEqual(await contentsBeside(file), before);
+  });
+}
 
 test('a folder that cannot be created is named in the error', async () => {
   await writeFile(join(folder, 'occupied'), '');
-  refused(
-    join(folder, 'occupied', 'petstore.sqlite'),
-    /cannot be opened .*name a data folder that/,
-  );
+  const file = join(folder, 'occupied', 'petstore.sqlite');
+  refused(file, /cannot be opened .*name a data folder that/);
 });
 
 test('on a full disk no store is created, and the same start may succeed later', (t) => {
@@ -83,7 +129,10 @@ test('on a full disk no store is created, and the same start may succeed later',
   );
 });
 
-test('a folder that another process creates at the same time is used', async (t) => {
+test('the folders of a store are created with it, also those that another process creates at the same time', async (t) => {
+  const store = openSqliteStore(join(folder, 'new', 'folder', 'petstore.sqlite'));
+  assert.equal((await store.createPet(REX)).kind, 'created');
+  await store.close();
   intercept(t, 'mkdirSync', (create, path, ...rest) => {
     create(path, ...rest);
     throw systemError('EEXIST');
@@ -91,67 +140,13 @@ test('a folder that another process creates at the same time is used', async (t)
   await openSqliteStore(join(folder, 'at', 'once', 'petstore.sqlite')).close();
 });
 
-test('a file that is not a database is named in the error', async () => {
-  const file = join(folder, 'text.sqlite');
-  await writeFile(file, 'no database at all, but long enough to be looked at');
-  refused(file, /cannot be opened .*restore a backup, or name another data folder/);
-});
-
-test("another program's database is refused and not changed", () => {
-  const file = join(folder, 'other.sqlite');
-  const other = new DatabaseSync(file);
-  other.exec('CREATE TABLE guests (name TEXT)');
-  refused(file, /belongs to another program/);
-  assert.deepEqual(other.prepare('SELECT name FROM sqlite_schema').all().length, 1);
-  other.close();
-});
-
-for (const [what, sql] of [
-  ['a version', 'PRAGMA user_version = 7'],
-  ['an id', 'PRAGMA application_id = 7'],
-] as const) {
-  test(`an empty database with ${what} of another program is refused`, () => {
-    const file = join(folder, `with ${what}.sqlite`);
-    const other = new DatabaseSync(file);
-    other.exec(sql);
-    other.close();
-    refused(file, /belongs to another program/);
-  });
-}
-
-for (const sql of ['CREATE TABLE guests (name TEXT)', 'PRAGMA user_version = 7']) {
-  test(`another program's database is refused also while only its log tells: ${sql}`, async () => {
-    const file = join(temporaryFolder(), 'petstore.sqlite');
-    using other = new DatabaseSync(file);
-    other.exec(`PRAGMA journal_mode = WAL; ${sql}`);
-    refused(file, /belongs to another program/);
-  });
-}
-
-for (const mode of ['delete', 'wal']) {
-  test(`another program's database in journal mode ${mode} is not changed by a byte, neither as a store nor as a source`, async () => {
-    const own = temporaryFolder();
-    const file = join(own, 'petstore.sqlite');
-    const other = new DatabaseSync(file);
-    other.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE guests (name TEXT)`);
-    other.close();
-    const bytes = await readFile(file);
-    refused(file, /belongs to another program/);
-    assert.throws(() => openSqliteReader(file), StoreUnusable);
-    assert.ok((await readFile(file)).equals(bytes));
-    assert.deepEqual(await readdir(own), ['petstore.sqlite']);
-  });
-}
-
 test('a backup that is copied from keeps its journal mode', async () => {
   const own = temporaryFolder();
   const store = openSqliteStore(join(own, 'petstore.sqlite'));
   await store.createPet(REX);
   await store.close();
   const file = join(own, 'backup.sqlite');
-  const database = new DatabaseSync(join(own, 'petstore.sqlite'));
-  database.prepare('VACUUM INTO ?').run(file);
-  database.close();
+  execute(join(own, 'petstore.sqlite'), `VACUUM INTO '${file}'`).close();
   const bytes = await readFile(file);
   const source = openSqliteReader(file);
   assert.equal(await source.count(TABLES.animals), 1);
@@ -224,21 +219,22 @@ test('a store whose mode this user may not change is refused', async (t) => {
   );
 });
 
-test('of two processes that create a store at once, one does it, and both open it', async (t) => {
+test('of two processes that create a store at once, one does it and gives it its identity, and both open it', async (t) => {
   const file = join(folder, 'race.sqlite');
-  const execute = Reflect.get(DatabaseSync.prototype, 'exec');
+  const exec = Reflect.get(DatabaseSync.prototype, 'exec');
   let isFirst = true;
   let other: ReturnType<typeof openSqliteStore> | undefined;
   // Between its first look at the schema and its lock, the other one migrates.
   t.mock.method(DatabaseSync.prototype, 'exec', function begin(this: DatabaseSync, sql: string) {
     if (sql.startsWith('BEGIN IMMEDIATE') && isFirst) {
       isFirst = false;
-      other = openSqliteStore(file);
+      other = openSqliteStore(file, SERVE);
     }
-    return execute.call(this, sql);
+    return exec.call(this, sql);
   });
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, { ...SERVE, identity: LATER });
   assert.ok(other !== undefined);
+  assert.deepEqual(rowsIn(file, IDENTITIES), [[PRODUCTION.id, 'production', 0]]);
   assert.equal((await store.createPet(REX)).kind, 'created');
   assert.equal((await other.createPet(REX)).kind, 'created');
   await store.close();
@@ -274,83 +270,16 @@ test('a log that has grown is truncated while the store is open', async () => {
   await store.close();
 });
 
-const PRODUCTION = newStoreIdentity('production', { now: new Date(0), randomBytes });
-const STAGING = newStoreIdentity('staging', { now: new Date(0), randomBytes });
-/** What `serve` asks for. */
-const SERVE = { environment: PRODUCTION.environment, identity: PRODUCTION };
-/** What a command asks for. */
-const COMMAND = { environment: PRODUCTION.environment, mayCreate: false, mayMigrate: false };
-
-function identityIn(file: string) {
-  const database = openAsIs(file);
-  try {
-    return findStoreIdentity(database);
-  } finally {
-    database.close();
-  }
-}
-
-test('a store gets an identity when it is created, and keeps it', async () => {
-  const file = join(temporaryFolder(), 'petstore.sqlite');
-  await openSqliteStore(file, SERVE).close();
-  assert.match(PRODUCTION.id, /^[0-9A-Za-z]{16}$/);
-  assert.deepEqual(identityIn(file), PRODUCTION);
-  const later = newStoreIdentity('production', { now: new Date(), randomBytes });
-  await openSqliteStore(file, { ...SERVE, identity: later }).close();
-  assert.deepEqual(identityIn(file), PRODUCTION);
-});
-
-test('of several processes that create a store at once, one gives it its identity', async () => {
-  const file = join(folder, 'at-once.sqlite');
-  await openSqliteStore(file, SERVE).close();
-  // As a process does that has waited for the transaction of another one, and finds nothing left to migrate.
-  using database = openAsIs(file);
-  database.exec(insertIdentity(newStoreIdentity('production', { now: new Date(), randomBytes })));
-  assert.deepEqual(findStoreIdentity(database), PRODUCTION);
-});
-
-test('a store of another environment is refused, and both environments are named', async () => {
-  const file = join(temporaryFolder(), 'petstore.sqlite');
-  await openSqliteStore(file, { environment: 'staging', identity: STAGING }).close();
-  const reason =
-    /petstore\.sqlite is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another data folder\.$/;
-  refused(file, reason, SERVE);
-  refused(file, reason, COMMAND);
-});
-
 test('a file of 0 bytes is no store for a command, and the service completes it', async () => {
   const file = join(temporaryFolder(), 'petstore.sqlite');
   await writeFile(file, '');
   refused(file, /^there is no store at .*petstore\.sqlite: name another place, /, COMMAND);
   assert.equal((await stat(file)).size, 0);
   await openSqliteStore(file, SERVE).close();
-  assert.deepEqual(identityIn(file), PRODUCTION);
+  assert.deepEqual(rowsIn(file, IDENTITIES), [[PRODUCTION.id, 'production', 0]]);
 });
 
-test('a start never makes an empty store where one was: the id beside it is refused with its name', async () => {
-  const own = temporaryFolder();
-  const file = join(own, 'petstore.sqlite');
-  await openSqliteStore(file, SERVE).close();
-  assert.equal(await readFile(join(own, 'petstore.store-id'), 'utf8'), `${PRODUCTION.id}\n`);
-  const lost = {
-    name: 'StoreFault',
-    message: `store ${PRODUCTION.id} was here and its file is missing: restore a backup, or remove ${join(own, 'petstore.store-id')} to begin a new one.`,
-  };
-  await rm(file);
-  // The service, its workers, and a command with --create.
-  for (const options of [SERVE, { ...SERVE, mayCreate: false }, { ...SERVE, mayMigrate: false }]) {
-    assert.throws(() => openSqliteStore(file, options), lost);
-    assert.deepEqual(await readdir(own), ['petstore.store-id']);
-  }
-  // A file that was emptied is missing too.
-  await writeFile(file, '');
-  assert.throws(() => openSqliteStore(file, SERVE), lost);
-  await rm(file);
-  await rm(join(own, 'petstore.store-id'));
-  await openSqliteStore(file, SERVE).close();
-});
-
-test('an id that is missing or empty beside the store is written again, and another one is refused', async () => {
+test('an id that is missing or empty beside the store is written again', async () => {
   const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
   const idFile = join(own, 'petstore.store-id');
@@ -365,51 +294,71 @@ test('an id that is missing or empty beside the store is written again, and anot
   await openSqliteStore(file, options).close();
   assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
   assert.deepEqual(warnings, []);
-  keepStoreId(file, STAGING);
-  assert.throws(() => openSqliteStore(file, options), {
-    name: 'StoreFault',
-    message: `${file} is store ${PRODUCTION.id}, and store ${STAGING.id} was here: put the right file in place, restore a backup, or remove ${idFile} to use this one.`,
-  });
-  assert.equal(await readFile(idFile, 'utf8'), `${STAGING.id}\n`);
 });
 
-for (const [what, empty] of [
-  ['whose log is lost', (file: string) => rm(`${file}-wal`)],
-  ['that was replaced by an empty one', replaceByEmpty],
-] as const) {
-  test(`a start never begins an empty catalogue in a file ${what}: it names what is missing, and restore replaces it`, async () => {
-    const own = temporaryFolder();
-    const file = join(own, 'petstore.sqlite');
-    const backup = join(own, 'backup.sqlite');
-    const idFile = join(own, 'petstore.store-id');
-    const killed = openSqliteStore(file, SERVE);
-    await killed.createPet(REX);
-    await backUpStore(file, backup, {});
-    // As after kill -9: everything is still in the log.
-    const [database, log] = await Promise.all([readFile(file), readFile(`${file}-wal`)]);
-    await killed.close();
-    await Promise.all([writeFile(file, database), writeFile(`${file}-wal`, log)]);
-    await empty(file);
-    for (const options of [SERVE, { ...SERVE, mayMigrate: false }]) {
-      assert.throws(() => openSqliteStore(file, options), {
-        name: 'StoreFault',
-        message: `store ${PRODUCTION.id} was here, and ${file} has no catalogue: put the right file in place with its log ${file}-wal, restore a backup, or remove ${idFile} to begin a new one.`,
-      });
-    }
-    assert.equal(await readFile(idFile, 'utf8'), `${PRODUCTION.id}\n`);
-    await restoreStore(file, backup, { idsAbove: 100n });
-    const restored = openSqliteStore(file, SERVE);
-    assert.deepEqual(await restored.findPet(1n), { ...REX, id: 1n });
-    await restored.close();
-  });
-}
+const lost = (file: string) =>
+  `store ${PRODUCTION.id} was here and its file is missing: restore a backup, or remove ${idFileOf(file)} to begin a new one.`;
+const emptied = (file: string) =>
+  `store ${PRODUCTION.id} was here, and ${file} has no catalogue: put the right file in place with its log ${file}-wal, restore a backup, or remove ${idFileOf(file)} to begin a new one.`;
+const another = (file: string) =>
+  `${file} is store ${LATER.id}, and store ${PRODUCTION.id} was here: put the right file in place, restore a backup, or remove ${idFileOf(file)} to use this one.`;
 
-async function replaceByEmpty(file: string): Promise<void> {
-  await rm(file);
-  await rm(`${file}-wal`);
-  using database = new DatabaseSync(file);
-  database.exec('PRAGMA journal_mode = WAL');
-}
+const idFileOf = (file: string) => file.replace('.sqlite', '.store-id');
+const removeStore = (file: string) => Promise.all([file, `${file}-wal`].map((path) => rm(path)));
+
+describe('where a store was, nobody begins another: the way back and the way on are named, and work', () => {
+  for (const [what, replace, messageOf] of [
+    ['nothing', removeStore, lost],
+    ['a file of 0 bytes', (file: string) => writeFile(file, ''), lost],
+    ['a file whose log is lost', (file: string) => rm(`${file}-wal`), emptied],
+    [
+      'an empty database',
+      async (file: string) => {
+        await removeStore(file);
+        execute(file, 'PRAGMA journal_mode = WAL').close();
+      },
+      emptied,
+    ],
+    [
+      'another store',
+      async (file: string) => {
+        await Promise.all([removeStore(file), rm(idFileOf(file))]);
+        await openSqliteStore(file, { ...SERVE, identity: LATER }).close();
+        keepStoreId(file, PRODUCTION);
+      },
+      another,
+    ],
+  ] as const) {
+    test(`${what} is there`, async () => {
+      const file = join(temporaryFolder(), 'petstore.sqlite');
+      const backup = `${file}.backup`;
+      const killed = openSqliteStore(file, SERVE);
+      await killed.createPet(REX);
+      await backUpStore(file, backup, {});
+      // As after kill -9: everything is still in the log.
+      const [database, log] = await Promise.all([readFile(file), readFile(`${file}-wal`)]);
+      await killed.close();
+      await Promise.all([writeFile(file, database), writeFile(`${file}-wal`, log)]);
+      await replace(file);
+      const before = await contentsBeside(file);
+      const message = messageOf(file);
+      for (const access of OPENERS) {
+        assert.throws(() => openSqliteStore(file, access), { name: 'StoreFault', message });
+      }
+      assert.deepEqual(await contentsBeside(file), before);
+      assert.equal(await readFile(idFileOf(file), 'utf8'), `${PRODUCTION.id}\n`);
+      await restoreStore(file, backup, { idsAbove: 100n });
+      const restored = openSqliteStore(file, SERVE);
+      assert.deepEqual(await restored.findPet(1n), { ...REX, id: 1n });
+      await restored.close();
+      await rm(`${file}-wal`, { force: true });
+      await Promise.all([writeFile(file, database), writeFile(`${file}-wal`, log)]);
+      await replace(file);
+      await rm(idFileOf(file));
+      await openSqliteStore(file, SERVE).close();
+    });
+  }
+});
 
 test('an id that cannot be written beside the store is one warning, and the store opens', async () => {
   const own = temporaryFolder();
