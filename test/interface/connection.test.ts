@@ -101,19 +101,6 @@ describe('One connection', () => {
     }
   });
 
-  test('what follows more than 101 pipelined requests is not handled, whatever it is', async () => {
-    const list = get('/v1/pets?limit=1');
-    for (const rest of [post('ignored'), `${get('/')}garbage`, 'CONNECT a:1 HTTP/1.1\r\n\r\n']) {
-      const bytes = list.repeat(102) + rest;
-      const responses = parseResponses(await exchange(port, [bytes, post('ignored')]));
-      assert.deepEqual(
-        responses.map(({ status }) => status),
-        Array(101).fill(200),
-      );
-    }
-    assert.ok(!(await names()).includes('ignored'));
-  });
-
   test('a client that waits for its responses may send any number of requests', async () => {
     const socket = connect(port, '127.0.0.1').setEncoding('latin1');
     for (let round = 0; round < 30; round += 1) {
@@ -135,55 +122,69 @@ describe('One connection', () => {
     }
   });
 
-  test('a client that closes its sending side after a create still gets the response', async () => {
-    for (let round = 0; round < 20; round += 1) {
-      const [response] = parseResponses(
-        await exchange(port, [post(`half-${round}`)], { end: true }),
-      );
-      assert.equal(response?.status, 201, `round ${round}`);
-    }
-  });
+  const oneList = () => get('/v1/pets?limit=1');
+  const twoHosts = () => get('/v1/pets', 'Host: b');
+  const ignored = () => post('ignored');
+  const refused = () => ignored().replace(service.key, 'wrong');
+  const inChunks = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n';
+  const upgrade = () => get('/v1/pets?limit=1', 'Connection: Upgrade', 'Upgrade: h2c');
+  const connecting = () => head('CONNECT example.org:443 HTTP/1.1');
+  const many = Array<number>(101).fill(200);
+  /** A body that the client goes on sending when it is refused. */
+  const large = Buffer.alloc(4 * MIB, 0x20);
+  const largePost = () => head('POST /v1/pets HTTP/1.1', `Content-Length: ${large.length}`);
 
-  test('a client that closes its sending side after several requests gets all responses, then the close', async () => {
-    const requests = [post('half-first'), get('/v1/pets?limit=1'), post('half-last')].join('');
-    const responses = parseResponses(await exchange(port, [requests], { end: true }));
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [201, 200, 201],
-    );
-  });
-
-  test('CONNECT behind a create is refused after the response of the create, and the connection closes', async () => {
-    const connectLine = head('CONNECT example.org:443 HTTP/1.1');
-    const responses = parseResponses(
-      await exchange(port, [post('before-connect') + connectLine + post('after-connect')]),
-    );
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [201, 501],
-    );
-    assert.ok(!(await names()).includes('after-connect'));
-  });
-
-  test('a request that offers an upgrade gets its response, and what follows it is not handled', async () => {
-    const offer = get('/v1/pets?limit=1', 'Connection: Upgrade', 'Upgrade: h2c');
-    const bytes = [offer + post('after-upgrade'), post('after-upgrade')];
-    const responses = parseResponses(await exchange(port, bytes));
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [200],
-    );
-    assert.match(responses[0]?.head ?? '', /^connection: close$/im);
-    assert.ok(!(await names()).includes('after-upgrade'));
-  });
-
-  test('a request that follows one refused with Connection: close is not handled', async () => {
-    const twoHosts = get('/v1/pets', 'Host: b');
-    for (const first of [twoHosts, post('ok') + twoHosts]) {
-      await exchange(port, [first + post('after-refusal')]);
-    }
-    assert.ok(!(await names()).includes('after-refusal'));
-  });
+  /** No animal with the name "ignored" is ever stored. */
+  const exchanges: [
+    what: string,
+    pieces: () => (string | Buffer)[],
+    ending: 'kept' | 'closed' | 'half-closed',
+    statuses: number[],
+    rounds?: number,
+  ][] = [
+    ['a create behind 102', () => [oneList().repeat(102) + ignored(), ignored()], 'closed', many],
+    [
+      'invalid bytes behind 103',
+      () => [`${oneList().repeat(103)}garbage`, ignored()],
+      'closed',
+      many,
+    ],
+    ['CONNECT behind 102', () => [oneList().repeat(102) + connecting(), ignored()], 'closed', many],
+    ['a create and no more', () => [post('half')], 'half-closed', [201], 20],
+    ['many and no more', () => [post('a') + oneList() + post('b')], 'half-closed', [201, 200, 201]],
+    ['CONNECT', () => [post('a') + connecting() + ignored()], 'closed', [201, 501]],
+    ['the offer of an upgrade', () => [upgrade() + ignored(), ignored()], 'closed', [200]],
+    ['two hosts', () => [twoHosts() + ignored()], 'closed', [400]],
+    ['two hosts behind a create', () => [post('a') + twoHosts() + ignored()], 'closed', [201, 400]],
+    ['4 MB', () => [largePost(), large, ignored()], 'closed', [413], 5],
+    ['a wrong key', () => [refused() + oneList()], 'kept', [401, 200]],
+    [
+      'a wrong key behind a create',
+      () => [post('a') + refused() + oneList()],
+      'kept',
+      [201, 401, 200],
+    ],
+    [
+      'a wrong key with a body in chunks',
+      () => [refused().replace(/Content-Length[^]*/, inChunks) + oneList()],
+      'kept',
+      [401, 200],
+    ],
+  ];
+  for (const [what, pieces, ending, statuses, rounds = 1] of exchanges) {
+    test(`after ${what} the connection is ${ending}, and only what came before it was handled`, async () => {
+      const responsesMax = ending === 'kept' ? { responsesMax: statuses.length } : {};
+      for (let round = 0; round < rounds; round += 1) {
+        const options = { ...responsesMax, end: ending === 'half-closed' };
+        const responses = parseResponses(await exchange(port, pieces(), options));
+        const received = responses.map(({ status }) => status);
+        assert.deepEqual(received, statuses, `round ${round}`);
+        const isLast = /^connection: close$/im.test(responses.at(-1)?.head ?? '');
+        if (ending !== 'half-closed') assert.equal(isLast, ending === 'closed');
+      }
+      assert.ok(!(await names()).includes('ignored'));
+    });
+  }
 
   test('invalid bytes after requests get one Error after the responses of the requests, also if there are many', async () => {
     const garbage = Array.from({ length: 30 }, () => `garbage\r\n\r\n${'x'.repeat(1000)}`);
@@ -206,35 +207,6 @@ describe('One connection', () => {
       [200, 201, 201],
     );
     assert.deepEqual((await names()).slice(-2), ['before-1', 'before-2']);
-  });
-
-  test('a 413 reaches a client that is still sending 4 MB, and closes the connection', async () => {
-    const body = Buffer.alloc(4 * MIB, 0x20);
-    const request = head('POST /v1/pets HTTP/1.1', `Content-Length: ${body.length}`);
-    for (let round = 0; round < 5; round += 1) {
-      const received = await exchange(port, [request, body, post('after-413')]);
-      const responses = parseResponses(received);
-      assert.deepEqual(
-        responses.map(({ status }) => status),
-        [413],
-        `round ${round}`,
-      );
-      assert.match(responses[0]?.head ?? '', /^connection: close$/im);
-    }
-    assert.ok(!(await names()).includes('after-413'));
-  });
-
-  test('a refusal keeps the connection if the body was received in full, also in several chunks', async () => {
-    const refused = post('refused').replace(service.key, 'wrong');
-    const chunks = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n';
-    const chunked = refused.replace(/Content-Length[^]*/, chunks);
-    for (const first of [refused, chunked, post('early') + refused]) {
-      const received = await exchange(port, [first + get('/v1/pets?limit=1')], {
-        responsesMax: first.startsWith(refused) || first === chunked ? 2 : 3,
-      });
-      const statuses = parseResponses(received).map(({ status }) => status);
-      assert.deepEqual(statuses.slice(-2), [401, 200]);
-    }
   });
 
   test('after a refusal that did not read the body, the client gets a FIN and has 2 seconds to close', async () => {
