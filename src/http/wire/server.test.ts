@@ -6,31 +6,52 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { describe, test, type TestContext } from 'node:test';
 import { exchange, parseResponses } from '../../../harness/raw-socket.ts';
 import { until } from '../../../harness/until.ts';
-import type { HttpResponse } from '../message.ts';
+import type { Handler, HttpResponse } from '../message.ts';
 import { encodeResponse } from './encode.ts';
 import { createNodeServer } from './node-http.ts';
-import { HttpServer, openServer } from './server.ts';
+import { HttpServer, openServer, type ServerParts } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const MIB = 1024 * 1024;
 
-/** A server whose every response is `body`. */
-function open(body = 'hello', quietMsMax = QUIET_MS_MAX): Promise<HttpServer> {
-  return openServer({
-    createHandler: () => ({ handle: async () => ({ status: 200, headers: [], body }) }),
+/** A server whose every response is this one, or what the handler makes. */
+async function serve(
+  context: TestContext,
+  response: Partial<HttpResponse> | Handler['handle'] = {},
+  parts: Partial<ServerParts> = {},
+): Promise<HttpServer> {
+  const handle =
+    typeof response === 'function'
+      ? response
+      : async () => ({ status: 200, headers: [], body: 'hello', ...response });
+  const server = await openServer({
+    createHandler: () => ({ handle }),
     host: '127.0.0.1',
     port: 0,
-    newRequestId: () => 'x',
-    quietMsMax,
+    newRequestId: () => 'new',
+    quietMsMax: QUIET_MS_MAX,
+    ...parts,
   });
+  context.after(() => server.close(0));
+  return server;
 }
 
-async function openConnection(context: TestContext, body?: string): Promise<Socket> {
-  const server = await open(body);
-  context.after(() => server.close(0));
-  const socket = connect(server.port, '127.0.0.1');
+/** It would wait for longer than a test for a client that stays. */
+const PATIENT = { quietMsMax: 600_000 };
+const LARGE = { body: 'x'.repeat(16 * MIB) };
+
+function connectTo(context: TestContext, server: HttpServer, allowHalfOpen = false): Socket {
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen });
   context.after(() => socket.destroy());
+  return socket;
+}
+
+async function openConnection(
+  context: TestContext,
+  response: Partial<HttpResponse> = {},
+): Promise<Socket> {
+  const socket = connectTo(context, await serve(context, response));
   // A request to a connection that the server has closed may reset it.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
@@ -88,9 +109,8 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
       `a response ${what} and that the client reads slowly is sent to its end when the server closes, which then waits no longer`,
       { timeout: 30_000 },
       async (context) => {
-        const server = await open('x'.repeat(16 * MIB), 600_000);
-        const socket = connect(server.port, '127.0.0.1');
-        context.after(() => socket.destroy());
+        const server = await serve(context, LARGE, PATIENT);
+        const socket = connectTo(context, server);
         socket.write(request);
         await once(socket, 'readable');
         const closed = server.close(600_000);
@@ -108,16 +128,14 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
     'an idle connection does not delay the close of the server',
     { timeout: 30_000 },
     async (context) => {
-      const server = await open('hello', 600_000);
-      const socket = connect(server.port, '127.0.0.1');
-      context.after(() => socket.destroy());
-      await ask(socket);
+      const server = await serve(context, {}, PATIENT);
+      await ask(connectTo(context, server));
       await server.close(600_000);
     },
   );
 
   test('a client that stops reading its response is disconnected', async (context) => {
-    const socket = await openConnection(context, 'x'.repeat(16 * MIB));
+    const socket = await openConnection(context, LARGE);
     socket.write(REQUEST);
     const [first] = (await once(socket, 'data')) as [Buffer];
     socket.pause();
@@ -134,10 +152,8 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
 
   test('a client that stops reading is disconnected once no byte has moved for that long, not later', async (context) => {
     const quietMsMax = 6_000;
-    const server = await open('x'.repeat(16 * MIB), quietMsMax);
-    context.after(() => server.close(0));
-    const socket = connect(server.port, '127.0.0.1');
-    context.after(() => socket.destroy());
+    const server = await serve(context, LARGE, { quietMsMax });
+    const socket = connectTo(context, server);
     socket.write(REQUEST);
     await once(socket, 'data');
     socket.pause();
@@ -149,10 +165,8 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
   });
 
   test('a client that sends CONNECT behind a request and reads nothing is disconnected', async (context) => {
-    const server = await open('x'.repeat(16 * MIB));
-    context.after(() => server.close(0));
-    const socket = connect(server.port, '127.0.0.1');
-    context.after(() => socket.destroy());
+    const server = await serve(context, LARGE);
+    const socket = connectTo(context, server);
     socket.pause();
     socket.write(`${REQUEST}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
     await until('it is connected', () => connectionsOf(server) === 1);
@@ -160,8 +174,8 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
   });
 
   test('a client that reads slowly but steadily gets its whole response', async (context) => {
-    const size = 16 * MIB;
-    const socket = await openConnection(context, 'x'.repeat(size));
+    const size = LARGE.body.length;
+    const socket = await openConnection(context, LARGE);
     socket.write(REQUEST);
     let received = 0;
     const whole = new Promise<void>((resolve, reject) => {
@@ -182,20 +196,12 @@ describe('A connection without a byte for too long', { concurrency: true }, () =
 });
 
 test('a request is not refused for the malformed body of the request behind it', async (context) => {
-  const server = await openServer({
-    createHandler: () => ({
-      handle: async (request) => {
-        // As when the key must be looked up first: the request behind it is parsed meanwhile.
-        await sleep(50);
-        const body = await request.readBody().catch((error: unknown) => error);
-        return { status: 200, headers: [], body: String(body) };
-      },
-    }),
-    host: '127.0.0.1',
-    port: 0,
-    newRequestId: () => 'x',
+  const server = await serve(context, async (request) => {
+    // As when the key must be looked up first: the request behind it is parsed meanwhile.
+    await sleep(50);
+    const body = await request.readBody().catch((error: unknown) => error);
+    return { status: 200, headers: [], body: String(body) };
   });
-  context.after(() => server.close(0));
   const first = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nfirst';
   const second = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n';
   const received = await exchange(server.port, [first + second]);
@@ -205,8 +211,8 @@ test('a request is not refused for the malformed body of the request behind it',
   );
 });
 
-test('a client that is connected before the server is closed gets its response', async () => {
-  const server = await open();
+test('a client that is connected before the server is closed gets its response', async (context) => {
+  const server = await serve(context);
   const responses = Array.from({ length: 50 }, () => exchange(server.port, [REQUEST]));
   // Now the system has accepted the connections, and the server has not.
   await new Promise((resolve) => process.nextTick(resolve));
@@ -216,20 +222,13 @@ test('a client that is connected before the server is closed gets its response',
   }
 });
 
-test('requests that are pipelined when the server closes get their responses, and the last says that it is the last', async () => {
+test('requests that are pipelined when the server closes get their responses, and the last says that it is the last', async (context) => {
   const begun = Promise.withResolvers<void>();
   const continued = Promise.withResolvers<void>();
-  const server = await openServer({
-    createHandler: () => ({
-      handle: async () => {
-        begun.resolve();
-        await continued.promise;
-        return { status: 200, headers: [], body: '' };
-      },
-    }),
-    host: '127.0.0.1',
-    port: 0,
-    newRequestId: () => 'x',
+  const server = await serve(context, async () => {
+    begun.resolve();
+    await continued.promise;
+    return { status: 200, headers: [], body: '' };
   });
   const received = exchange(server.port, [REQUEST + REQUEST]);
   await begun.promise;
@@ -246,45 +245,24 @@ test('requests that are pipelined when the server closes get their responses, an
   await closed;
 });
 
-const FRAMED: [what: string, method: string, response: HttpResponse, sent: string][] = [
-  [
-    'a text',
-    'GET',
-    { status: 200, headers: ['A', 'b'], body: 'hello' },
-    'A: b|Content-Length: 5|D||hello',
-  ],
-  [
-    'a text with other letters',
-    'GET',
-    { status: 404, headers: [], body: 'é€' },
-    'Content-Length: 5|D||é€',
-  ],
-  ['an empty body', 'GET', { status: 308, headers: [], body: '' }, 'Content-Length: 0|D||'],
+const FRAMED: [what: string, method: string, response: Partial<HttpResponse>, sent: string][] = [
+  ['a text', 'GET', { headers: ['A', 'b'] }, 'A: b|Content-Length: 5|D||hello'],
+  ['other letters', 'GET', { status: 404, body: 'é€' }, 'Content-Length: 5|D||é€'],
+  ['an empty body', 'GET', { status: 308, body: '' }, 'Content-Length: 0|D||'],
   ['a 204', 'OPTIONS', { status: 204, headers: ['Allow', 'GET'], body: '' }, 'Allow: GET|D||'],
   ['a 304', 'GET', { status: 304, headers: ['ETag', '"x"'], body: '' }, 'ETag: "x"|D||'],
-  [
-    'a response to HEAD',
-    'HEAD',
-    { status: 200, headers: [], body: 'hello' },
-    'Content-Length: 5|D||',
-  ],
+  ['a response to HEAD', 'HEAD', {}, 'Content-Length: 5|D||'],
 ];
 
 for (const [what, method, response, sent] of FRAMED) {
   test(`${what} is sent with its length and the date, on a connection that stays and on one that closes`, async (context) => {
-    const server = await openServer({
-      createHandler: () => ({ handle: async () => response }),
-      host: '127.0.0.1',
-      port: 0,
-      newRequestId: () => 'x',
-    });
-    context.after(() => server.close(0));
+    const socket = connectTo(context, await serve(context, response));
     const request = REQUEST.replace('GET', method);
     const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
-    const socket = connect(server.port, '127.0.0.1');
     socket.write(request + last);
     const received = Buffer.concat(await Array.fromAsync<Buffer>(socket)).toString();
-    const head = `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}|`;
+    const { status = 200 } = response;
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}|`;
     const expected = ['keep-alive', 'close'].map(
       (connection) =>
         head +
@@ -316,20 +294,10 @@ for (const [what, header] of [
     watchResponses(context, (response) => {
       response.on('finish', () => statuses.push(response.statusCode));
     });
-    const server = await openServer({
-      createHandler: () => ({
-        handle: async () => ({
-          status: 200,
-          headers: ['X-Request-Id', 'own', ...header],
-          body: 'no',
-        }),
-      }),
-      host: '127.0.0.1',
-      port: 0,
-      newRequestId: () => 'new',
+    const invalid = { headers: ['X-Request-Id', 'own', ...header] };
+    const server = await serve(context, invalid, {
       onInvalidResponse: (error, requestId) => reported.push(`${requestId}: ${String(error)}`),
     });
-    context.after(() => server.close(0));
     const received = await exchange(server.port, [REQUEST + REQUEST], { responsesMax: 2 });
     assert.deepEqual(statuses, [500, 500]);
     for (const { status, head, body } of parseResponses(received)) {
@@ -356,25 +324,13 @@ test('the headers of a cached response are checked too, and are sent the same ea
 });
 
 test('an invalid response without a request id gets a new one', async (context) => {
-  const server = await openServer({
-    createHandler: () => ({
-      handle: async () => ({ status: 200, headers: ['A', '\n', 'B', 'X-Request-Id'], body: '' }),
-    }),
-    host: '127.0.0.1',
-    port: 0,
-    newRequestId: () => 'new',
-  });
-  context.after(() => server.close(0));
+  const server = await serve(context, { headers: ['A', '\n', 'B', 'X-Request-Id'] });
   const received = await exchange(server.port, [REQUEST], { responsesMax: 1 });
   assert.match(received, /^HTTP\/1\.1 500 [^]*\r\nX-Request-Id: new\r\n/);
 });
 
 test('a last response that waits for its client is sent to its end, also while the client sends more', async (context) => {
-  const bytes = 12 * MIB;
-  const server = await open('x'.repeat(bytes), 600_000);
-  context.after(() => server.close(0));
-  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
-  context.after(() => socket.destroy());
+  const socket = connectTo(context, await serve(context, LARGE, PATIENT), true);
   socket.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
   await once(socket, 'readable');
   for (let count = 0; count < 20; count += 1) {
@@ -382,15 +338,14 @@ test('a last response that waits for its client is sent to its end, also while t
     await sleep(20);
   }
   const received = await Array.fromAsync<Buffer>(socket);
-  assert.ok(Buffer.concat(received).length > bytes);
+  assert.ok(Buffer.concat(received).length > LARGE.body.length);
 });
 
 test('bytes that are not a request get an Error with a request id', async (context) => {
-  const server = await open();
-  context.after(() => server.close(0));
+  const server = await serve(context);
   const [response] = parseResponses(await exchange(server.port, ['hello\r\n\r\n']));
   assert.equal(response?.status, 400);
-  assert.match(response?.head ?? '', /^X-Request-Id: x$/m);
+  assert.match(response?.head ?? '', /^X-Request-Id: new$/m);
 });
 
 test(
@@ -401,17 +356,7 @@ test(
     watchResponses(context, (response) => {
       response.on('close', () => ended.push(response.statusCode));
     });
-    const server = await openServer({
-      createHandler: () => ({
-        handle: async () => ({ status: 404, headers: [], body: '' }),
-      }),
-      host: '127.0.0.1',
-      port: 0,
-      newRequestId: () => 'x',
-    });
-    context.after(() => server.close(0));
-    const socket = connect(server.port, '127.0.0.1');
-    context.after(() => socket.destroy());
+    const socket = connectTo(context, await serve(context, { status: 404 }));
     await ask(socket);
     while (ended.length === 0) await turn();
     socket.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
@@ -429,7 +374,7 @@ test('a response that the client does not receive ends without having finished',
   watchResponses(context, (response) => {
     for (const name of ['finish', 'close']) response.on(name, () => events.push(name));
   });
-  const socket = await openConnection(context, 'x'.repeat(16 * MIB));
+  const socket = await openConnection(context, LARGE);
   await ask(socket);
   socket.resetAndDestroy();
   while (!events.includes('close')) await turn();
