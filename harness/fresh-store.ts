@@ -3,6 +3,8 @@ import type { TestContext } from 'node:test';
 import { newApiKey, newSecret } from '../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../src/domain/idempotency.ts';
 import type { NewPet } from '../src/domain/pet.ts';
+import { parseAddress } from '../src/storage/postgres/address.ts';
+import { openConnection, type Connection } from '../src/storage/postgres/connection.ts';
 import { openPostgresStore } from '../src/storage/postgres/store.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
@@ -22,4 +24,12 @@ export async function openFresh(t: TestContext, server: PostgresServer) {
   const newClaim = (key = 'once') =>
     newIdempotencyClaim(key, REX, { apiKeyId: record.id, now: new Date() });
   return { store, database, newClaim, warnings };
+}
+
+/** One connection to the first host of an address. */
+export function openTo(url: string): Promise<Connection> {
+  const address = parseAddress(url);
+  const [host] = address.hosts;
+  if (host === undefined) throw new Error(`${url} names no host`);
+  return openConnection(address, host);
 }

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { newCertificate } from '../../../harness/certificate.ts';
+import { openTo } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
@@ -12,7 +13,6 @@ import type { Access } from '../../domain/store-identity.ts';
 import { readMigrations } from '../migrations.ts';
 import { IDENTITIES, openContract, SERVE, STAGING } from '../open.contract.ts';
 import { parseAddress } from './address.ts';
-import { openConnection } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { openPostgresStore } from './store.ts';
 
@@ -40,18 +40,34 @@ async function refusalOf(
 
 const AWAY = { isAway: true };
 
-test('where one of several hosts reports a wrong setting, the other is not waited for', async () => {
-  const wrong = server.url('postgres', 'wrong-password').replace('@', '@127.0.0.1:1,');
-  assert.match(
-    await refusalOf(wrong),
+const wrongPassword = () => server.url('postgres', 'wrong-password');
+const refusals: [what: string, url: () => string, message: RegExp, access?: typeof AWAY][] = [
+  ['a wrong password', wrongPassword, / does not let the user petstore in .* check the user and/],
+  [
+    'a wrong setting of one host, with another one away',
+    () => wrongPassword().replace('@', '@127.0.0.1:1,'),
     /connection refused .*; .* does not let the user petstore in/,
-  );
-});
-
-test('a wrong password is named, and not repeated', async () => {
-  const message = await refusalOf(server.url('postgres', 'wrong-password'));
-  assert.match(message, /does not let the user petstore in .* check the user and the password/);
-});
+  ],
+  ['a missing database', () => server.url('nothing_here'), /has no database nothing_here/],
+  ['a server without TLS', () => `${server.url()}?sslmode=require`, /does not offer TLS/],
+  [
+    'an unknown host',
+    () => 'postgres://petstore@no-such-host.invalid/pets',
+    /the host no-such-host\.invalid is not known/,
+    AWAY,
+  ],
+  [
+    'each of several ports that refuse connections',
+    () => 'postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets',
+    /connection refused at 127\.0\.0\.1:1: .*; connection refused at 127\.0\.0\.1:2: /,
+    AWAY,
+  ],
+];
+for (const [what, url, message, access] of refusals) {
+  test(`${what} is named in one line, without a password`, async () => {
+    assert.match(await refusalOf(url(), access), message);
+  });
+}
 
 test('a missing password is named, and the connection is closed', async () => {
   const message = await refusalOf(server.url().replace(`:${TEST_PASSWORD}`, ''));
@@ -65,27 +81,6 @@ test('a missing password is named, and the connection is closed', async () => {
 function openSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 }
-
-test('a missing database is named', async () => {
-  assert.match(await refusalOf(server.url('nothing_here')), /has no database nothing_here/);
-});
-
-test('an unknown host is named', async () => {
-  const message = await refusalOf('postgres://petstore@no-such-host.invalid/pets', AWAY);
-  assert.match(message, /the host no-such-host\.invalid is not known/);
-});
-
-test('a port that refuses connections is named, and so is each host of several', async () => {
-  const message = await refusalOf('postgres://petstore@127.0.0.1:1,127.0.0.1:2/pets', AWAY);
-  assert.match(
-    message,
-    /connection refused at 127\.0\.0\.1:1: .*; connection refused at 127\.0\.0\.1:2: /,
-  );
-});
-
-test('a server without TLS is named when TLS is required', async () => {
-  assert.match(await refusalOf(`${server.url()}?sslmode=require`), /does not offer TLS/);
-});
 
 test('a read-only server is refused, and skipped where another host takes writes', async () => {
   const database = await server.createDatabase();
@@ -264,12 +259,9 @@ const STEPS = [
 
 /** Brings a store up to date by a step of this test, as often as a refusal says that it may succeed later. */
 async function migrateWhenReady(url: string): Promise<void> {
-  const address = parseAddress(url);
-  const [host] = address.hosts;
-  assert.ok(host !== undefined);
-  const connection = await openConnection(address, host);
+  const connection = await openTo(url);
   try {
-    await migrate(connection, address.shown, SERVE, STEPS);
+    await migrate(connection, parseAddress(url).shown, SERVE, STEPS);
   } catch (error) {
     assert.ok(error instanceof Refusal && error.code === 'unavailable', String(error));
     await sleep(200);

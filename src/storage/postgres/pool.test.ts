@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openTo } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
-import { openConnection, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { Hosts } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -75,20 +76,13 @@ test('a caller that gets no connection in time is refused, and the connection go
     pool
       .figures()
       .flatMap(({ values }) => values.map(({ labels, value }) => ({ ...labels, value })));
-  const ended = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  const first = pool.run(deadline, () => {
-    begun.resolve();
-    return ended.promise;
-  });
-  await begun.promise;
+  const held = await hold(pool);
   const next = pool.query(ONE, [], deadline);
   const late = pool.query(ONE, [], deadlineIn(20));
   await assert.rejects(late, { name: 'NotSent', message: 'no connection in time' });
   assert.deepEqual(figures(), figuresOf(1, 0, 2));
   const last = pool.query(ONE, [], deadline);
-  ended.resolve();
-  await first;
+  await held.release();
   assert.deepEqual(await next, [[1]]);
   assert.deepEqual(await last, [[1]]);
   assert.deepEqual(figures(), figuresOf(0, 1, 0));
@@ -99,18 +93,10 @@ test('a caller that gets no connection in time is refused, and the connection go
 test('a caller that waits for a connection which is lost gets a new one', async () => {
   const database = await server.createDatabase();
   const pool = newPool(database, 1);
-  const deadline = deadlineIn(20_000);
-  const ended = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<Connection>();
-  const first = pool.run(deadline, (connection) => {
-    begun.resolve(connection);
-    return ended.promise;
-  });
-  const connection = await begun.promise;
-  const next = pool.query(ONE, [], deadline);
-  connection.destroy();
-  ended.resolve();
-  await first;
+  const held = await hold(pool);
+  const next = pool.query(ONE, [], deadlineIn(20_000));
+  held.connection.destroy();
+  await held.release();
   assert.deepEqual(await next, [[1]]);
   await pool.close();
 });
@@ -118,19 +104,11 @@ test('a caller that waits for a connection which is lost gets a new one', async 
 test('a pool that is closed refuses every caller, and leaves no session', async () => {
   const database = await server.createDatabase();
   const pool = newPool(database, 1);
-  const deadline = deadlineIn(30_000);
-  const begun = Promise.withResolvers<void>();
-  const done = Promise.withResolvers<void>();
-  const inUse = pool.run(deadline, () => {
-    begun.resolve();
-    return done.promise;
-  });
-  await begun.promise;
+  const held = await hold(pool);
   const closing = pool.close();
   const isClosed = { name: 'NotSent', message: 'the store is closed' };
-  await assert.rejects(pool.query(ONE, [], deadline), isClosed);
-  done.resolve();
-  await inUse;
+  await assert.rejects(pool.query(ONE, [], deadlineIn(30_000)), isClosed);
+  await held.release();
   await closing;
   assert.deepEqual(await sessionsOf(database), []);
 });
@@ -141,19 +119,12 @@ test('after a stale plan no connection with prepared plans is used again, also i
   const pool = newPool(database, 2);
   const read = { name: 'read', text: 'SELECT * FROM animals' };
   const deadline = deadlineIn(30_000);
-  const prepared = Promise.withResolvers<void>();
-  const changed = Promise.withResolvers<void>();
-  const inUse = pool.run(deadline, async (connection) => {
-    await connection.query(read, [], deadline);
-    prepared.resolve();
-    await changed.promise;
-  });
-  await prepared.promise;
+  const held = await hold(pool);
+  await held.connection.query(read, [], deadline);
   await pool.query(read, [], deadline);
   await server.query('ALTER TABLE animals ADD COLUMN name text', database);
   await assert.rejects(pool.query(read, [], deadline), { code: '0A000' });
-  changed.resolve();
-  await inUse;
+  await held.release();
   assert.deepEqual(await pool.query(read, [], deadline), []);
   await pool.close();
 });
@@ -167,14 +138,10 @@ test('idle connections that a stale plan has made useless leave their place to n
   const deadline = deadlineIn(30_000);
   /** Resolves only if both connections of the pool can be used at once. */
   const readOnBoth = async () => {
-    const isOtherDone = Promise.withResolvers<void>();
-    const first = pool.run(deadline, async (connection) => {
-      await isOtherDone.promise;
-      return connection.query(read, [], deadline);
-    });
+    const held = await hold(pool);
     await pool.query(read, [], deadline);
-    isOtherDone.resolve();
-    await first;
+    await held.connection.query(read, [], deadline);
+    await held.release();
   };
   await readOnBoth();
   await server.query('ALTER TABLE animals ADD COLUMN name text', database);
@@ -256,6 +223,21 @@ test('reads leave two connections to writes', async () => {
   await pool.close();
 });
 
+/** Uses a connection of the pool until it is released. */
+async function hold(pool: Pool) {
+  const begun = Promise.withResolvers<Connection>();
+  const ended = Promise.withResolvers<void>();
+  const use = pool.run(deadlineIn(30_000), (connection) => {
+    begun.resolve(connection);
+    return ended.promise;
+  });
+  const release = () => {
+    ended.resolve();
+    return use;
+  };
+  return { connection: await begun.promise, release };
+}
+
 /** How many sessions are inside pg_sleep. */
 async function countSleeping(database: string): Promise<number> {
   const rows = await server.query(
@@ -266,13 +248,6 @@ async function countSleeping(database: string): Promise<number> {
 
 function countTimers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-}
-
-async function openTo(url: string): Promise<Connection> {
-  const address = parseAddress(url);
-  const [host] = address.hosts;
-  assert.ok(host !== undefined);
-  return openConnection(address, host);
 }
 
 /** Adds the name of every query that is sent to `sent`. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -158,13 +158,7 @@ test('a read succeeds whose session the server ends as idle at that moment', asy
     });
     client.on('end', () => session.end());
   });
-  context.after(() => relay.close());
-  relay.listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  const { port } = relay.address() as AddressInfo;
-  const database = await server.createDatabase();
-  const url = server.url(database).replace(`:${server.port}/`, `:${port}/`);
-  const pool = new Pool(new Hosts(parseAddress(url)), 1);
+  const pool = new Pool(new Hosts(await addressOf(context, relay)), 1);
   context.after(() => pool.close());
   const reads = new SharedReads(pool);
   const one = { name: 'one', text: 'SELECT 1' };
@@ -208,43 +202,6 @@ test('a create that waits for a lock is refused in time, and reads succeed meanw
   assert.equal((await store.createPet(REX)).kind, 'created');
 });
 
-test('a create whose wait for the standby was cancelled by hand is refused', async (context) => {
-  const { store, database } = await openFresh(context, server);
-  await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
-  await server.query('SELECT pg_reload_conf()');
-  try {
-    let attempts = 0;
-    const create = async (): Promise<unknown> => {
-      attempts += 1;
-      const attempt = { outcome: undefined as unknown };
-      const settled = store.createPet(REX).then(
-        ({ kind }) => (attempt.outcome = kind),
-        (error: unknown) => (attempt.outcome = error),
-      );
-      while (attempt.outcome === undefined) {
-        if ((await sessionsThatWaitFor('IPC', database)) > 0) {
-          await server.query(
-            `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
-          );
-          await settled;
-        }
-        await sleep(10);
-      }
-      return attempt.outcome;
-    };
-    let outcome = await create();
-    // The setting reaches the server's processes one by one: until then, a create simply succeeds.
-    const untilMs = performance.now() + 20_000;
-    while (outcome === 'created' && performance.now() < untilMs) outcome = await create();
-    assert.ok(outcome instanceof Refusal && outcome.code === 'unavailable');
-    // PostgreSQL itself calls it committed.
-    assert.equal((await store.findPet(BigInt(attempts)))?.name, 'Rex');
-  } finally {
-    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
-    await server.query('SELECT pg_reload_conf()');
-  }
-});
-
 test('a session that is ended while it is opened is opened again', async (context) => {
   const database = await server.createDatabase();
   const [[version] = []] = await server.query('SHOW server_version_num');
@@ -286,12 +243,7 @@ test('a session that is ended before its first statement is opened again', async
     });
     session.on('end', () => client.end(Buffer.concat(held)));
   });
-  context.after(() => relay.close());
-  relay.listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  const { port } = relay.address() as AddressInfo;
-  const address = parseAddress(server.url().replace(`:${server.port}/`, `:${port}/`));
-  const hosts = new Hosts(address);
+  const hosts = new Hosts(await addressOf(context, relay));
   context.after(() => hosts.close());
   const connection = await openFirst(hosts);
   await connection.close();
@@ -365,6 +317,14 @@ test('beyond what may wait, a read is refused at once', async (context) => {
   assert.equal(refused.length, 50);
   for (const { reason } of refused) assert.equal((reason as { code: string }).code, 'overloaded');
 });
+
+/** Of the database behind this server. */
+async function addressOf(context: TestContext, relay: Server) {
+  context.after(() => relay.close());
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  const { port } = relay.address() as AddressInfo;
+  return parseAddress(server.url().replace(`:${server.port}/`, `:${port}/`));
+}
 
 /** Another program that holds the counter, so that creates must wait. */
 async function lockCounter(context: TestContext, database: string) {

@@ -5,13 +5,12 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { listPets } from '../../../harness/list-pets.ts';
-import { openFresh, REX } from '../../../harness/fresh-store.ts';
+import { openFresh, openTo, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
 import { deadlineIn } from '../deadline.ts';
-import { openConnection, type Connection } from './connection.ts';
 import { Hosts } from './hosts.ts';
 import { Pool } from './pool.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -26,16 +25,10 @@ after(() => server.close());
 
 test('every session waits for its commits: synchronous_commit is on, or remote_apply where that is configured', async () => {
   const database = await server.createDatabase();
-  const expected = {
-    off: 'on',
-    local: 'on',
-    remote_write: 'on',
-    on: 'on',
-    remote_apply: 'remote_apply',
-  };
-  for (const [configured, value] of Object.entries(expected)) {
+  for (const configured of ['off', 'local', 'remote_write', 'on', 'remote_apply']) {
+    const value = configured === 'remote_apply' ? configured : 'on';
     await server.query(`ALTER DATABASE ${database} SET synchronous_commit = ${configured}`);
-    const connection = await openTo(database);
+    const connection = await openTo(server.url(database));
     const text = `SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`;
     const rows = await connection.query({ name: '', text }, [], deadlineIn(4_000));
     // What the session has set stays when the configuration is loaded again.
@@ -47,7 +40,7 @@ test('every session waits for its commits: synchronous_commit is on, or remote_a
 test('no session compiles its statements: jit is off also where it is configured', async () => {
   const database = await server.createDatabase();
   await server.query(`ALTER DATABASE ${database} SET jit = on`);
-  const connection = await openTo(database);
+  const connection = await openTo(server.url(database));
   const text = `SELECT setting, source FROM pg_settings WHERE name = 'jit'`;
   const rows = await connection.query({ name: '', text }, [], deadlineIn(4_000));
   assert.deepEqual(rows, [['off', 'session']]);
@@ -57,7 +50,7 @@ test('no session compiles its statements: jit is off also where it is configured
 test('gets and batches with claims are planned once and search indexes, also if the tables were empty then', async (context) => {
   const { database } = await openFresh(context, server);
   await server.query('ANALYZE', database);
-  const connection = await openTo(database);
+  const connection = await openTo(server.url(database));
   context.after(() => connection.close());
   const ask = (name: string, text: string, values: unknown[] = []) =>
     connection.query({ name, text }, values, deadlineIn(4_000));
@@ -193,13 +186,6 @@ test('the catalogue lives in the schema that the search_path of the role names, 
     await server.query('CREATE SCHEMA IF NOT EXISTS nowhere', database);
   }
 });
-
-async function openTo(database: string): Promise<Connection> {
-  const address = parseAddress(server.url(database));
-  const [host] = address.hosts;
-  assert.ok(host !== undefined);
-  return openConnection(address, host);
-}
 
 /** Runs `work` while every commit of the server waits for a standby that does not exist. */
 async function withoutStandby(
