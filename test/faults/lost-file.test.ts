@@ -12,7 +12,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  truncateSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -143,20 +142,6 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
     });
   }
 
-  test('an idle service notices within seconds that its file was replaced; the next start serves exactly the new file', async (t) => {
-    const subject = await start(t);
-    const { data, file, service } = subject;
-    assert.equal(await create(service, 'one'), 201);
-    copyStore(file, `${file}.new`);
-    for (const name of ['two', 'three']) assert.equal(await create(service, name), 201);
-    renameSync(`${file}.new`, file);
-    await endedWith(subject, /petstore\.sqlite was deleted or replaced/);
-    assert.deepEqual(namesIn(file), ['one']);
-    const next = await startAgain(t, data);
-    assert.equal(await create({ ...next, key: service.key }, 'four'), 201);
-    assert.deepEqual(namesIn(file), ['one', 'four']);
-  });
-
   test('--workers 2: idle workers notice that their file was replaced, and their successors serve exactly the new file', async (t) => {
     // With port 0 the system would choose another one if both end at once.
     const port = String(await freePort());
@@ -170,59 +155,6 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
     await until('both must be started again', () => service.workerPids().length === 2);
     await until('they must serve', async () => (await create(service, 'four')) === 201);
     assert.deepEqual(namesIn(file), ['one', 'four']);
-  });
-
-  for (const size of [0, 4_096]) {
-    test(`after petstore.sqlite is truncated to ${size} bytes under load nothing is acknowledged, and the service ends with 1 and one line`, async (t) => {
-      const subject = await start(t);
-      const { file, service } = subject;
-      // Until then a new database has one page, and the log has all the others.
-      await emptyLog(file);
-      const state = { sent: 0, isTruncated: false, isOver: false };
-      const acknowledged: string[] = [];
-      const load = async () => {
-        while (!state.isOver) {
-          const name = `animal ${(state.sent += 1)}`;
-          const { isTruncated } = state;
-          const status = await create(service, name);
-          if (status === 201 && isTruncated) acknowledged.push(name);
-          if (status !== 201) await sleep(POLL_MS);
-        }
-      };
-      const clients = Array.from({ length: 4 }, load);
-      while (state.sent < 100) await sleep(1);
-      truncateSync(file, size);
-      state.isTruncated = true;
-      await endedWith(subject, /petstore\.sqlite was truncated/);
-      state.isOver = true;
-      await Promise.all(clients);
-      assert.deepEqual(acknowledged, []);
-    });
-  }
-
-  test('VACUUM in another program does not disturb the service', async (t) => {
-    const { file, service } = await start(t);
-    for (let index = 0; index < 200; index += 1) await create(service, `animal ${index}`.repeat(9));
-    await emptyLog(file);
-    const before = statSync(file).size;
-    using other = new DatabaseSync(file);
-    other.exec('DELETE FROM pets; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
-    assert.ok(statSync(file).size < before);
-    assert.equal(await create(service, 'one'), 201);
-    assert.equal(await statusOf(service, '/readyz'), 200);
-    assert.deepEqual(namesIn(file), ['one']);
-  });
-
-  test('a file that is moved away and back has every animal that was acknowledged', async (t) => {
-    const subject = await start(t);
-    const { data, file, service } = subject;
-    const names = Array.from({ length: 20 }, (_, index) => `animal ${index}`);
-    for (const name of names) assert.equal(await create(service, name), 201);
-    renameSync(file, `${file}.away`);
-    await endedWith(subject, /was deleted or replaced/);
-    renameSync(`${file}.away`, file);
-    await startAgain(t, data);
-    assert.deepEqual(namesIn(file), names);
   });
 
   test('serve, its workers and import --create begin no store where one was, and a log without its database stays', async (t) => {

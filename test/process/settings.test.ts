@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { openAdmin } from '../../src/admin.ts';
 import { welcome } from '../../src/cli/welcome.ts';
@@ -89,20 +87,6 @@ test('with an access log the first key is only that of PETSTORE_BOOTSTRAP_KEY, a
   assert.equal(withKey.firstKey, key);
   const headers = { authorization: `Bearer ${key}` };
   assert.equal((await send(`${withKey.baseUrl}/pets`, { headers })).status, 200);
-});
-
-test('a store whose id beside it is another one is refused, and the id stays', async (t) => {
-  const data = temporaryFolder(t);
-  const first = await startWithAdmin(t, { data });
-  await first.close();
-  const idFile = join(data, 'production', 'petstore.store-id');
-  writeFileSync(idFile, `${'a'.repeat(16)}\n`);
-  await assert.rejects(startWithAdmin(t, { data }), {
-    name: 'StoreFault',
-    message:
-      /petstore\.sqlite is store \w{16}, and store a{16} was here: put the right file in place, restore a backup, or remove \S+\/petstore\.store-id to use this one\.$/,
-  });
-  assert.equal(readFileSync(idFile, 'utf8'), `${'a'.repeat(16)}\n`);
 });
 
 test('a service that is being closed accepts no connection and is not ready, also while a request is in flight', async (t) => {
