@@ -66,6 +66,23 @@ const nextId = () =>
     return creation.kind === 'created' ? creation.pet.id : undefined;
   });
 
+const addKeys = (...keys: ApiKey[]) =>
+  withStore(async (store) => {
+    for (const key of keys) await store.createApiKey(key);
+  });
+
+/** Changes a file as another program does. */
+function change(name: string, sql: string): void {
+  using database = new DatabaseSync(name);
+  database.exec(sql);
+}
+
+/** Removes the store, with the id that stays beside it. */
+function removeStore(): void {
+  rmSync(file);
+  rmSync(join(folder, 'petstore.store-id'), { force: true });
+}
+
 const backUp = (to = target, now = new Date()) => backUpStore(file, to, { regularAt: now });
 const restore = (options: Partial<RestoreOptions> = {}) =>
   restoreStore(file, target, { idsAbove: 1_000_000n, ...options });
@@ -226,11 +243,12 @@ describe('backup', () => {
     await createPets(2_000);
     const { isRecorded, animals } = await backUpStore(file, target, {
       regularAt: new Date(),
-      onProgress() {
-        using database = new DatabaseSync(file);
-        database.exec(`CREATE TRIGGER IF NOT EXISTS refuse BEFORE UPDATE ON store_identity
-                       BEGIN SELECT RAISE(ABORT, 'refused'); END`);
-      },
+      onProgress: () =>
+        change(
+          file,
+          `CREATE TRIGGER IF NOT EXISTS refuse BEFORE UPDATE ON store_identity
+           BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+        ),
     });
     assert.deepEqual([isRecorded, animals], [false, 2_000]);
     assert.equal(lastBackupAt(file), null);
@@ -259,13 +277,18 @@ describe('backup', () => {
 
   test('a store that breaks a rule is not called a backup', async () => {
     await createPets(3);
-    const database = new DatabaseSync(file);
-    database.exec("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'pets'");
-    database.close();
+    change(file, "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'pets'");
     await assert.rejects(backUp(), /2 animals have an id that was never assigned/);
     assert.deepEqual(filesOf(folder), ['petstore.sqlite']);
   });
 });
+
+const BROKEN_RULE = "UPDATE sqlite_sequence SET seq = 6 WHERE name = 'pets'";
+
+async function replaceByOther(): Promise<void> {
+  removeStore();
+  await createPets(20);
+}
 
 describe('restore', () => {
   test('an id that was assigned after the backup is not assigned again', async () => {
@@ -308,29 +331,33 @@ describe('restore', () => {
     assert.equal(await nextId(), 42n);
   });
 
-  test('an empty store that was created in between, and an older copy, are not the past', async () => {
-    await createPets(5);
-    const older = join(folder, 'older.sqlite');
-    copyFileSync(file, older);
-    await createPets(5);
-    await backUp();
-    rmSync(file);
-    rmSync(join(folder, 'petstore.store-id'), { force: true });
-    await createPets(20);
-    await assert.rejects(restore({ idsAbove: undefined }), /the former file is of another store/);
-    assert.equal((await restore({ idsAbove: 10n })).isPastKnown, false);
-    assert.equal(await nextId(), 11n);
-    copyFileSync(older, file);
-    await assert.rejects(restore({ idsAbove: undefined }), /not newer than the backup/);
-  });
+  for (const [what, replace, reason] of [
+    ['of another store', replaceByOther, /the former file is of another store/],
+    ['older than the backup', () => copyFileSync(`${file}.older`, file), /not newer than the ba/],
+    ['that breaks a rule', () => change(file, BROKEN_RULE), /there is no intact former file/],
+    ['that is damaged', () => writeFileSync(file, Buffer.alloc(100_000, 7)), /no intact former/],
+    ['that is empty', () => writeFileSync(file, ''), /there is no intact former file/],
+  ] as const) {
+    test(`a file ${what} is not the past of the restored one, and is kept`, async () => {
+      await createPets(5);
+      copyFileSync(file, `${file}.older`);
+      await createPets(5);
+      await backUp();
+      await createPets(7);
+      await replace();
+      const { size } = statSync(file);
+      await assert.rejects(restore({ idsAbove: undefined }), reason);
+      const { setAside, isPastKnown } = await restore({ idsAbove: 10n });
+      assert.equal(isPastKnown, false);
+      assert.equal(statSync(setAside ?? '').size, size);
+      assert.equal(await nextId(), 11n);
+    });
+  }
 
   test('a copy that was put in place by hand is not the past, and the keys of both are united', async () => {
     const [revoked, ended] = [newKey(), newKey()];
     const now = new Date();
-    await withStore(async (store) => {
-      await store.createApiKey(revoked);
-      await store.createApiKey(ended);
-    });
+    await addKeys(revoked, ended);
     await createPets(5);
     await backUp();
     // The ids 6 and 7 are assigned and a key is revoked, and then the disk is lost.
@@ -347,17 +374,6 @@ describe('restore', () => {
     assert.deepEqual([revokedAt(revoked.id), revokedAt(ended.id)], [undefined, now]);
   });
 
-  test('a former file that breaks a rule is not the past, even if it can be read', async () => {
-    await createPets(5);
-    await backUp();
-    await createPets(7);
-    const database = new DatabaseSync(file);
-    database.exec("UPDATE sqlite_sequence SET seq = 6 WHERE name = 'pets'");
-    database.close();
-    await assert.rejects(restore({ idsAbove: undefined }), /there is no intact former file/);
-    assert.equal((await restore()).isPastKnown, false);
-  });
-
   test('a key that is in both files ends at the earlier end, and is revoked if either says so', async () => {
     const [early, late] = [new Date(1_000), new Date(2_000)];
     const ends = [
@@ -368,9 +384,7 @@ describe('restore', () => {
       [undefined, undefined, undefined],
     ] as const;
     const keys = ends.map(() => newKey());
-    await withStore(async (store) => {
-      for (const key of keys) await store.createApiKey(key);
-    });
+    await addKeys(...keys);
     await backUp();
     const write = (name: string, side: 0 | 1) => {
       using database = new DatabaseSync(name);
@@ -397,10 +411,7 @@ describe('restore', () => {
   test('a key that was revoked, rotated or created after the backup is as it was', async () => {
     const [revoked, rotated, later] = [newKey(), newKey(), newKey()];
     const now = new Date();
-    await withStore(async (store) => {
-      await store.createApiKey(revoked);
-      await store.createApiKey(rotated);
-    });
+    await addKeys(revoked, rotated);
     await backUp();
     await withStore(async (store) => {
       await store.revokeApiKey(revoked.id, now);
@@ -413,11 +424,10 @@ describe('restore', () => {
 
   test('of another store, no key gets into the restored one', async () => {
     const [mine, theirs] = [newKey(), newKey()];
-    await withStore((store) => store.createApiKey(mine));
+    await addKeys(mine);
     await backUp();
-    rmSync(file);
-    rmSync(join(folder, 'petstore.store-id'), { force: true });
-    await withStore((store) => store.createApiKey(theirs));
+    removeStore();
+    await addKeys(theirs);
     await restore();
     assert.deepEqual(await withStore((store) => store.listApiKeys()), [mine]);
   });
@@ -537,9 +547,7 @@ describe('restore', () => {
     mkdirSync(target);
     await assert.rejects(restore(), /there is no file .*backup\.sqlite/);
     rmdirSync(target);
-    const foreign = new DatabaseSync(target);
-    foreign.exec('CREATE TABLE other (x)');
-    foreign.close();
+    change(target, 'CREATE TABLE other (x)');
     await assert.rejects(restore(), /belongs to another program/);
     writeFileSync(target, 'not a database, but some text');
     await assert.rejects(restore(), /backup\.sqlite is damaged/);
@@ -550,18 +558,13 @@ describe('restore', () => {
   test('a backup with a part of somebody else that changes what statements do is refused', async () => {
     await createPets(5);
     await backUp();
-    {
-      using database = new DatabaseSync(target);
-      database.exec(
-        'CREATE TABLE mine (x); CREATE TRIGGER t AFTER INSERT ON pets BEGIN SELECT 1; END',
-      );
-    }
+    change(
+      target,
+      'CREATE TABLE mine (x); CREATE TRIGGER t AFTER INSERT ON pets BEGIN SELECT 1; END',
+    );
     await assert.rejects(restore(), /the trigger t of pets is not the pet store's: remove it\.$/);
     assert.equal(verifySqlite(file).animals, 5);
-    {
-      using database = new DatabaseSync(target);
-      database.exec('DROP TRIGGER t');
-    }
+    change(target, 'DROP TRIGGER t');
     assert.deepEqual((await restore()).verification.warnings, [
       "the table mine is not the pet store's",
     ]);
@@ -571,33 +574,14 @@ describe('restore', () => {
     await createPets(5);
     await backUp();
     await createPets(1);
-    {
-      using database = new DatabaseSync(file);
-      database.exec('CREATE VIEW mine AS SELECT * FROM pets');
-    }
+    change(file, 'CREATE VIEW mine AS SELECT * FROM pets');
     assert.equal((await restore({ idsAbove: undefined })).verification.lastId, 6n);
   });
-
-  for (const [state, bytes] of [
-    ['damaged', 100_000],
-    ['empty', 0],
-  ] as const) {
-    test(`a store that is ${state} is replaced, and its file is kept`, async () => {
-      await createPets(2_000);
-      await backUp();
-      writeFileSync(file, Buffer.alloc(bytes, 7));
-      await assert.rejects(restore({ idsAbove: undefined }), /there is no intact former file/);
-      const { setAside } = await restore();
-      assert.equal(statSync(setAside ?? '').size, bytes);
-    });
-  }
 });
 
 test('verify names each rule that a catalogue breaks', async () => {
   await createPets(3);
-  const database = new DatabaseSync(file);
-  database.exec("UPDATE pets SET name = '' WHERE id > 1");
-  database.close();
+  change(file, "UPDATE pets SET name = '' WHERE id > 1");
   assert.deepEqual(verifySqlite(file).problems, [
     '2 animals have a name that is not 1 to 255 characters long (the first is 2)',
   ]);
