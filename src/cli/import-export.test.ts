@@ -12,7 +12,6 @@ import { listPets } from '../../harness/list-pets.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { loadConfig } from '../config.ts';
-import { UsageError } from '../setting.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
@@ -72,7 +71,6 @@ function newShop(t: TestContext) {
     data,
     storeFile,
     export: (...args: string[]) => run('export', args),
-    exportAtTerminal: () => run('export', [], undefined, () => undefined),
     async withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
       const store = openSqliteStore(storeFile);
       try {
@@ -125,6 +123,7 @@ for (const format of ['ndjson', 'csv']) {
         const exported = await from.export('--format', format);
         const imported = await to.import(to.file(`pets.${format}`, exported.out));
         assert.deepEqual([imported.code, exported.code], [0, 0], imported.words);
+        assert.ok(!existsSync(`${from.storeFile}-wal`), 'the store is closed');
         assert.equal((await to.export('--format', format)).out, exported.out);
         const stored = await to.withStore((store) =>
           listPets(store, { status: undefined, afterId: 0n, count: 100 }),
@@ -138,38 +137,6 @@ for (const format of ['ndjson', 'csv']) {
     );
   });
 }
-
-/** A program would run these if a cell began with them, or takes the tab for that of a guard. */
-const FORMULAS = ['=1+1', '\t=1+1', '+49', '-5', '@SUM(A1)', '\t\t-5', ' =1', 'Rex'];
-
-test('--for-spreadsheet writes a byte order mark, and a tab before a name that would be a formula; without it, names are as they are', async (t) => {
-  const [from, to] = [newShop(t), newShop(t)];
-  const pets = FORMULAS.map((name) => ({ name, categoryId: -7n, status: 'sold' }) as const);
-  await from.withStore((store) => store.importPets(pets));
-  const { out } = await from.export('--for-spreadsheet');
-  assert.ok(!existsSync(`${from.storeFile}-wal`), 'the store is closed');
-  const cells = ['\t=1+1', '\t\t=1+1', '\t+49', '\t-5', '\t@SUM(A1)', '\t\t\t-5', ' =1', 'Rex'];
-  const lines = cells.map((cell, index) => `${index + 1},${cell},-7,sold\r\n`);
-  assert.equal(out, `\uFEFFid,name,categoryId,status\r\n${lines.join('')}`);
-  assert.equal((await from.export('--format', 'csv', '--for-spreadsheet')).out, out);
-  assert.equal((await to.import(to.file('pets.csv', out))).code, 0);
-  assert.deepEqual(await to.names(), FORMULAS);
-
-  const plain = (await from.export('--format', 'csv')).out;
-  const exact = FORMULAS.map((name, index) => `${index + 1},${name},-7,sold\r\n`);
-  assert.equal(plain, `id,name,categoryId,status\r\n${exact.join('')}`);
-  await assert.rejects(from.export('--for-spreadsheet', '--format', 'ndjson'), UsageError);
-});
-
-test('a terminal shows how much was exported, and the bar is gone in the end', async (t) => {
-  const shop = newShop(t);
-  const pet = { name: 'Rex', categoryId: 7n, status: 'sold' } as const;
-  await shop.withStore((store) => store.importPets([pet, pet]));
-  const { words } = await shop.exportAtTerminal();
-  const [, bar = '', end] = words.split('\r\u001b[K');
-  assert.match(bar, /^2 animals$/);
-  assert.equal(end, `Exported 2 animals from ${shop.storeFile}.\n`);
-});
 
 test('an export whose reader is gone ends with the page that was not read', async (t) => {
   const shop = newShop(t);
@@ -223,69 +190,9 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   });
 }
 
-test('a last line of over 64 KiB without a line break is invalid, and nothing is imported', async (t) => {
-  const shop = newShop(t);
-  const long = JSON.stringify({ name: 'Rex', categoryId: 1, note: 'x'.repeat(300_000) });
-  const file = shop.file('long.ndjson', `{"name":"Tom","categoryId":1}\n${long}`);
-  const { code, words } = await shop.import(file);
-  assert.equal(code, 1, words);
-  assert.match(
-    words,
-    /^line 2: The line is over 65536 bytes long\.\nNothing was imported: 1 line is invalid/,
-  );
-  assert.deepEqual(await shop.names(), []);
-});
-
-test('the result names the store, and never the password of a database', async (t) => {
-  const shop = newShop(t);
-  const { words } = await shop.import(shop.file('pets.csv', 'name,categoryId\nRex,7\n'));
-  assert.ok(words.startsWith(`Imported 1 animal into ${shop.storeFile}. `), words);
-  const databaseUrl = 'postgres://user:secret@db.example:5433/pets';
-  const name = nameOfStore(loadConfig({ database: databaseUrl }, {}));
-  assert.equal(name, 'postgres://db.example:5433/pets');
-});
-
-test('no number is rounded on its way in, however it is written', async (t) => {
-  const shop = newShop(t);
-  const texts = [
-    '9007199254740993',
-    '-9223372036854775808',
-    '1.0',
-    '12e3',
-    '1.0000000000000000001',
-    '1e-400',
-    '-0',
-  ];
-  const lines = texts.map((text) => `{"name":"${text}","categoryId":${text}}`);
-  await shop.import(shop.file('numbers', lines.join('\n')), '--skip-invalid');
-  const stored = await shop.withStore((store) =>
-    listPets(store, { status: undefined, afterId: 0n, count: 100 }),
-  );
-  assert.deepEqual(
-    stored.map(({ name, categoryId }) => [name, categoryId]),
-    [
-      ['9007199254740993', 9007199254740993n],
-      ['-9223372036854775808', -(2n ** 63n)],
-      ['1.0', 1n],
-      ['12e3', 12000n],
-      ['-0', 0n],
-    ],
-  );
-});
-
-test('CSV columns are found by their names; an empty status is the default one; other columns are ignored', async (t) => {
-  const shop = newShop(t);
-  const csv =
-    'status,colour,categoryId,name\r\nsold,red,7,Rex\r\n,blue,8,"Tom, the cat"\r\nsold,red,9\r\n,,x,Y\r\n,,1,a"b\r\n';
-  const { code, words } = await shop.import(shop.file('pets.csv', csv), '--skip-invalid');
-  assert.equal(code, 1);
-  assert.deepEqual(words.match(/^line \d+/gm), ['line 4', 'line 5', 'line 6']);
-  assert.match(words, /^line 5: categoryId must be an integer from [^\n]*[0-9]\.$/m);
-  assert.doesNotMatch(words, /JSON/);
-  assert.equal(
-    (await shop.export('--format', 'csv')).out,
-    'id,name,categoryId,status\r\n1,Rex,7,sold\r\n2,"Tom, the cat",8,available\r\n',
-  );
+test('the name of a store has no password', () => {
+  const config = loadConfig({ database: 'postgres://user:secret@db.example:5433/pets' }, {});
+  assert.equal(nameOfStore(config), 'postgres://db.example:5433/pets');
 });
 
 const strayQuotes: [where: string, row: string, reason: RegExp][] = [

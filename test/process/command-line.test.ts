@@ -19,8 +19,6 @@ import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
 import type { Setting } from '../../src/setting.ts';
 
-const DAY_MS = 86_400_000;
-
 async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const body = method === 'POST' && { body: '{"name":"Rex","categoryId":1}' };
@@ -285,58 +283,33 @@ test('PETSTORE_BOOTSTRAP_KEY becomes the first key and is not printed', async (t
   assert.equal(await statusOf(service.baseUrl, key), 200);
 });
 
-test('keys are created, limited, listed, rotated and revoked while the service runs', async (t) => {
+// test/golden/commands/keys.txt has what the commands print.
+test('keys that are created, rotated and revoked while the service runs are accepted and refused at once', async (t) => {
   const data = temporaryFolder(t);
   const service = await serveHere(t, data);
-  const keys = (...args: string[]) => runHere(['keys', ...args, '--data', data]);
-
-  const made = await keys('create', '--name', 'shop', '--scopes', 'pets:read', '--expires', '90d');
-  assert.match(made.stdout, /^pet_live_\w{36}\n$/, 'the key alone on standard output');
-  const key = made.stdout.trim();
+  const keys = async (...args: string[]) => {
+    const { code, stdout } = await runHere(['keys', ...args, '--data', data, '--json']);
+    assert.equal(code, 0);
+    return JSON.parse(stdout || '{}') as { key: string; id: string };
+  };
+  const { key, id } = await keys('create', '--name', 'shop', '--scopes', 'pets:read');
   assert.equal(await statusOf(service.baseUrl, key), 200);
   assert.equal(await statusOf(service.baseUrl, key, 'POST'), 403);
 
-  const listed = await keys('list');
-  assert.match(
-    listed.stdout,
-    /^key_\w+\tactive\tpets:read,pets:write,pets:manage\t.*\tfirst key$/m,
-  );
-  const unknown = await keys('revoke', 'key_x');
-  assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /^petstore: [^\n]*"key_x"[^\n]*keys list[^\n]*\n$/);
-  assert.doesNotMatch(listed.stdout, /pet_live_/);
-  const id = /^(key_\w+)\t.*\tshop$/m.exec(listed.stdout)?.[1] ?? '';
+  const rotated = await keys('rotate', id, '--overlap', '1h');
+  assert.equal(await statusOf(service.baseUrl, key), 200, 'it is valid during the overlap');
+  assert.equal(await statusOf(service.baseUrl, rotated.key), 200);
+  assert.equal(await statusOf(service.baseUrl, rotated.key, 'POST'), 403);
 
-  const rotated = await keys('rotate', id, '--overlap', '1h', '--json');
-  const { key: successor = '', ...inherited } = JSON.parse(rotated.stdout) as Record<
-    string,
-    string
-  >;
-  const livesMs = Date.parse(inherited['expiresAt'] ?? '') - Date.now();
-  assert.ok(livesMs > 89 * DAY_MS && livesMs < 90 * DAY_MS, 'the expiry is inherited');
-  assert.equal(inherited['firstKeyId'], id);
-  const again = await keys('rotate', id);
-  assert.equal(again.code, 2, 'a key has one successor');
-  assert.match(again.stderr, /^petstore: key_\w+ has a successor already [^\n]*\n$/);
-  assert.equal(
-    await statusOf(service.baseUrl, key),
-    200,
-    'the old key is valid during the overlap',
-  );
-  assert.equal(await statusOf(service.baseUrl, successor), 200);
-  assert.equal(await statusOf(service.baseUrl, successor, 'POST'), 403, 'the scopes are inherited');
-
-  assert.equal((await keys('revoke', id)).code, 0);
+  await runHere(['keys', 'revoke', id, '--data', data]);
   const revokedMs = performance.now();
   // On a busy machine the service may respond with 503 until it has read the keys again.
   for (let status = 200; status !== 401;) {
     const sentMs = performance.now() - revokedMs;
     status = await statusOf(service.baseUrl, key);
     assert.ok(status !== 200 || sentMs < 5_000, 'a revoked key is refused within 5 seconds');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
-  assert.match((await keys('list')).stdout, new RegExp(`^${id}\trevoked\t.*\tshop$`, 'm'));
-  assert.equal((await keys('rotate', id)).code, 2, 'a revoked key cannot be rotated');
 });
 
 test('keys list shows when each key last called the deprecated operation, on whatever worker', async (t) => {
