@@ -66,6 +66,11 @@ async function openRing(t: TestContext) {
       for (const deliver of reads.held.splice(0)) deliver();
       await settled();
     },
+    addKey: async () => {
+      const record = newRecord();
+      await store.createApiKey(record);
+      return record;
+    },
     remove: ({ id }: ApiKey) => {
       using database = new DatabaseSync(file);
       database.prepare('DELETE FROM api_keys WHERE id = ?').run(id);
@@ -111,17 +116,15 @@ async function stateOf(found: ReturnType<KeyRing['find']>): Promise<ApiKey | 'un
 }
 
 test('a key created after the ring was opened is found by a read that begins at once', async (t) => {
-  const { ring, store, pass } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, pass, addKey } = await openRing(t);
+  const record = await addKey();
   await pass(PAUSE_MIN_MS);
   assert.deepEqual(await ring.find(record.hash), record);
 });
 
 test('a known key needs no read; a revocation is known once the keys are older than 5 seconds', async (t) => {
-  const { ring, store, reads, pass, suspend } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, store, reads, pass, suspend, addKey } = await openRing(t);
+  const record = await addKey();
   await pass(PAUSE_MAX_MS);
   assert.deepEqual(ring.find(record.hash), record);
   assert.equal(reads.begun, 2);
@@ -134,9 +137,8 @@ test('a known key needs no read; a revocation is known once the keys are older t
 });
 
 test('the 5 seconds of a revocation begin with the read that missed it, however long that takes', async (t) => {
-  const { ring, store, reads, pass, suspend, deliver } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, store, reads, pass, suspend, deliver, addKey } = await openRing(t);
+  const record = await addKey();
   reads.isHolding = true;
   await pass(PAUSE_MAX_MS);
   await store.revokeApiKey(record.id, NOW);
@@ -152,9 +154,8 @@ test('the 5 seconds of a revocation begin with the read that missed it, however 
 });
 
 test('when the keys cannot be read for over 5 seconds, no key is accepted', async (t) => {
-  const { ring, store, reads, pass, suspend } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, reads, pass, suspend, addKey } = await openRing(t);
+  const record = await addKey();
   await pass(PAUSE_MAX_MS);
   reads.isGone = true;
   suspend(5_000);
@@ -184,12 +185,11 @@ test('without requests the keys are read every 2 seconds', async (t) => {
 });
 
 test('a key that arrives during a read waits for the next one', async (t) => {
-  const { ring, store, reads, pass, deliver } = await openRing(t);
+  const { ring, reads, pass, deliver, addKey } = await openRing(t);
   reads.isHolding = true;
   await pass(PAUSE_MAX_MS);
   assert.equal(reads.held.length, 1);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const record = await addKey();
   const found = ring.find(record.hash);
   await deliver();
   assert.equal(await stateOf(found), 'waits', 'the read that is over began before the key arrived');
@@ -199,9 +199,8 @@ test('a key that arrives during a read waits for the next one', async (t) => {
 });
 
 test('a known key that arrives during a read, after 5 seconds without one, waits for no other read', async (t) => {
-  const { ring, store, reads, pass, suspend, deliver } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, reads, pass, suspend, deliver, addKey } = await openRing(t);
+  const record = await addKey();
   await pass(PAUSE_MAX_MS);
   reads.isHolding = true;
   suspend(5_001);
@@ -239,9 +238,8 @@ test('unknown keys that arrive before the next read may begin share it', async (
 });
 
 test('a key that was removed is unknown after the next read', async (t) => {
-  const { ring, store, pass, remove } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, pass, remove, addKey } = await openRing(t);
+  const record = await addKey();
   await pass(PAUSE_MAX_MS);
   assert.deepEqual(ring.find(record.hash), record);
   remove(record);
@@ -275,9 +273,8 @@ for (const [readMs, pauseMs] of [
 }
 
 test('a key that waits for a read that fails is refused as unavailable, never as unknown', async (t) => {
-  const { ring, store, reads, pass } = await openRing(t);
-  const record = newRecord();
-  await store.createApiKey(record);
+  const { ring, reads, pass, addKey } = await openRing(t);
+  const record = await addKey();
   const waiting = ring.find(record.hash);
   reads.isGone = true;
   await Promise.all([

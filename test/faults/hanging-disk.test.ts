@@ -12,7 +12,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { MAIN, run } from '../../harness/command.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
-import { send } from '../../harness/test-service.ts';
+import { send, type Received } from '../../harness/test-service.ts';
 import { until } from '../../harness/until.ts';
 
 /** The deadline of a write is 4 seconds. The rest is for a busy machine. */
@@ -25,8 +25,10 @@ const failing = new DiskFault(FAILING_SYNC);
 const NOT_YET_MS = 1_000;
 
 interface Serving {
+  folder: string;
   service: ServiceProcess;
   disk: FaultyDisk;
+  createNamed: (name: string) => Promise<Received>;
   create: () => Promise<number>;
 }
 
@@ -36,10 +38,21 @@ async function serveOnHangingDisk(t: TestContext): Promise<Serving> {
   t.after(() => disk.release());
   const service = await serve(t, ['--data', folder], { env: disk.env });
   const headers = { authorization: `Bearer ${service.key}` };
-  const body = '{"name":"Rex","categoryId":1}';
-  const create = async () =>
-    (await send(`${service.baseUrl}/pets`, { method: 'POST', headers, body })).status;
-  return { service, disk, create };
+  const createNamed = (name: string) => {
+    const body = JSON.stringify({ name, categoryId: 1 });
+    return send(`${service.baseUrl}/pets`, { method: 'POST', headers, body });
+  };
+  const create = async () => (await createNamed('Rex')).status;
+  return { folder, service, disk, createNamed, create };
+}
+
+/** A create that may be repeated. */
+function createOnce({ baseUrl }: ServiceProcess, key: string) {
+  return send(`${baseUrl}/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'one' },
+    body: '{"name":"Rex","categoryId":1}',
+  });
 }
 
 async function statusOf({ baseUrl, key }: ServiceProcess, path: string): Promise<number> {
@@ -72,15 +85,8 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
   });
 
   test('a create that arrives after one was refused never gets the response of that one', async (t) => {
-    const { service, disk, create } = await serveOnHangingDisk(t);
+    const { service, disk, create, createNamed } = await serveOnHangingDisk(t);
     assert.equal(await create(), 201);
-    const headers = { authorization: `Bearer ${service.key}` };
-    const createNamed = (name: string) =>
-      send(`${service.baseUrl}/pets`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ name, categoryId: 1 }),
-      });
     disk.hold();
     assert.equal((await createNamed('refused')).status, 503);
     const next = createNamed('next');
@@ -90,6 +96,7 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
     const { status, text } = await next;
     if (status === 201) {
       const { id } = JSON.parse(text) as { id: number };
+      const headers = { authorization: `Bearer ${service.key}` };
       const stored = await send(`${service.baseUrl}/pets/${id}`, { headers });
       assert.equal(stored.text, text);
     } else assert.equal(status, 503);
@@ -138,47 +145,32 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
   }
 
   test('a create is refused if its file is replaced while the commit waits for the disk', async (t) => {
-    const folder = temporaryFolder(t);
-    const disk = hanging.newDisk(folder);
-    t.after(() => disk.release());
-    const service = await serve(t, ['--data', folder], { env: disk.env });
-    const headers = { authorization: `Bearer ${service.key}` };
-    const create = (name: string) =>
-      send(`${service.baseUrl}/pets`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ name, categoryId: 1 }),
-      });
-    assert.equal((await create('before')).status, 201);
+    const { folder, disk, create } = await serveOnHangingDisk(t);
+    assert.equal(await create(), 201);
     const file = join(folder, 'production', 'petstore.sqlite');
     copyFileSync(file, `${file}.other`);
     disk.hold();
     const log = () => statSync(`${file}-wal`).size;
     const before = log();
-    const waiting = create('lost');
+    const waiting = create();
     while (log() === before) await sleep(5);
     renameSync(`${file}.other`, file);
     disk.release();
-    assert.equal((await waiting).status, 503);
+    assert.equal(await waiting, 503);
   });
 
   test('a create that is repeated after kill -9 is confirmed once the log is on the disk', async (t) => {
     const folder = temporaryFolder(t);
     const killed = await serve(t, ['--data', folder]);
-    const create = ({ baseUrl }: ServiceProcess) =>
-      send(`${baseUrl}/pets`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${killed.key}`, 'idempotency-key': 'one' },
-        body: '{"name":"Rex","categoryId":1}',
-      });
-    assert.equal((await create(killed)).status, 201);
+    assert.equal((await createOnce(killed, killed.key)).status, 201);
     killed.signal('SIGKILL');
     await killed.ended;
 
     const disk = hanging.newDisk(folder);
     t.after(() => disk.release());
     disk.hold();
-    const repeated = create(await serve(t, ['--data', folder], { env: disk.env }));
+    const again = await serve(t, ['--data', folder], { env: disk.env });
+    const repeated = createOnce(again, killed.key);
     assert.equal(await Promise.race([repeated, sleep(NOT_YET_MS, 'no response')]), 'no response');
     disk.release();
     const { status, headers } = await repeated;
@@ -194,14 +186,8 @@ test(
     const folder = temporaryFolder(t);
     const disk = failing.newDisk(folder);
     const first = await serve(t, ['--data', folder], { env: disk.env });
-    const create = ({ baseUrl }: ServiceProcess) =>
-      send(`${baseUrl}/pets`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${first.key}`, 'idempotency-key': 'one' },
-        body: '{"name":"Rex","categoryId":1}',
-      });
     disk.hold();
-    assert.equal((await create(first)).status, 503);
+    assert.equal((await createOnce(first, first.key)).status, 503);
     first.signal('SIGKILL');
     await first.ended;
 
@@ -211,7 +197,7 @@ test(
     assert.equal(code, 1);
 
     disk.release();
-    const confirmed = await create(await serve(t, ['--data', folder], { env: disk.env }));
-    assert.equal(confirmed.status, 201);
+    const next = await serve(t, ['--data', folder], { env: disk.env });
+    assert.equal((await createOnce(next, first.key)).status, 201);
   },
 );

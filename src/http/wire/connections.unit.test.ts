@@ -76,9 +76,7 @@ const SHORT_OF_MEMORY: [what: string, connections: Open[], closed: number[]][] =
   ['the largest of strangers', [stranger(MANY), stranger(MANY - KIB), stranger(KIB + 1)], [0]],
   [
     'as many as it takes',
-    [stranger(4 * KIB), stranger(50 * KIB), stranger(6 * KIB), stranger(4 * KIB + 1)].map(
-      (each, index) => (index === 1 ? { ...each, isClient: true } : each),
-    ),
+    [stranger(4 * KIB), client(50 * KIB), stranger(6 * KIB), stranger(4 * KIB + 1)],
     [2, 3],
   ],
   ['a small stranger before a large client', [client(56 * KIB), stranger(8 * KIB + 1)], [1]],
@@ -149,66 +147,26 @@ test('thousands of connections that receive bodies are closed at once', (t) => {
 
 /** Of 20 places 18 or 19 are taken when another one comes at 10 s: 17 are kept. */
 const PLACES = 20;
-const SHORT_OF_PLACES: [what: string, kinds: [count: number, kind: string][], closed: number[]][] =
-  [
-    [
-      'strangers before clients',
-      [
-        [16, 'idle client'],
-        [3, 'stranger'],
-      ],
-      [16, 17],
-    ],
-    ['the longest idle client', [[19, 'idle client']], [0, 1]],
-    [
-      'strangers, then clients',
-      [
-        [17, 'idle client'],
-        [1, 'stranger'],
-      ],
-      [17],
-    ],
-    [
-      'no client that is served',
-      [
-        [17, 'busy client'],
-        [2, 'idle client'],
-      ],
-      [17, 18],
-    ],
-    ['nobody, where all clients are served', [[19, 'busy client']], []],
-    [
-      'a stranger whatever it does',
-      [
-        [17, 'idle client'],
-        [2, 'busy stranger'],
-      ],
-      [17, 18],
-    ],
-    [
-      'no client for a stranger that has just come',
-      [
-        [17, 'idle client'],
-        [2, 'fresh stranger'],
-      ],
-      [],
-    ],
-    ['no client that was idle for less than a second', [[19, 'fresh client']], []],
-    ['no stranger that came within a second', [[19, 'fresh stranger']], []],
-    [
-      'a stranger that had a response just now',
-      [
-        [17, 'idle client'],
-        [2, 'served stranger'],
-      ],
-      [17, 18],
-    ],
-  ];
+const SHORT_OF_PLACES: [what: string, kinds: string, closed: number[]][] = [
+  ['strangers before clients', '16 idle client, 3 stranger', [16, 17]],
+  ['the longest idle client', '19 idle client', [0, 1]],
+  ['strangers, then clients', '17 idle client, 1 stranger', [17]],
+  ['no client that is served', '17 busy client, 2 idle client', [17, 18]],
+  ['nobody, where all clients are served', '19 busy client', []],
+  ['a stranger whatever it does', '17 idle client, 2 busy stranger', [17, 18]],
+  ['no client for a stranger that has just come', '17 idle client, 2 fresh stranger', []],
+  ['no client that was idle for less than a second', '19 fresh client', []],
+  ['no stranger that came within a second', '19 fresh stranger', []],
+  ['a stranger that had a response just now', '17 idle client, 2 served stranger', [17, 18]],
+];
 
 for (const [what, kinds, expected] of SHORT_OF_PLACES) {
   test(`from nine tenths of the places on, a new connection closes ${what}`, (t) => {
     const { all, at, time, add, acceptKey, reports, closed } = openConnections(t, 0, PLACES);
-    const list = kinds.flatMap(([count, kind]) => Array.from({ length: count }, () => kind));
+    const list = kinds.split(', ').flatMap((part) => {
+      const [, count, kind = ''] = /^(\d+) (.*)$/.exec(part) ?? [];
+      return Array<string>(Number(count)).fill(kind);
+    });
     // The first attempt is early, and finds nobody.
     for (const [index, kind] of list.entries()) {
       time.nowMs = kind.startsWith('fresh') ? 9_500 : index;
