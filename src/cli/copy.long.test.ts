@@ -180,9 +180,7 @@ test('a copy that was interrupted, even right before its commit, leaves nothing,
     for (const interruption of interruptions) {
       const [source, target] = [openSqliteReader(here), await open()];
       const harmed = { ...target, ...interruption(target) };
-      await assert.rejects(copyCatalogue(source, harmed, ignore), { message: 'interrupted' });
-      await source.close();
-      await target.close();
+      await assert.rejects(copyAndClose(source, harmed), { message: 'interrupted' });
       await assertEmpty(to);
     }
     const store = openSqliteStore(here);
@@ -205,11 +203,9 @@ test('a copy is one moment of its source, whatever is written meanwhile', async 
   await createMany(store, 10);
   const file = newFile();
   const target = openSqliteTarget(file);
-  const found = await copyCatalogue(source, target, () => void store.createPet(REX));
+  const found = await copyAndClose(source, target, () => void store.createPet(REX));
   assert.equal(found.animals, ANIMALS);
   assert.equal(found.lastId, BigInt(ANIMALS));
-  await source.close();
-  await target.close();
   await store.close();
 });
 
@@ -246,9 +242,7 @@ test('a target that has only assigned an id, or only noted an import, is not emp
   ]) {
     const [source, target] = [openSqliteReader(here), openSqliteTarget(newFile())];
     await change(target);
-    await assert.rejects(copyCatalogue(source, target, ignore), /the target holds other data/);
-    await source.close();
-    await target.close();
+    await assert.rejects(copyAndClose(source, target), /the target holds other data/);
   }
 });
 
@@ -257,12 +251,7 @@ test('a file that appears at the target during the copy is not replaced', async 
   await createAndClose(here, 3);
   const [source, target] = [openSqliteReader(here), openSqliteTarget(there)];
   writeFileSync(there, 'mine');
-  await assert.rejects(
-    copyCatalogue(source, target, ignore),
-    /petstore\.sqlite exists: name a file/,
-  );
-  await source.close();
-  await target.close();
+  await assert.rejects(copyAndClose(source, target), /petstore\.sqlite exists: name a file/);
   assert.deepEqual(readdirSync(dirname(there)), ['petstore.sqlite']);
 });
 
@@ -295,35 +284,33 @@ test('of two copies into one target, one is there in the end, and the other repo
         await first.commit();
       },
     };
-    const outcome = await copyCatalogue(source, overtaken, ignore).then(
-      () => 'complete',
-      (error: Error) => error.message,
-    );
-    await source.close();
-    await first.close();
-    if (to.startsWith('sqlite:')) {
-      assert.match(second.stderr, /partial exists: name a file that does not exist yet/);
-    } else {
-      assert.match(second.stderr, /another program writes to the target/);
-    }
-    assert.equal(outcome, 'complete');
+    await copyAndClose(source, overtaken);
+    const isFile = to.startsWith('sqlite:');
+    const reason = isFile ? /partial exists: name a file/ : /another program writes to the target/;
+    assert.match(second.stderr, reason);
     assert.equal((await run('--from', to, '--to', `sqlite:${newFile()}`)).code, 0);
   }
 });
 
-test('while a new PostgreSQL database is being copied into, no service can start there, and afterwards it can', async () => {
+test('while PostgreSQL is being copied into, no service starts on a new database or stores anything in another, and afterwards it can', async () => {
   const here = newFile();
   await createAndClose(here, 3);
-  const url = server.url(await server.createDatabase());
-  const [source, target] = [openSqliteReader(here), await openPostgresTarget(url)];
-  await assert.rejects(openPostgresStore(url), { code: 'unavailable' });
-  await copyCatalogue(source, target, ignore);
-  await source.close();
-  await target.close();
-  const store = await openPostgresStore(url);
-  const creation = await store.createPet(REX);
-  assert.equal(creation.kind === 'created' && creation.pet.id, 4n);
-  await store.close();
+  for (const isNew of [true, false]) {
+    const url = server.url(await server.createDatabase());
+    if (!isNew) await (await openPostgresStore(url)).close();
+    const [source, target] = [openSqliteReader(here), await openPostgresTarget(url)];
+    const early = isNew ? undefined : await openPostgresStore(url);
+    const calls: Promise<unknown>[] =
+      early === undefined
+        ? [openPostgresStore(url)]
+        : [early.createPet(REX), early.createFirstApiKey(newKey('first', new Date()))];
+    await Promise.all(calls.map((call) => assert.rejects(call, { code: 'unavailable' })));
+    await copyAndClose(source, target);
+    const store = early ?? (await openPostgresStore(url));
+    const creation = await store.createPet(REX);
+    assert.equal(creation.kind === 'created' && creation.pet.id, 4n);
+    await store.close();
+  }
 });
 
 test('timeouts of the role for transactions end neither an export, a verification nor a copy', async () => {
@@ -344,33 +331,12 @@ test('timeouts of the role for transactions end neither an export, a verificatio
     await openPostgresTarget(server.url(there)),
   ];
   await sleep(1_000);
-  const copied = await copyCatalogue(source, target, ignore);
+  const copied = await copyAndClose(source, target);
   assert.equal(copied.animals, ANIMALS);
-  await source.close();
-  await target.close();
   const { connection, run: ask } = await openToRead(server.url(there));
   await sleep(1_000);
   assert.deepEqual(await ask('SELECT count(*) FROM pets'), [[BigInt(ANIMALS)]]);
   await connection.close();
-});
-
-test('while PostgreSQL is being copied into, no service stores anything there', async () => {
-  const here = newFile();
-  await createAndClose(here, 3);
-  const url = server.url(await server.createDatabase());
-  await (await openPostgresStore(url)).close();
-  const [source, target] = [openSqliteReader(here), await openPostgresTarget(url)];
-  const store = await openPostgresStore(url);
-  await Promise.all([
-    assert.rejects(store.createPet(REX), { code: 'unavailable' }),
-    assert.rejects(store.createFirstApiKey(newKey('first', new Date())), { code: 'unavailable' }),
-  ]);
-  await copyCatalogue(source, target, ignore);
-  await source.close();
-  await target.close();
-  const creation = await store.createPet(REX);
-  assert.equal(creation.kind === 'created' && creation.pet.id, 4n);
-  await store.close();
 });
 
 const HARMS: [what: string, harm: (target: CopyTarget) => Partial<CopyTarget>][] = [
@@ -400,12 +366,7 @@ for (const [what, harm] of HARMS) {
     for (const [to, open] of await newTargets()) {
       const [source, target] = [openSqliteReader(here), await open()];
       const careless: CopyTarget = { ...target, ...harm(target) };
-      await assert.rejects(
-        copyCatalogue(source, careless, ignore),
-        /target differs from the source/,
-      );
-      await source.close();
-      await target.close();
+      await assert.rejects(copyAndClose(source, careless), /target differs from the source/);
       await assertEmpty(to);
     }
   });
@@ -502,6 +463,20 @@ test('a person who watches sees a bar on standard error, and it is gone in the e
 });
 
 const ignore = () => undefined;
+
+/** Copies, and closes both. */
+async function copyAndClose(
+  source: CatalogueReader,
+  target: CopyTarget,
+  onProgress: () => void = ignore,
+) {
+  try {
+    return await copyCatalogue(source, target, onProgress);
+  } finally {
+    await source.close();
+    await target.close();
+  }
+}
 
 function interrupted(): never {
   throw new Error('interrupted');
