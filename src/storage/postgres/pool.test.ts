@@ -194,17 +194,36 @@ test('callers that wait for the same read share a query, and none joins a query 
   await pool.close();
 });
 
-test('callers that wait for one row each share a query, and each gets its own, or none', async () => {
+test('different searches by one statement share a query, and each caller gets its own rows, or none', async () => {
   const sent: string[] = [];
   const pool = newPool('postgres', 3);
   const reads = new SharedReads(counted(pool, sent));
   const squares = {
     name: 'squares',
-    text: 'SELECT each, each * each FROM generate_series(1, 3) AS each WHERE each = ANY ($1::int[])',
+    text: `SELECT factor * factor, place::int
+           FROM unnest($1::int[], $2::int[]) WITH ORDINALITY AS wanted (least, most, place),
+                generate_series(least, most) AS factor`,
   };
-  const rows = await Promise.all([3, 1, 4, 3, 2].map((key) => reads.find(squares, key)));
-  assert.deepEqual(rows, [[3, 9], [1, 1], undefined, [3, 9], [2, 4]]);
+  const searches = [
+    [3, 3],
+    [1, 2],
+    [4, 0],
+    [3, 3],
+    [2, 2],
+  ];
+  const found = await Promise.all(searches.map((values) => reads.search(squares, values)));
+  const values = found.map((rows) => rows.map(([square]) => square));
+  assert.deepEqual(values, [[9], [1, 4], [], [9], [4]]);
   assert.equal(sent.length, 1);
+
+  const numbers = Array.from({ length: 100 }, (_, index) => index);
+  const many = numbers.map((number) => reads.search(squares, [number, number]));
+  const squaresFound = (await Promise.all(many)).flat().map(([square]) => square);
+  assert.deepEqual(
+    squaresFound,
+    numbers.map((number) => number * number),
+  );
+  assert.equal(sent.length, 5, 'a query has at most 32 searches');
   await pool.close();
 });
 

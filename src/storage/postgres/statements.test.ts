@@ -10,13 +10,18 @@ const ANIMALS = 30_000;
 const SOLD = 20_000;
 
 const PAGES = [
-  ['listPets', '(bigint, bigint)', '(0, 101)', 'pets_pkey'],
-  ['listLastPets', '(bigint, bigint)', '(9223372036854775807, 101)', 'pets_pkey'],
-  ['listPetsOfStatus', '(text, bigint, bigint)', `('available', 0, 101)`, 'pets_by_status'],
+  ['listPets', '(bigint[], bigint[])', `('{0}', '{101}')`, 'pets_pkey'],
+  ['listLastPets', '(bigint[], bigint[])', `('{9223372036854775807}', '{101}')`, 'pets_pkey'],
+  [
+    'listPetsOfStatus',
+    '(text[], bigint[], bigint[])',
+    `('{available}', '{0}', '{101}')`,
+    'pets_by_status',
+  ],
   [
     'listLastPetsOfStatus',
-    '(text, bigint, bigint)',
-    `('sold', 9223372036854775807, 101)`,
+    '(text[], bigint[], bigint[])',
+    `('{sold}', '{9223372036854775807}', '{101}')`,
     'pets_by_status',
   ],
 ] as const;

@@ -38,6 +38,19 @@ function changeSeen(change: string): string {
     SELECT ${PET_COLUMNS} FROM found`;
 }
 
+/**
+ * Searches the animals for each place of the arrays that are the parameters: one row per animal and place. Within
+ * `search` their values are wanted.id, wanted.count and so on.
+ */
+function searchEach(parameters: Readonly<Record<string, string>>, search: string): string {
+  const arrays = Object.values(parameters).map((type, index) => `$${index + 1}::${type}[]`);
+  const names = Object.keys(parameters);
+  return `
+    SELECT found.*, place::int
+    FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS wanted (${names.join(', ')}, place),
+         LATERAL (SELECT ${PET_COLUMNS} FROM pets WHERE ${search}) AS found`;
+}
+
 const INSERT_PETS = `
   INSERT INTO pets (${PET_COLUMNS})
   SELECT counter.before + ordinal, name, category_id, status
@@ -53,21 +66,34 @@ const NEW_KEY = '$1, $2, $3, $4, $5, $6::bigint, $7::bigint, $8::bigint, $9::big
  * to search, LATERAL with LIMIT makes a search for each row, and ctid needs none.
  */
 export const STATEMENTS = named({
-  findPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id`,
-  listPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
+  /** Without ORDER BY, PostgreSQL may search pets_by_status. */
+  findPets: `
+    SELECT ${PET_COLUMNS}, array_position($1::bigint[], id) FROM pets
+    WHERE id = ANY ($1::bigint[]) ORDER BY id`,
+  listPets: searchEach(
+    { id: 'bigint', count: 'bigint' },
+    'id > wanted.id ORDER BY id LIMIT wanted.count',
+  ),
   /**
    * A page of one status is the part of the index pets_by_status that begins at the status and the id. With
-   * `status = $1 ... ORDER BY id`, PostgreSQL prefers to read the animals of every status in the order of their
-   * ids, as if the statuses were mixed: where the old animals are sold and the new ones are not, the newest sold
+   * `status = wanted.status ... ORDER BY id`, PostgreSQL prefers to read the animals of every status in the order of
+   * their ids, as if the statuses were mixed: where the old animals are sold and the new ones are not, the newest sold
    * ones would cost a read of all that were added since.
    */
-  listPetsOfStatus: `
-    SELECT ${PET_COLUMNS} FROM pets WHERE (status, id) > ($1, $2) AND status <= $1
-    ORDER BY status, id LIMIT $3`,
-  listLastPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id <= $1 ORDER BY id DESC LIMIT $2`,
-  listLastPetsOfStatus: `
-    SELECT ${PET_COLUMNS} FROM pets WHERE (status, id) <= ($1, $2) AND status >= $1
-    ORDER BY status DESC, id DESC LIMIT $3`,
+  listPetsOfStatus: searchEach(
+    { status: 'text', id: 'bigint', count: 'bigint' },
+    `(status, id) > (wanted.status, wanted.id) AND status <= wanted.status
+     ORDER BY status, id LIMIT wanted.count`,
+  ),
+  listLastPets: searchEach(
+    { id: 'bigint', count: 'bigint' },
+    'id <= wanted.id ORDER BY id DESC LIMIT wanted.count',
+  ),
+  listLastPetsOfStatus: searchEach(
+    { status: 'text', id: 'bigint', count: 'bigint' },
+    `(status, id) <= (wanted.status, wanted.id) AND status >= wanted.status
+     ORDER BY status DESC, id DESC LIMIT wanted.count`,
+  ),
   ping: 'SELECT last_id FROM pet_counter',
   petCount: PET_COUNT_SQL,
   /** NULL leaves a field as it is. */

@@ -116,7 +116,7 @@ class PostgresStore implements Store, Measured {
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {
-    const row = await this.#reads.find(STATEMENTS.findPets, id);
+    const [row] = await this.#reads.search(STATEMENTS.findPets, [id]);
     return row && petOfRow(row as PetRow);
   }
 
@@ -128,7 +128,7 @@ class PostgresStore implements Store, Measured {
     const statement = STATEMENTS[`${isForward ? 'listPets' : 'listLastPets'}${suffix}`];
     const id = isForward ? request.afterId : request.upToId;
     // One animal more than the page may have shows that another page follows.
-    const rows = await this.#reads.query(statement, [...filter, id, limit + 1]);
+    const rows = await this.#reads.search(statement, [...filter, id, limit + 1]);
     const shown = rows.slice(0, limit).map((row) => petOfRow(row as PetRow));
     const continuesAtId = rows.length > limit ? shown.at(-1)?.id : undefined;
     if (!isForward) shown.reverse();
