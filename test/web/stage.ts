@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -163,7 +163,8 @@ export class Stage {
     this.#service = await startService(this.#config(), {
       clock: { now: () => new Date(), elapsedMs: () => performance.now() },
       randomBytes,
-      newRequestId: randomUUID,
+      // Pages show it, and a recording must be the same twice.
+      newRequestId: () => 'request-1',
       isWorker: false,
       log: openLog('silent', process.stderr),
     });
