@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { consolePages } from '../console/pages.ts';
-import { ERROR_CODES, ERRORS, INTERFACE_ERROR_CODES } from '../../domain/errors.ts';
+import { ERROR_CODES, ERRORS } from '../../domain/errors.ts';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import type { HttpRequest } from '../../http/message.ts';
 import { operations } from '../../http/operations.ts';
@@ -57,10 +57,6 @@ function textIn(html: string): string {
   return html
     .replaceAll(/<[^>]+>/g, '')
     .replaceAll(/&(\w+);/g, (_, name: string) => characters[name] ?? '');
-}
-
-function count(text: string, part: string): number {
-  return text.split(part).length - 1;
 }
 
 test('every page at /docs and every asset has its type, and is 304 for its ETag', async () => {
@@ -218,30 +214,6 @@ test('each page at /docs with all its files has at most 23,000 compressed bytes,
   assert.ok(index <= SEARCH_INDEX_BYTES_MAX, `${index} bytes`);
 });
 
-test('/docs/reference shows each operation once, with its own errors and no others', async () => {
-  const article = await articleOf('/docs/reference');
-  for (const [index, { id, parameters, errors }] of operations.entries()) {
-    assert.equal(count(article, `id="${id}"`), 1);
-    const next = operations[index + 1]?.id ?? 'every-request';
-    const part = article.slice(article.indexOf(`id="${id}"`), article.indexOf(`<h2 id="${next}"`));
-    const listed = [...part.matchAll(/href="errors#(\w+)"/g)].map(([, code]) => code);
-    assert.deepEqual(new Set(listed), new Set<string | undefined>(errors));
-    assert.equal(listed.length, errors.length);
-    const statuses = [...part.matchAll(/<dt><span class="status">(\d+)</g)].map(([, each]) =>
-      Number(each),
-    );
-    assert.deepEqual(
-      statuses,
-      statuses.toSorted((a, b) => a - b),
-    );
-    for (const { name } of parameters) assert.ok(part.includes(`name="${name}"`), name);
-  }
-  const shared = INTERFACE_ERROR_CODES.filter((code) =>
-    operations.every(({ errors }) => !errors.includes(code)),
-  );
-  for (const code of shared) assert.equal(count(article, `href="errors#${code}"`), 1, code);
-});
-
 test('/docs/errors explains every code once, in the words of docs/errors.md', async () => {
   const source = await readFile(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
   const markdown = new Markdown('../', {});
@@ -362,180 +334,4 @@ test('the search finds the right page first for the words of those who are new',
   for (const [query, href] of expected) {
     assert.equal(search(entries, query.split(' '))[0]?.href, href, query);
   }
-});
-
-test('the search finds an operation by its parameters, errors and text, and not by its samples', async () => {
-  const index = JSON.parse(await textOf('/docs/search.json')) as {
-    title: string;
-    sections: [id: string, title: string, terms: string][];
-  }[];
-  const sectionsOf = (title: string) => index.find((page) => page.title === title)?.sections ?? [];
-  const reference = sectionsOf('API reference');
-  assert.deepEqual(
-    reference.map(([id, title]) => [id, title]),
-    [
-      ['pet', 'The animal'],
-      ...operations.map(({ id, summary }) => [id, summary]),
-      ['every-request', 'Every request'],
-      ['openapi-document', 'OpenAPI document'],
-    ],
-  );
-  const indexed = (id: string) => reference.find(([each]) => each === id)?.[2] ?? '';
-  const termsOf = (id: string) => indexed(id).split(/,? /);
-  assert.deepEqual(termsOf('pet'), ['Pet', 'id', 'name', 'categoryId', 'status']);
-  for (const { id, method, path, parameters, errors } of operations) {
-    const names = parameters.map(({ name }) => name);
-    const terms = [method, path, id, ...names, ...errors];
-    assert.deepEqual(termsOf(id).slice(-terms.length), terms);
-    assert.doesNotMatch(indexed(id), /petstore_api_key/i);
-  }
-  assert.match(indexed('listPets'), /^Returns a page of animals .* explains/);
-  const general = termsOf('every-request');
-  for (const term of ['Prefer', 'Retry-After', 'malformed_request']) {
-    assert.ok(general.includes(term), term);
-  }
-  assert.equal(general.includes('If-None-Match'), false);
-  assert.deepEqual(
-    sectionsOf('Errors').find(([id]) => id === 'pet_not_found'),
-    ['pet_not_found', 'pet_not_found', ERRORS.pet_not_found.meaning],
-  );
-});
-
-test('the reference has the type and the rules of each field and parameter, and marks what is required', async () => {
-  const article = await articleOf('/docs/reference');
-  const parts = article.matchAll(/<h[23][^>]*>(.*?)<\/h[23]>|<dt>(<code>.*?)<\/dt>/gs);
-  const outline = [...parts].map(([, title, field]) =>
-    title === undefined ? textIn(field ?? '') : `# ${textIn(title).replace(/ #$/, '')}`,
-  );
-  assert.deepEqual(outline.slice(0, outline.indexOf('# Response headers')), [
-    '# The animal',
-    'id integer (int64)',
-    'name string · 1 to 255 characters',
-    'categoryId integer (int64)',
-    'status string · available, pending, sold',
-    '# List all animals listPets',
-    '# Query',
-    'limit integer · 1 to 100 · default 20',
-    'status string · available, pending, sold',
-    'cursor string · 1 to 64 characters',
-    '# Headers',
-    'If-None-Match string',
-    '# Errors',
-    '# Add an animal createPet',
-    '# Body',
-    'name string · 1 to 255 characters required',
-    'categoryId integer (int64) required',
-    'status string · available, pending, sold',
-    '# Headers',
-    'Idempotency-Key string',
-    '# Errors',
-    '# Get an animal getPet Deprecated',
-    '# Path',
-    'petId integer (int64) required',
-    '# Headers',
-    'If-None-Match string',
-    '# Errors',
-    '# Every request',
-    '# Request headers',
-    'Authorization string required',
-    'Prefer string',
-    'X-Request-Id string',
-    '# Errors',
-  ]);
-  assert.deepEqual(outline.slice(-2), ['RateLimit-Policy', '# OpenAPI document']);
-  assert.doesNotMatch(article, /undefined|NaN|<dd><\/dd>|<p><\/p>/);
-  assert.equal(count(article, 'class="columns is-deprecated"'), 1);
-});
-
-test('the reference has an example of each response, with its headers and the addresses of the service', async () => {
-  const article = await articleOf('/docs/reference');
-  const tabs = article.matchAll(/name="responses-(\w+)" value="(\d+)"( checked)?/g);
-  assert.deepEqual(
-    [...tabs].map(([, ...tab]) => tab.join(' ').trim()),
-    [
-      'listPets 200  checked',
-      'listPets 304',
-      'listPets 400',
-      'createPet 201  checked',
-      'createPet 400',
-      'createPet 413',
-      'createPet 415',
-      'createPet 422',
-      'getPet 200  checked',
-      'getPet 304',
-      'getPet 400',
-      'getPet 404',
-      'getPet 410',
-    ],
-  );
-  const blocks = article.matchAll(
-    /<div class="code" data-language="http">.*?<code>(.*?)<\/code>/gs,
-  );
-  const texts = [...blocks].map(([, code = '']) => textIn(code));
-  const animal = JSON.stringify(
-    { id: 1, name: 'Rex', categoryId: 7, status: 'available' },
-    null,
-    2,
-  );
-  const site = 'https://pets.example/api';
-  const deprecated = `Deprecation: @1794614400
-Sunset: Thu, 05 Dec 2030 00:00:00 GMT
-Link: <${site}/v1/pets>; rel="successor-version", <${site}/docs/deprecations>; rel="deprecation"; type="text/html"`;
-  const cached = 'ETag: "Jr8ccmnLrVqBmYJ2p3wE1g"\nCache-Control: private, no-cache';
-  const type = 'Content-Type: application/json';
-  assert.equal(
-    texts[3],
-    `HTTP/1.1 201 Created\n${type}\nLocation: ${site}/v1/pets/1\nCache-Control: no-store\n\n${animal}`,
-  );
-  assert.equal(texts[8], `HTTP/1.1 200 OK\n${type}\n${cached}\n${deprecated}\n\n${animal}`);
-  assert.equal(texts[9], `HTTP/1.1 304 Not Modified\n${cached}\n${deprecated}`);
-  const error = { code: 'pet_not_found', message: 'No animal has this id.', status: 404 };
-  assert.equal(
-    texts[11],
-    `HTTP/1.1 404 Not Found\n${type}\nCache-Control: no-store\n${deprecated}\n\n${JSON.stringify(error, null, 2)}`,
-  );
-  assert.equal(texts.length, 13);
-  assert.match(article, /<div class="code" data-language="json"><pre [^>]*aria-label="A Pet">/);
-});
-
-test('the form of each operation has a control for each parameter, with the values that it can have', async () => {
-  const article = await articleOf('/docs/reference');
-  const forms = [...article.matchAll(/<form data-method="(.*?)<\/form>/gs)].map(([form]) => form);
-  const controls = forms.map((form) =>
-    [...form.matchAll(/<(input|select|textarea) name="(.*?)"/g)].map(([, kind, name]) => [
-      kind,
-      name,
-    ]),
-  );
-  assert.deepEqual(controls, [
-    [
-      ['input', 'limit'],
-      ['select', 'status'],
-      ['input', 'cursor'],
-      ['input', 'If-None-Match'],
-      ['select', 'Prefer'],
-      ['input', 'X-Request-Id'],
-    ],
-    [
-      ['textarea', 'body'],
-      ['input', 'Idempotency-Key'],
-      ['select', 'Prefer'],
-      ['input', 'X-Request-Id'],
-    ],
-    [
-      ['input', 'petId'],
-      ['input', 'If-None-Match'],
-      ['select', 'Prefer'],
-      ['input', 'X-Request-Id'],
-    ],
-  ]);
-  const options = [...(forms[0] ?? '').matchAll(/<option.*?>(.*?)</g)].map(([, value]) => value);
-  const none = 'not sent';
-  assert.deepEqual(options, [none, 'available', 'pending', 'sold', none, 'handling=strict']);
-  const required = [...article.matchAll(/name="([\w-]+)" data-in="\w+" value="1" required/g)];
-  assert.deepEqual(
-    required.map(([, name]) => name),
-    ['petId'],
-  );
-  assert.match(textIn(forms[1] ?? ''), /^Body\{\n {2}"name": "Rex",\n {2}"categoryId": 7/);
 });
