@@ -87,6 +87,16 @@ function newSent([target, type, body] = TARGETS[0] ?? ['', '', '']): Spoilable {
 }
 
 const codeOf = ({ body }: HttpResponse) => (JSON.parse(body) as { code?: string }).code;
+/** The uses of keys that a request records. */
+function recordUses(now = new Date(0)) {
+  const uses: [id: string, use: KeyUse][] = [];
+  const recordKeyUse: KeyStore['recordKeyUse'] = async (recorded) => {
+    uses.push(...recorded);
+  };
+  const clock = { now: () => now, elapsedMs: () => 0 };
+  return { uses, clock, keyUses: new KeyUses({ recordKeyUse }, clock) };
+}
+
 const fail = () => Promise.reject(new Error('secret path /srv/store'));
 
 describe('App.handle', () => {
@@ -257,58 +267,44 @@ describe('App.handle', () => {
   });
 
   test('a request with an accepted key is a use of the key, and one for getPet is a deprecated call', async () => {
-    const recorded: KeyUse[] = [];
-    const clock = { now: () => new Date(0), elapsedMs: () => 0 };
     const get = { ...newSent(), method: 'GET', target: '/v1/pets/1' };
-    for (const sent of [newSent(), get, { ...get, headers: {} }]) {
-      const recordKeyUse: KeyStore['recordKeyUse'] = async (uses) => {
-        recorded.push(...uses.values());
-        assert.deepEqual([...uses.keys()], [KEY.id]);
-      };
-      const keyUses = new KeyUses({ recordKeyUse }, clock);
+    const usedAt = new Date(0);
+    for (const [sent, expected] of [
+      [newSent(), [[KEY.id, { usedAt, deprecatedCallAt: undefined }]]],
+      [get, [[KEY.id, { usedAt, deprecatedCallAt: usedAt }]]],
+      [{ ...get, headers: {} }, []],
+    ] as const) {
+      const { uses, keyUses } = recordUses();
       await handle(sent, { keyUses });
       await keyUses.close();
+      assert.deepEqual(uses, expected);
     }
-    const usedAt = new Date(0);
-    assert.deepEqual(recorded, [
-      { usedAt, deprecatedCallAt: undefined },
-      { usedAt, deprecatedCallAt: usedAt },
-    ]);
   });
 
   for (const [fault, , spoil] of FAULTS.slice(1)) {
     test(`a request with an accepted key counts towards the limit and as a use of the key, also with ${fault}`, async () => {
-      const seen: string[] = [];
-      const recordKeyUse: KeyStore['recordKeyUse'] = async (uses) => {
-        seen.push(...uses.keys());
-      };
-      const clock = { now: () => new Date(0), elapsedMs: () => 0 };
-      const keyUses = new KeyUses({ recordKeyUse }, clock);
+      const counted: string[] = [];
+      const { uses, keyUses } = recordUses();
       const sent = newSent();
       spoil(sent);
       const countRequest = async (id: string) => {
-        seen.push(`counted ${id}`);
+        counted.push(id);
         return { limit: { requests: 5, windowSeconds: 1 }, left: sent.left, secondsLeft: 1 };
       };
       await handle(sent, { keyUses, countRequest });
       await keyUses.close();
-      assert.deepEqual(seen, [`counted ${KEY.id}`, KEY.id]);
+      assert.deepEqual([counted, uses.map(([id]) => id)], [[KEY.id], [KEY.id]]);
     });
   }
 
   test('a call of the removed operation is still a deprecated call, of the service and of the key', async () => {
-    const recorded: KeyUse[] = [];
-    const recordKeyUse: KeyStore['recordKeyUse'] = async (uses) => {
-      recorded.push(...uses.values());
-    };
     const now = new Date('2031-01-01T00:00:00Z');
-    const clock = { now: () => now, elapsedMs: () => 0 };
-    const keyUses = new KeyUses({ recordKeyUse }, clock);
+    const { uses, clock, keyUses } = recordUses(now);
     const metrics = new Metrics([]);
     const sent = { ...newSent(), method: 'GET', target: '/v1/pets/1' };
     assert.equal((await handle(sent, { clock, keyUses, metrics })).status, 410);
     await keyUses.close();
-    assert.deepEqual(recorded, [{ usedAt: now, deprecatedCallAt: now }]);
+    assert.deepEqual(uses, [[KEY.id, { usedAt: now, deprecatedCallAt: now }]]);
     const calls = metrics.figures().find(({ name }) => name.includes('deprecated'));
     assert.deepEqual(
       calls?.values.map(({ value }) => value),

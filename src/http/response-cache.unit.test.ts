@@ -3,6 +3,22 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { newRepresentation, ResponseCache } from './response-cache.ts';
 
+/** A cache, and how many responses had to be made. */
+function openCache(version = () => 1) {
+  const cache = new ResponseCache({ version });
+  const seen = { made: 0 };
+  const get = async (key = 'page', bodyOf = () => 'x') => {
+    const { response } = await cache.get(key, async () => {
+      seen.made += 1;
+      return newRepresentation(bodyOf());
+    });
+    return response.body;
+  };
+  return { cache, seen, get };
+}
+
+const LARGE = 'x'.repeat(1024 * 1024);
+
 test('an ETag has 22 characters, and is of the body and of the link', () => {
   const [first, second] = [newRepresentation('x', '<a>'), newRepresentation('x', '<b>')];
   assert.match(first.etag, /^"[\w-]{22}"$/);
@@ -12,20 +28,13 @@ test('an ETag has 22 characters, and is of the body and of the link', () => {
 
 test('a response that is requested again is cached until the version changes, and then made once more', async () => {
   let version = 1;
-  let made = 0;
-  const cache = new ResponseCache({ version: () => version });
-  const get = async () => {
-    const { response } = await cache.get('page', async () => {
-      made += 1;
-      return newRepresentation(String(version));
-    });
-    return response.body;
-  };
+  const { cache, seen, get: getPage } = openCache(() => version);
+  const get = () => getPage('page', () => String(version));
   for (let time = 0; time < 5; time += 1) assert.equal(await get(), '1');
-  assert.equal(made, 2, 'a response requested only once is not cached');
+  assert.equal(seen.made, 2, 'a response requested only once is not cached');
   version = 2;
   for (let time = 0; time < 5; time += 1) assert.equal(await get(), '2');
-  assert.equal(made, 3);
+  assert.equal(seen.made, 3);
   const counted = cache.figures().map(({ name, values }) => [name, values[0]?.value]);
   assert.deepEqual(counted, [
     ['petstore_cache_hits_total', 7],
@@ -34,56 +43,38 @@ test('a response that is requested again is cached until the version changes, an
 });
 
 test('pages that are requested by turns are cached', async () => {
-  const cache = new ResponseCache({ version: () => 1 });
-  let made = 0;
+  const { seen, get } = openCache();
   for (let time = 0; time < 5; time += 1) {
-    for (const page of ['first', 'second']) {
-      await cache.get(page, async () => {
-        made += 1;
-        return newRepresentation('x');
-      });
-    }
+    for (const page of ['first', 'second']) await get(page);
   }
-  assert.equal(made, 4, 'each page at its first two requests');
+  assert.equal(seen.made, 4, 'each page at its first two requests');
 });
 
 test('short responses count with their heads: the cache is emptied before it has 5,000 of them', async () => {
-  const cache = new ResponseCache({ version: () => 1 });
-  let made = 0;
-  const get = (page: number) =>
-    cache.get(`page ${page}`, async () => {
-      made += 1;
-      return newRepresentation('x');
-    });
+  const { seen, get } = openCache();
   for (let page = 0; page < 5_000; page += 1) {
-    await get(page);
-    await get(page);
+    await get(`page ${page}`);
+    await get(`page ${page}`);
   }
-  assert.equal(made, 10_000);
-  await get(4_999);
-  assert.equal(made, 10_000, 'the last ones are cached');
-  await get(0);
-  assert.equal(made, 10_001, 'the first ones are not cached any more');
+  assert.equal(seen.made, 10_000);
+  await get('page 4999');
+  assert.equal(seen.made, 10_000, 'the last ones are cached');
+  await get('page 0');
+  assert.equal(seen.made, 10_001, 'the first ones are not cached any more');
 });
 
 test('pages that are requested once, as on a walk through the catalogue, are not cached', async () => {
-  const cache = new ResponseCache({ version: () => 1 });
-  let made = 0;
+  const { seen, get } = openCache();
   const walk = async (pages: number) => {
-    for (let page = 0; page < pages; page += 1) {
-      await cache.get(`page ${page}`, async () => {
-        made += 1;
-        return newRepresentation('x');
-      });
-    }
+    for (let page = 0; page < pages; page += 1) await get(`page ${page}`);
   };
   // One more than are remembered: the second walk finds every page forgotten again.
   await walk(10_001);
   await walk(10_001);
-  assert.equal(made, 20_002);
+  assert.equal(seen.made, 20_002);
   await walk(1);
   await walk(1);
-  assert.equal(made, 20_004, 'the first page is forgotten too');
+  assert.equal(seen.made, 20_004, 'the first page is forgotten too');
 });
 
 test('a response that was read before a commit is not cached after it', async () => {
@@ -121,56 +112,36 @@ test('a failure is not cached', async () => {
 });
 
 test('the cache is bounded, whatever is requested', async () => {
-  const cache = new ResponseCache({ version: () => 1 });
-  const body = 'x'.repeat(1024 * 1024);
-  let made = 0;
-  const get = (key: string) =>
-    cache.get(key, async () => {
-      made += 1;
-      return newRepresentation(body);
-    });
+  const { seen, get } = openCache();
   for (let time = 0; time < 2; time += 1) {
-    for (let index = 0; index < 40; index += 1) await get(`page ${index}`);
+    for (let index = 0; index < 40; index += 1) await get(`page ${index}`, () => LARGE);
   }
-  await get('page 0');
-  assert.equal(made, 81, 'the first of forty is no longer cached');
+  await get('page 0', () => LARGE);
+  assert.equal(seen.made, 81, 'the first of forty is no longer cached');
 });
 
 test('what a commit has emptied no longer counts: later pages are cached side by side', async () => {
   let version = 0;
-  let made = 0;
-  const cache = new ResponseCache({ version: () => version });
-  const get = (key: string) =>
-    cache.get(key, async () => {
-      made += 1;
-      return newRepresentation('x'.repeat(1024 * 1024));
-    });
+  const { seen, get } = openCache(() => version);
   for (version = 1; version < 10; version += 1) {
-    await get('one');
-    await get('one');
+    for (const key of ['one', 'one']) await get(key, () => LARGE);
   }
-  made = 0;
+  seen.made = 0;
   for (let time = 0; time < 5; time += 1) {
-    await get('one');
-    await get('two');
+    for (const key of ['one', 'two']) await get(key, () => LARGE);
   }
-  assert.equal(made, 3, 'each page is made again after the last commit');
+  assert.equal(seen.made, 3, 'each page is made again after the last commit');
 });
 
 test('a key of any length gets its response, and that of a long key is not cached', async () => {
-  const cache = new ResponseCache({ version: () => 1 });
-  const madeFor = async (key: string) => {
-    let made = 0;
-    for (let time = 0; time < 5; time += 1) {
-      await cache.get(key, async () => {
-        made += 1;
-        return newRepresentation('x');
-      });
-    }
-    return made;
-  };
-  assert.equal(await madeFor('k'.repeat(256)), 2);
-  assert.equal(await madeFor('k'.repeat(257)), 5);
+  for (const [length, made] of [
+    [256, 2],
+    [257, 5],
+  ] as const) {
+    const { seen, get } = openCache();
+    for (let time = 0; time < 5; time += 1) await get('k'.repeat(length));
+    assert.equal(seen.made, made);
+  }
 });
 
 test('a commit that the request of a long key finds first empties the cache for the others of its turn', async () => {
