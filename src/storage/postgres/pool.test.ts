@@ -194,6 +194,20 @@ test('callers that wait for the same read share a query, and none joins a query 
   await pool.close();
 });
 
+test('callers that wait for one row each share a query, and each gets its own, or none', async () => {
+  const sent: string[] = [];
+  const pool = newPool('postgres', 3);
+  const reads = new SharedReads(counted(pool, sent));
+  const squares = {
+    name: 'squares',
+    text: 'SELECT each, each * each FROM generate_series(1, 3) AS each WHERE each = ANY ($1::int[])',
+  };
+  const rows = await Promise.all([3, 1, 4, 3, 2].map((key) => reads.find(squares, key)));
+  assert.deepEqual(rows, [[3, 9], [1, 1], undefined, [3, 9], [2, 4]]);
+  assert.equal(sent.length, 1);
+  await pool.close();
+});
+
 test('different searches by one statement share a query, and each caller gets its own rows, or none', async () => {
   const sent: string[] = [];
   const pool = newPool('postgres', 3);

@@ -18,11 +18,12 @@ interface WaitingRead extends PromiseWithResolvers<Row[]> {
   isSearch: boolean;
   deadline: Deadline;
   callers: number;
+  byKey?: ReadonlyMap<unknown, Row>;
 }
 
 /**
- * Callers that wait for the same read share it, and different searches by one statement share a query. No caller
- * joins a query that was already sent, because it might not see what was stored in between.
+ * Callers that wait for the same read, or for one row each, share it, and different searches by one statement share
+ * a query. No caller joins a query that was already sent, because it might not see what was stored in between.
  */
 export class SharedReads {
   readonly #pool: Pick<Pool, 'query'>;
@@ -37,7 +38,16 @@ export class SharedReads {
   }
 
   query(statement: Statement, values: unknown[]): Promise<Row[]> {
-    return this.#join(statement, values, false);
+    return this.#join(nameOf(statement, values), statement, values).promise;
+  }
+
+  /** Returns the row that begins with a key. The statement takes the keys of all callers. */
+  async find(statement: Statement, key: unknown): Promise<Row | undefined> {
+    const read = this.#join(statement.name, statement, [[]]);
+    (read.values[0] as unknown[]).push(key);
+    const rows = await read.promise;
+    read.byKey ??= new Map(rows.map((row) => [row[0], row]));
+    return read.byKey.get(key);
   }
 
   /**
@@ -45,7 +55,7 @@ export class SharedReads {
    * each of its rows ends with the place of its search, from 1.
    */
   search(statement: Statement, values: unknown[]): Promise<Row[]> {
-    return this.#join(statement, values, true);
+    return this.#join(nameOf(statement, values), statement, values, true).promise;
   }
 
   figures(): Figure[] {
@@ -53,14 +63,13 @@ export class SharedReads {
     return [gauge('petstore_reads_waiting', help, this.#callersWaiting)];
   }
 
-  #join(statement: Statement, values: unknown[], isSearch: boolean): Promise<Row[]> {
+  #join(name: string, statement: Statement, values: unknown[], isSearch = false): WaitingRead {
     if (this.#callersWaiting >= WAITING_MAX) {
       throw new Refusal('overloaded', 'Too many reads are waiting; try again shortly.');
     }
     // Reads of the same turn of the event loop are sent together. Where others wait already, the turn of
     // the first has not ended, or the end of a query sends the next ones.
     if (this.#waiting.size === 0) setImmediate(() => this.#sendWaiting());
-    const name = `${statement.name}\n${values.join('\n')}`;
     const read = this.#waiting.getOrInsertComputed(name, () => {
       const deadline = deadlineIn(CALL_TIMEOUT_MS);
       const waiting = { statement, values, isSearch, deadline, callers: 0 };
@@ -68,7 +77,7 @@ export class SharedReads {
     });
     read.callers += 1;
     this.#callersWaiting += 1;
-    return read.promise;
+    return read;
   }
 
   #sendWaiting(): void {
@@ -103,4 +112,8 @@ export class SharedReads {
     this.#inFlight -= 1;
     this.#sendWaiting();
   }
+}
+
+function nameOf({ name }: Statement, values: unknown[]): string {
+  return [name, ...values].join('\n');
 }

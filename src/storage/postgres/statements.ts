@@ -67,9 +67,7 @@ const NEW_KEY = '$1, $2, $3, $4, $5, $6::bigint, $7::bigint, $8::bigint, $9::big
  */
 export const STATEMENTS = named({
   /** Without ORDER BY, PostgreSQL may search pets_by_status. */
-  findPets: `
-    SELECT ${PET_COLUMNS}, array_position($1::bigint[], id) FROM pets
-    WHERE id = ANY ($1::bigint[]) ORDER BY id`,
+  findPets: `SELECT ${PET_COLUMNS} FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id`,
   listPets: searchEach(
     { id: 'bigint', count: 'bigint' },
     'id > wanted.id ORDER BY id LIMIT wanted.count',

@@ -116,7 +116,7 @@ class PostgresStore implements Store, Measured {
   }
 
   async findPet(id: bigint): Promise<Pet | undefined> {
-    const [row] = await this.#reads.search(STATEMENTS.findPets, [id]);
+    const row = await this.#reads.find(STATEMENTS.findPets, id);
     return row && petOfRow(row as PetRow);
   }
 
