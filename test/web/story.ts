@@ -19,6 +19,7 @@ const STATUSES = ['available', 'pending', 'sold'] as const;
 const OURS = /\/(?:v1|console)\//;
 const BODY_MAX = 200;
 const LINES_MAX = 12;
+const KEY_LENGTH = 45;
 /** What is recorded of another page than before. */
 const FIRST = new Set([
   'address',
@@ -104,6 +105,8 @@ class Story {
   readonly #views = new Map<Page, View>();
   #sent: Sent[] = [];
   readonly #idempotencyKeys = new Set<string>();
+  /** Those that were made for this story. */
+  readonly keys: string[] = [];
   #rules: Rule[] = [];
   isClockStopped = false;
 
@@ -184,10 +187,11 @@ class Story {
   /** What differs in each run has a name, and what cannot be seen its number. */
   #printable(text: string): string {
     const { site, key } = this.stage;
+    const ends = [key, ...this.keys].map((each) => each.slice(-4)).join('|');
     return text
       .replaceAll(site, '<site>')
       .replaceAll(key, '<key>')
-      .replaceAll(`…${key.slice(-4)}`, '…<end of the key>')
+      .replaceAll(new RegExp(`(?<=pet_\\w+_…)(?:${ends})`, 'g'), '<end of the key>')
       .replaceAll(/[\p{Cc}\p{Bidi_Control}\uFEFF]/gu, (sign) => {
         return `<${sign.codePointAt(0)?.toString(16)}>`;
       });
@@ -375,6 +379,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   'sign-in': async (story, word = story.stage.key) => {
     const key = word.startsWith('pets:') ? await story.stage.newKey(word) : word;
+    if (key.length === KEY_LENGTH) story.keys.push(key);
     await story.page.getByLabel('API key').fill(key);
     await control(story, 'Open the catalogue').click();
   },
@@ -438,7 +443,10 @@ const VERBS: Readonly<Record<string, Verb>> = {
   type: ({ page }, text = '') => page.keyboard.insertText(text),
   tab: (story, ...words) => tabTo(story.page, words),
   back: async ({ page }) => void (await page.goBack()),
-  reload: async ({ page }) => void (await page.reload()),
+  reload: async ({ page }, until) => {
+    await page.reload();
+    if (until !== undefined) await page.locator(until).waitFor();
+  },
   close: (story) => story.page.close(),
   network: (story, does = '', ...words) => story.network(does, words),
   stop: ({ stage }) => stage.stop(),
