@@ -34,16 +34,6 @@ export class ConsolePage {
     return this.page.getByText(words).first().waitFor();
   }
 
-  names(): Promise<string[]> {
-    return this.page.locator('#rows .name').allTextContents();
-  }
-
-  row(name: string): Locator {
-    return this.page.locator('#rows tr').filter({
-      has: this.page.getByRole('button', { name, exact: true }),
-    });
-  }
-
   statusOf(name: string): Locator {
     return this.page.getByLabel(`Status of ${name}`, { exact: true });
   }
@@ -51,17 +41,6 @@ export class ConsolePage {
   async mark(name: string, status: Status): Promise<void> {
     await this.statusOf(name).focus();
     await this.statusOf(name).selectOption(status);
-  }
-
-  statuses(): Promise<string[]> {
-    return this.page
-      .locator('#rows .chip')
-      .evaluateAll((all) => all.map(({ classList }) => classList[1] ?? ''));
-  }
-
-  /** Waits until the list shows the animal with this status. */
-  isShown(name: string, status: Status): Promise<void> {
-    return this.row(name).locator(`.chip.${status}`).waitFor();
   }
 
   async select(...names: string[]): Promise<void> {
@@ -106,11 +85,5 @@ export class ConsolePage {
 
   undo(): Locator {
     return this.page.locator('#undo');
-  }
-
-  focused(): Promise<string> {
-    return this.page.evaluate<string>(
-      'document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.textContent',
-    );
   }
 }
