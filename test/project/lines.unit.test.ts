@@ -16,7 +16,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/http': 2_776,
   'src/ops': 222,
   'src/pet-file': 612,
-  'src/storage': 4_085,
+  'src/storage': 4_092,
   'src/web': 7_160,
 };
 

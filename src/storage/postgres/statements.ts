@@ -40,15 +40,21 @@ function changeSeen(change: string): string {
 
 /**
  * Searches the animals for each place of the arrays that are the parameters: one row per animal and place. Within
- * `search` their values are wanted.id, wanted.count and so on.
+ * `search` their values are wanted.id, wanted.count and so on. Only an ORDER BY of the whole promises the order of its
+ * rows.
  */
-function searchEach(parameters: Readonly<Record<string, string>>, search: string): string {
+function searchEach(
+  parameters: Readonly<Record<string, string>>,
+  search: string,
+  order: 'id' | 'id DESC' = 'id',
+): string {
   const arrays = Object.values(parameters).map((type, index) => `$${index + 1}::${type}[]`);
   const names = Object.keys(parameters);
   return `
     SELECT found.*, place::int
     FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS wanted (${names.join(', ')}, place),
-         LATERAL (SELECT ${PET_COLUMNS} FROM pets WHERE ${search}) AS found`;
+         LATERAL (SELECT ${PET_COLUMNS} FROM pets WHERE ${search}) AS found
+    ORDER BY place, found.${order}`;
 }
 
 const INSERT_PETS = `
@@ -86,11 +92,13 @@ export const STATEMENTS = named({
   listLastPets: searchEach(
     { id: 'bigint', count: 'bigint' },
     'id <= wanted.id ORDER BY id DESC LIMIT wanted.count',
+    'id DESC',
   ),
   listLastPetsOfStatus: searchEach(
     { status: 'text', id: 'bigint', count: 'bigint' },
     `(status, id) <= (wanted.status, wanted.id) AND status >= wanted.status
      ORDER BY status DESC, id DESC LIMIT wanted.count`,
+    'id DESC',
   ),
   ping: 'SELECT last_id FROM pet_counter',
   petCount: PET_COUNT_SQL,
