@@ -19,7 +19,9 @@ export class Undo {
       this.#view.addEventListener(type, () => clearTimeout(this.#timer));
     }
     for (const type of ['pointerleave', 'focusout']) {
-      this.#view.addEventListener(type, () => this.#wait());
+      this.#view.addEventListener(type, () => {
+        if (!this.#view.matches(':hover, :focus-within')) this.#wait();
+      });
     }
     addEventListener('keydown', (event) => {
       const isUndo = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key === 'z';
