@@ -12,6 +12,8 @@ import { report } from './report.ts';
 import { filesOf } from '../harness/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+/** Most tests wait more than they compute, so more files than cores keep the cores busy. */
+const FILES_PER_CORE = 2;
 const TEST_MS_MAX = 240_000;
 /** Tests that install tools take longer. */
 const LONG_TEST_MS_MAX = 600_000;
@@ -53,13 +55,11 @@ if (suite === 'normal' || suite === 'long') {
 }
 
 const isLong = suite !== 'normal' && suite !== 'fast';
-// Most tests wait more than they compute, so more files than cores keep the cores busy. Long ones compute.
-const filesPerCore = isLong ? 1 : 2;
 const files = filesOf(suite).map((file) => join(ROOT, file));
 const stream = run({
   files,
   cwd: ROOT,
-  concurrency: filesPerCore * availableParallelism(),
+  concurrency: FILES_PER_CORE * availableParallelism(),
   timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
