@@ -60,7 +60,8 @@ test('a page of PostgreSQL reads the animals that it shows and no others, in bot
         const plan = await planOf(client, `EXPLAIN (ANALYZE, COSTS OFF) EXECUTE page ${values}`);
         await client.query('DEALLOCATE page');
         assert.match(plan, new RegExp(`Index Scan.* using ${index} on pets .*rows=101`));
-        assert.doesNotMatch(plan, /Filter|Sort/);
+        // Only the animals of the pages are sorted, and not those that they are chosen from.
+        assert.doesNotMatch(plan, /Filter|^ .*Sort\b(?! Key| Method)/m);
       }
     }
   }
