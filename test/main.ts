@@ -12,8 +12,6 @@ import { report } from './report.ts';
 import { filesOf } from '../harness/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Most tests wait more than they compute, so more files than cores keep the cores busy. */
-const FILES_PER_CORE = 2;
 const TEST_MS_MAX = 240_000;
 /** Tests that install tools take longer. */
 const LONG_TEST_MS_MAX = 600_000;
@@ -55,11 +53,14 @@ if (suite === 'normal' || suite === 'long') {
 }
 
 const isLong = suite !== 'normal' && suite !== 'fast';
+// Most tests wait more than they compute, so more files than cores keep the cores busy. In long ones requests must not fail
+// during restarts and faults of other programs, whose patience is short where the cores are busy.
+const filesPerCore = isLong ? 1 : 2;
 const files = filesOf(suite).map((file) => join(ROOT, file));
 const stream = run({
   files,
   cwd: ROOT,
-  concurrency: FILES_PER_CORE * availableParallelism(),
+  concurrency: filesPerCore * availableParallelism(),
   timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
