@@ -1,5 +1,4 @@
-// The day in a shop: an animal is marked as sold, corrected and removed where people work; and what a person, or their
-// screen reader, finds in the states of the console.
+// The day in a shop: an animal is marked as sold, corrected and removed where people work.
 
 import { runStories } from './story.ts';
 
