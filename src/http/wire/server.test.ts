@@ -9,7 +9,7 @@ import { until } from '../../../harness/until.ts';
 import type { Handler, HttpResponse } from '../message.ts';
 import { encodeResponse } from './encode.ts';
 import { createNodeServer } from './node-http.ts';
-import { HttpServer, openServer, type ServerParts } from './server.ts';
+import { CLIENT_TIMEOUTS, HttpServer, openServer, type ServerParts } from './server.ts';
 
 const QUIET_MS_MAX = 2_500;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -92,6 +92,20 @@ async function isKeptInUse(socket: Socket): Promise<boolean> {
   }
   return true;
 }
+
+test('a request that arrived while the process was busy is served, also if the server closes', async (context) => {
+  const server = await serve(context, {}, { timeouts: { ...CLIENT_TIMEOUTS, sweepMs: 200 } });
+  const socket = connectTo(context, server);
+  await ask(socket);
+  const closed = server.close(600_000);
+  await sleep(100);
+  // Timers come next, and the sweep is due when the process is idle again.
+  await turn();
+  const response = ask(socket);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  assert.match(String(await response), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Connection: close\r\n/);
+  await closed;
+});
 
 // They run at the same time, because each of them mostly waits.
 describe('A connection without a byte for too long', { concurrency: true }, () => {

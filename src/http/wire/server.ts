@@ -106,7 +106,10 @@ export class HttpServer implements Measured {
       nowMs: () => performance.now(),
       onClosedForRoom: parts.onClosedForRoom,
     });
-    this.#sweeping = setInterval(() => this.#connections.sweep(), timeouts.sweepMs).unref();
+    // In a process that was busy, timers run before it reads the requests that have arrived meanwhile. The sweep comes
+    // after them, so that it closes no connection as idle that has one.
+    const sweepSoon = () => setImmediate(() => this.#connections.sweep());
+    this.#sweeping = setInterval(sweepSoon, timeouts.sweepMs).unref();
     server.on('drop', () => (this.#dropped += 1));
     if (onDrop !== undefined) this.#reportDrops(onDrop);
     listenTo(server, {
