@@ -135,7 +135,7 @@ test(
     const copyOfInput = () =>
       readdirSync(folder)
         .map((descriptor) => join(folder, descriptor))
-        .find((link) => readlinkSync(link).includes('petstore-stdin-'));
+        .find((link) => targetOf(link).includes('petstore-stdin-'));
     await until('the line must be copied', () => {
       const link = copyOfInput();
       return link !== undefined && statSync(link).size === line.length;
@@ -149,6 +149,15 @@ test(
     assert.equal(countPets(fileIn(data)), 0);
   },
 );
+
+/** What a descriptor of a process leads to; empty if it was closed after the folder was read. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}
 
 /** A store with so many animals, and the arguments that copy it. */
 async function newSource(t: TestContext, animals: number) {
