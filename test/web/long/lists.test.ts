@@ -142,6 +142,16 @@ test('console › the columns of a table without known headings are chosen, by k
   assert.deepEqual(await names(stage), ['Rex', 'Tom']);
 });
 
+test('console › the columns that were chosen hold for one list only', async (t) => {
+  const { card } = await open(t);
+  await card.paste('7;Rex\n');
+  await card.card.getByLabel('Name', { exact: true }).selectOption('2');
+  await card.card.getByLabel('Category', { exact: true }).selectOption('1');
+  await card.says('Add 1 animal');
+  await card.paste('name;category\nTom;8\nAda;1\n');
+  await card.says('Add 2 animals');
+});
+
 test('console › a file that is not UTF-8 is added once its encoding is named, and one that is no list is refused', async (t) => {
   const { card, stage } = await open(t);
   await card.choose('tiere.csv', Buffer.from('name;category\nL\u00f6we;7\n', 'latin1'));
