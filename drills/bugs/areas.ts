@@ -46,7 +46,7 @@ const AREAS: readonly Area[] = [
   {
     prefix: 'src/cli/',
     near: ['test/golden'],
-    far: ['test/process', 'test/long', 'test/packaging'],
+    far: ['test/project', 'test/process', 'test/long', 'test/packaging'],
   },
   {
     prefix: 'src/',
