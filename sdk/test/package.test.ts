@@ -52,6 +52,8 @@ test('the commands of the quick start build and install it beside a clone that w
   const folder = temporaryFolder(t);
   const [clone, app] = [join(folder, 'petstore'), join(folder, 'app')];
   await run('git', ['clone', '--quiet', '--no-hardlinks', REPOSITORY, clone]);
+  // A change that is not committed counts too.
+  await cp(SDK, join(clone, 'sdk'), { recursive: true });
   // What `npm start` does first.
   await run('node', ['scripts/setup.js', 'runtime'], { cwd: clone });
   assert.deepEqual(await readdir(join(clone, 'node_modules', 'typescript')).catch(() => []), []);
