@@ -177,6 +177,23 @@ test('console › a file that is not UTF-8 is added once its encoding is named, 
   assert.deepEqual(await card.buttons(), []);
 });
 
+test('console › a file that is dropped while a text is read takes its place', async (t) => {
+  const { card } = await open(t);
+  await card.page.evaluate(
+    `((text) => {
+      text.value = 'name,category\\nAda,1\\n';
+      text.dispatchEvent(new Event('input'));
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array([0x4c, 0xf6])], 'animals.csv'));
+      dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+    })(document.querySelector('#many-text'))`,
+  );
+  await card.says('This file is not UTF-8.');
+  await sleep(READ_MS);
+  const notice = card.card.getByText('This file is not UTF-8.');
+  assert.ok(await notice.isVisible(), 'and it stays');
+});
+
 test('console › a file is dropped on the page; a key that is refused meanwhile leaves the list as it is', async (t) => {
   const stage = await Stage.open(t);
   const key = await stage.newKey('pets:write');
