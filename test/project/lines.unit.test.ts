@@ -17,7 +17,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/ops': 222,
   'src/pet-file': 612,
   'src/storage': 4_092,
-  'src/web': 7_162,
+  'src/web': 7_161,
 };
 
 test('no folder of the product has more lines of code than before', () => {

@@ -78,8 +78,7 @@ export class ManyCard {
     if (this.#list === '') return this.#preview.replaceChildren();
     if (isTooLong(this.#list)) return this.#preview.replaceChildren(alert(TOO_LONG));
     try {
-      const preview = await previewList(this.#session, this.#list, this.#choice, signal);
-      if (!signal.aborted) this.#show(preview);
+      this.#show(await previewList(this.#session, this.#list, this.#choice, signal));
     } catch (error) {
       if (!signal.aborted) this.#fail(error, () => void this.#look());
     }
