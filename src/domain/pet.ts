@@ -115,17 +115,29 @@ export function isName(text: string): boolean {
 }
 
 const FIELDS = Object.keys(RULES) as Field[];
-const REQUIRED: readonly string[] = NewPet.required;
+const REQUIRED: readonly Field[] = NewPet.required;
 
-/**
- * Validates the body of a create and fills in the defaults. The Refusal names every invalid field. Fields
- * that are not part of NewPet are refused with `refuseUnknown`, and ignored without it.
- */
-export function newPet(body: unknown, options: { refuseUnknown: boolean }): NewPet {
-  const given = requireObject(body);
-  const faults = faultsIn(given, REQUIRED);
-  if (options.refuseUnknown) faults.unknown = unknownIn(given, FIELDS);
-  refuse(faults, 'a NewPet has only name, categoryId and status');
+interface Strictness {
+  /** Whether fields that are not part of the body are refused; otherwise they are ignored. */
+  refuseUnknown: boolean;
+}
+
+/** Validates the body of a create and fills in the defaults. The Refusal names every invalid field. */
+export function newPet(body: unknown, { refuseUnknown }: Strictness): NewPet {
+  const given = requireObject(body, 'The body');
+  const isGiven = (field: Field): boolean => Object.hasOwn(given, field);
+  const missing = REQUIRED.filter((field) => !isGiven(field));
+  const invalid = FIELDS.filter((field) => isGiven(field) && !IS_VALID[field](given[field]));
+  const unknown = refuseUnknown ? unknownIn(given, FIELDS) : [];
+  const faults = [
+    ...missing.map((field) => `${field} is missing: it ${RULES[field]}.`),
+    ...invalid.map((field) => `${field} ${RULES[field]}.`),
+    ...unknown.map((names) => `${names}; a NewPet has only name, categoryId and status.`),
+  ];
+  if (faults.length > 0) {
+    const invalidOrUnknown = invalid.length > 0 ? 'invalid_field' : 'unknown_field';
+    throw new Refusal(missing.length > 0 ? 'missing_field' : invalidOrUnknown, faults.join(' '));
+  }
   const { name, categoryId, status = DEFAULT_STATUS } = given as Static<typeof NewPet>;
   return { name, categoryId, status };
 }
@@ -136,106 +148,46 @@ export interface PetEdit {
   to: NewPet;
 }
 
-/** Validates a change, `{"from": {name, categoryId, status}, "to": {some of them}}`, as `newPet` does. */
-export function newPetEdit(body: unknown, options: { refuseUnknown: boolean }): PetEdit {
-  const { from, to } = partsOf(body, { from: FIELDS, to: [] }, options) as {
-    from: NewPet;
-    to: Partial<NewPet>;
-  };
-  const seen = { name: from.name, categoryId: from.categoryId, status: from.status };
-  return {
-    from: seen,
-    to: {
-      name: to.name ?? seen.name,
-      categoryId: to.categoryId ?? seen.categoryId,
-      status: to.status ?? seen.status,
-    },
-  };
+/** Validates a change, `{"from": {name, categoryId, status}, "to": {some of them}}`: both are animals. */
+export function newPetEdit(body: unknown, strictness: Strictness): PetEdit {
+  const { from, to } = partsOf(body, ['from', 'to'], strictness);
+  return { from: newPet(from, strictness), to: newPet({ ...from, ...to }, strictness) };
 }
 
 /** Validates a removal, `{"from": {name, categoryId, status}}`: the animal as the person saw it. */
-export function newPetRemoval(body: unknown, options: { refuseUnknown: boolean }): NewPet {
-  const { from } = partsOf(body, { from: FIELDS }, options) as { from: NewPet };
-  return { name: from.name, categoryId: from.categoryId, status: from.status };
+export function newPetRemoval(body: unknown, strictness: Strictness): NewPet {
+  return newPet(partsOf(body, ['from'], strictness).from, strictness);
 }
 
-/** The faults of a body: names of fields with what each must be, and the names of unknown ones. */
-interface Faults {
-  missing: string[];
-  invalid: string[];
-  unknown: string[];
-}
-
-/** Validates an object of animals, each with the fields that it must have. */
-function partsOf(
+function partsOf<Name extends string>(
   body: unknown,
-  parts: Readonly<Record<string, readonly Field[]>>,
-  { refuseUnknown }: { refuseUnknown: boolean },
-): Record<string, unknown> {
-  const given = requireObject(body);
-  const names = Object.keys(parts);
-  const all: Faults = { missing: [], invalid: [], unknown: [] };
-  if (refuseUnknown) all.unknown = unknownIn(given, names);
-  for (const [name, required] of Object.entries(parts)) {
-    const part = given[name];
-    if (!isObject(part)) {
-      const rule = `must be an object with ${FIELDS.join(', ')}`;
-      if (Object.hasOwn(given, name)) all.invalid.push(`${name} ${rule}`);
-      else all.missing.push(`${name} is missing: it ${rule}`);
-      continue;
-    }
-    const faults = faultsIn(part, required, `${name}.`);
-    all.missing.push(...faults.missing);
-    all.invalid.push(...faults.invalid);
-    if (refuseUnknown) all.unknown.push(...unknownIn(part, FIELDS));
+  names: readonly Name[],
+  { refuseUnknown }: Strictness,
+): Record<Name, Record<string, unknown>> {
+  const given = requireObject(body, 'The body');
+  const [unknown] = refuseUnknown ? unknownIn(given, names) : [];
+  if (unknown !== undefined) {
+    throw new Refusal('unknown_field', `${unknown}; this body has only ${names.join(' and ')}.`);
   }
-  refuse(all, `this body has only ${names.join(' and ')}, with ${FIELDS.join(', ')}`);
-  return given;
+  const parts = names.map((name) => [name, requireObject(given[name], name)]);
+  return Object.fromEntries(parts) as Record<Name, Record<string, unknown>>;
 }
 
-function faultsIn(
-  given: Record<string, unknown>,
-  required: readonly string[],
-  prefix = '',
-): Faults {
-  const faults: Faults = { missing: [], invalid: [], unknown: [] };
-  for (const field of FIELDS) {
-    const isGiven = Object.hasOwn(given, field);
-    if (isGiven && !IS_VALID[field](given[field])) {
-      faults.invalid.push(`${prefix}${field} ${RULES[field]}`);
-    }
-    if (!isGiven && required.includes(field)) {
-      faults.missing.push(`${prefix}${field} is missing: it ${RULES[field]}`);
-    }
-  }
-  return faults;
-}
-
+/** The fields that are not known, as one text; nothing if there is none. */
 function unknownIn(given: Record<string, unknown>, known: readonly string[]): string[] {
-  return Object.keys(given).filter((field) => !known.includes(field));
+  const unknown = Object.keys(given).filter((field) => !known.includes(field));
+  return unknown.length === 0 ? [] : [`Unknown fields: ${shownNames(unknown)}`];
 }
 
-/** Throws if there is a fault. */
-function refuse({ missing, invalid, unknown }: Faults, known: string): void {
-  const faults = [...missing, ...invalid];
-  if (unknown.length > 0) faults.push(`Unknown fields: ${shownNames(unknown)}; ${known}`);
-  if (faults.length === 0) return;
-  const invalidOrUnknown = invalid.length > 0 ? 'invalid_field' : 'unknown_field';
-  const code = missing.length > 0 ? 'missing_field' : invalidOrUnknown;
-  throw new Refusal(code, faults.map((fault) => `${fault}.`).join(' '));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function requireObject(body: unknown): Record<string, unknown> {
-  if (isObject(body)) return body;
-  throw new Refusal('invalid_json', `The body must be a JSON object, not ${describe(body)}.`);
+function requireObject(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new Refusal('invalid_json', `${name} must be a JSON object, not ${describe(value)}.`);
 }
 
 function describe(value: unknown): string {
-  if (value === null) return 'null';
+  if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'bigint' ? 'a number' : `a ${typeof value}`;
 }
