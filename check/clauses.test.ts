@@ -205,7 +205,7 @@ test('only a 201 with an animal counts as added', async () => {
 test('a catalogue with too few animals, or with a fault, cannot be judged by', async () => {
   await withService({ animals: 2 }, async (service) => {
     assert.equal((await service.catalogueOf(2)).length, 2);
-    const message = 'the catalogue shows 2 animals; this clause needs 3';
+    const message = 'the catalogue shows 2 animals, and 3 are needed';
     await assert.rejects(service.catalogueOf(3), { name: 'NotCheckable', message });
   });
   await withService({}, async (service) => {

@@ -12,11 +12,11 @@ const USAGE = `Usage: petstore-check [--write] [--json] BASE_URL
 Checks a service against the specification, from outside. BASE_URL is its address, such as
 http://127.0.0.1:8080/v1. The environment variable PETSTORE_API_KEY has an API key of the service.
 
-  --write   also check the clauses that add animals; without it, the check only reads
+  --write   also add animals, and check more; without it, the check only reads
   --json    write one JSON document
   --help    show this text
 
-The exit code is 0 if no clause is broken, 1 if one is, and 2 if the service could not be judged.
+The exit code is 0 if the service does what each checked sentence states, 1 if not, and 2 if it could not be judged.
 `;
 
 /** Whether animals can be listed decides whether a run says anything. */

@@ -87,7 +87,7 @@ export class ServiceUnderCheck {
     if (pets.length === 0) throw new NotCheckable(EMPTY_CATALOGUE);
     if (pets.length < countMin) {
       throw new NotCheckable(
-        `the catalogue shows ${pets.length} animals; this clause needs ${countMin}`,
+        `the catalogue shows ${pets.length} animals, and ${countMin} are needed`,
       );
     }
     return pets;
