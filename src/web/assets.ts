@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
+import type { HttpResponse } from '../http/message.ts';
 import type { Page } from '../http/pages.ts';
 import { etagOf, respondConditionally, type Representation } from '../http/response-cache.ts';
 import { readProgramFile, withoutTypes } from '../installation.ts';
@@ -33,6 +34,12 @@ export const HTML_HEADERS = [
   'Cross-Origin-Opener-Policy',
   'same-origin',
 ];
+
+/** A page that is made anew for each request. */
+export function htmlResponse(body: string): HttpResponse {
+  const type = ['Content-Type', 'text/html; charset=utf-8', 'Cache-Control', 'no-store'];
+  return { status: 200, headers: [...type, ...HTML_HEADERS], body };
+}
 
 export interface Asset {
   /** Below the repository root. */

@@ -1,4 +1,4 @@
-import { fileAsset, HTML_HEADERS } from '../assets.ts';
+import { fileAsset, htmlResponse } from '../assets.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Figure } from '../../ops/metrics.ts';
 import type { Page } from '../../http/pages.ts';
@@ -29,21 +29,12 @@ export function openMonitor({ figures, isReady, ...service }: MonitorParts): Mon
   let timer: NodeJS.Timeout | undefined;
   const page: Page = async () => {
     const { renderMonitor } = await import('./render.ts');
-    return {
-      status: 200,
-      headers: [
-        'Content-Type',
-        'text/html; charset=utf-8',
-        'Cache-Control',
-        'no-store',
-        ...HTML_HEADERS,
-      ],
-      body: await renderMonitor(service, history, {
-        isReady: await isReady().catch(() => false),
-        uptimeMs: clock.elapsedMs() - startedMs,
-        now: clock.now(),
-      }),
-    };
+    const html = await renderMonitor(service, history, {
+      isReady: await isReady().catch(() => false),
+      uptimeMs: clock.elapsedMs() - startedMs,
+      now: clock.now(),
+    });
+    return htmlResponse(html);
   };
   return {
     pages: [

@@ -315,7 +315,7 @@ test('a page that does not exist is HTML with the way back, and /docs/ is /docs'
     assert.equal(response?.status(), 404);
     await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
   }
-  await page.locator('main').getByRole('link', { name: 'Read the docs' }).click();
+  await page.locator('main').getByRole('link', { name: 'read the docs' }).click();
   await page.getByRole('heading', { level: 1, name: 'Quick start' }).waitFor();
 });
 
