@@ -13,9 +13,8 @@ The command is \`petstore\`. In a clone, write \`./petstore\` in its folder.
 \`health\` calls a running service. The others open the store itself, and name it on standard error; only \`restore\`
 needs the service to be stopped.
 
-In scripts: results go to standard output and messages to standard error. On a terminal a list is a table. In a pipe it is one line per
-item, with exact values, tabs between them and no heading; \`--json\` writes JSON with exact numbers. [Exit codes](running.md#exit-codes)
-say whether a restart can help.
+In scripts: results go to standard output and messages to standard error; \`--json\` writes JSON. [Exit codes](running.md#exit-codes) say
+whether a restart can help.
 
 \`\`\`sh
 petstore export | jq -r .name                   # the names of all animals

@@ -15,7 +15,7 @@ import { defineCommand, type CommandGroup, type CommandIo } from './command.ts';
 import { printable } from '../domain/printable.ts';
 import { programName } from './program-name.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
-import { printList, relativeTime, timeText } from './terminal.ts';
+import { renderTable } from './terminal.ts';
 
 const DURATION_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION_MAX_MS = 3_650 * DURATION_MS.d;
@@ -55,7 +55,7 @@ const create = defineCommand({
       default: DEFAULT_SCOPES.join(','),
       description: 'what the key may do; pets:manage changes and removes animals in the console',
       parse: scopesOrUndefined,
-      mustBe: `one or more of ${SCOPES.join(', ')} (or read, write, manage)`,
+      mustBe: `one or more of ${SCOPES.join(', ')}, separated by commas`,
     },
     expires: { ...DURATION, defaultText: 'never', description: 'when the key ends' },
     ...STORE_OPTIONS,
@@ -63,7 +63,7 @@ const create = defineCommand({
   switches: { ...JSON_SWITCH, ...CREATE_SWITCH },
   examples: [
     'keys create --name shop',
-    'keys create --name shop --scopes read --expires 90d --json',
+    'keys create --name shop --scopes pets:read --expires 90d --json',
   ],
   action: ({ options: { name, scopes, expires }, switches, flags, io }) =>
     withStore(flags, io, { create: switches.create }, async (store, { environment, place }) => {
@@ -90,8 +90,8 @@ const list = defineCommand({
   options: STORE_OPTIONS,
   switches: { json: 'write one key per line as JSON' },
   notes: `Every process of the service stores when a key was last used, and when it last called the
-deprecated GET /v1/pets/{petId}, after at most 30 seconds. In a pipe, each key is a line of values
-separated by tabs, with exact times and without a heading.`,
+deprecated GET /v1/pets/{petId}, after at most 30 seconds. The list is for people; programs read
+--json, which has exact times.`,
   examples: ['keys list', 'keys list --json'],
   action: ({ switches, flags, io }) =>
     withStore(flags, io, {}, async (store, { place }) => {
@@ -102,22 +102,14 @@ separated by tabs, with exact times and without a heading.`,
         for (const key of found) io.stdout.write(`${keyJson(key, now)}\n`);
         return result;
       }
-      const isTable = io.stdout.isTTY === true;
-      const time = (date: Date | undefined) => (isTable ? relativeTime(date, now) : timeText(date));
-      printList(
-        io,
-        COLUMNS,
-        found.map((key) => [
-          key.id,
-          stateOfKey(key, now),
-          key.scopes.map((scope) => (isTable ? scope.replace('pets:', '') : scope)).join(','),
-          time(key.createdAt),
-          time(key.expiresAt),
-          time(key.lastUsedAt),
-          time(key.lastDeprecatedCallAt),
-          printable(key.name),
-        ]),
-      );
+      const rows = found.map((key) => [
+        key.id,
+        stateOfKey(key, now),
+        key.scopes.join(','),
+        ...[key.createdAt, key.expiresAt, key.lastUsedAt, key.lastDeprecatedCallAt].map(timeText),
+        printable(key.name),
+      ]);
+      if (rows.length > 0) io.stdout.write(renderTable([COLUMNS, ...rows]));
       return result;
     }),
 });
@@ -154,15 +146,7 @@ const rotate = defineCommand({
       const now = new Date(Math.max(io.clock.now().getTime(), key.createdAt.getTime() + 1));
       const endsAt = new Date(now.getTime() + options.overlap);
       const secret = newSecret(environment, io.randomBytes);
-      const record = newApiKey({
-        secret,
-        name: key.name,
-        scopes: key.scopes,
-        expiresAt: key.expiresAt,
-        firstKeyId: key.firstKeyId,
-        now,
-        randomBytes: io.randomBytes,
-      });
+      const record = newApiKey({ ...key, secret, now, randomBytes: io.randomBytes });
       if (!(await store.rotateApiKey(key.id, endsAt, record))) {
         const state = stateOfKey(await findKey(store, id), now);
         throw new UsageError(
@@ -210,11 +194,8 @@ async function findKey(store: KeyAdministration, id: string): Promise<ApiKey> {
   throw new UsageError(`there is no key "${id}"; ${programName()} keys list shows them.`);
 }
 
-/** `read`, `write` and `manage` are the scopes as keys list shows them. */
 function scopesOrUndefined(text: string): Scope[] | undefined {
-  const wanted = text
-    .split(',')
-    .map((scope) => scope.trim().replace(/^(?=(?:read|write|manage)$)/, 'pets:'));
+  const wanted = text.split(',').map((scope) => scope.trim());
   const known = SCOPES.filter((scope) => wanted.includes(scope));
   return wanted.every((scope) => known.some((each) => each === scope)) ? known : undefined;
 }
@@ -223,6 +204,11 @@ function durationMsOrUndefined(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const durationMs = Number(count) * (DURATION_MS[unit as keyof typeof DURATION_MS] ?? Number.NaN);
   return durationMs <= DURATION_MAX_MS ? durationMs : undefined;
+}
+
+/** A time to the minute. */
+function timeText(date: Date | undefined): string {
+  return date === undefined ? '-' : `${date.toISOString().slice(0, 'YYYY-MM-DDThh:mm'.length)}Z`;
 }
 
 function keyJson(key: ApiKey, now: Date, secret: { key?: string } = {}): string {

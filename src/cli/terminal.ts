@@ -1,7 +1,7 @@
 // What commands, benchmarks and drills show to a person: tables and progress.
 
 import { stripVTControlCharacters } from 'node:util';
-import type { Io, Output } from './command.ts';
+import type { Output } from './command.ts';
 
 const COLUMN_GAP = '  ';
 const BAR_WIDTH = 24;
@@ -23,16 +23,6 @@ export function renderTable(rows: readonly (readonly Cell[])[]): string {
       return `${cell}${' '.repeat(Math.max(0, width - visibleWidth(cell)))}`;
     });
   return rows.map((row) => `${padded(row).join(COLUMN_GAP)}\n`).join('');
-}
-
-/** A table with a heading on a terminal; elsewhere a line per row, with tabs between the values. */
-export function printList(
-  { stdout }: Pick<Io, 'stdout'>,
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-): void {
-  if (stdout.isTTY !== true) stdout.write(rows.map((row) => `${row.join('\t')}\n`).join(''));
-  else if (rows.length > 0) stdout.write(renderTable([titles, ...rows]));
 }
 
 function visibleWidth(cell: Cell): number {
@@ -113,30 +103,4 @@ function barLine(
   const barWidth = Math.max(0, Math.min(BAR_WIDTH, width - text.length));
   const filled = Math.round(share * barWidth);
   return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}${text}`;
-}
-
-/** A time to the second, or a dash for undefined. */
-export function timeText(date: Date | undefined): string {
-  return date === undefined ? '-' : `${date.toISOString().slice(0, 19)}Z`;
-}
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const;
-
-/**
- * A time as people say it: "2 min ago", "in 90 d", "now" or "never". A time to come is rounded, so that a key
- * for 90 days does not end "in 89 d" from its first second.
- */
-export function relativeTime(date: Date | undefined, now: Date): string {
-  if (date === undefined) return 'never';
-  const seconds = Math.round((now.getTime() - date.getTime()) / 1000);
-  const [unit, size] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? ['s', 1];
-  if (seconds === 0) return 'now';
-  return seconds > 0
-    ? `${Math.floor(seconds / size)} ${unit} ago`
-    : `in ${Math.round(-seconds / size)} ${unit}`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Progress, relativeTime, renderTable } from './terminal.ts';
+import { Progress, renderTable } from './terminal.ts';
 
 function newOutput(options: { isTTY: boolean; columns?: number }) {
   const written: string[] = [];
@@ -18,25 +18,6 @@ test('a table is as wide as its cells, and no line ends in padding', () => {
     renderTable(rows),
     '          ONE    TWO\nanimals   7      x\nlast id   12345\n\u001b[1mcoloured\u001b[22m  1      y\n',
   );
-});
-
-test('times are told as people say them', () => {
-  const now = new Date('2026-06-01T12:00:00Z');
-  const after = (seconds: number) => relativeTime(new Date(now.getTime() + seconds * 1000), now);
-  const seconds = [0, -20, -60, -150, -7_200, -200_000, 90 * 86_400, 90 * 86_400 - 5, 3_599, 59];
-  assert.deepEqual(seconds.map(after), [
-    'now',
-    '20 s ago',
-    '1 min ago',
-    '2 min ago',
-    '2 h ago',
-    '2 d ago',
-    'in 90 d',
-    'in 90 d',
-    'in 60 min',
-    'in 59 s',
-  ]);
-  assert.equal(relativeTime(undefined, now), 'never');
 });
 
 const CLEAR_LINE = '\r\u001b[K';

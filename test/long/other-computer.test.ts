@@ -41,7 +41,7 @@ test(
     const key = created.stdout.trim();
     assert.match(
       (await runHere(['keys', 'list', '--data', data])).stdout,
-      /read,pets:write,pets:manage.*anna/,
+      /pets:read,pets:write,pets:manage.*anna/,
     );
 
     const folder = temporaryFolder(t);

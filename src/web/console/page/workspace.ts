@@ -128,7 +128,11 @@ function noteWords(access: Access): (string | HTMLElement)[] | undefined {
   const flag = ENVIRONMENT === 'staging' ? ' --env staging' : '';
   return [
     'This key cannot change or remove animals; whoever runs the service makes one that can with ',
-    element('code', {}, `petstore keys create --name NAME --scopes read,write,manage${flag}`),
+    element(
+      'code',
+      {},
+      `petstore keys create --name NAME --scopes pets:read,pets:write,pets:manage${flag}`,
+    ),
     '.',
   ];
 }
