@@ -8,7 +8,6 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Progress } from '../src/cli/terminal.ts';
 import { newSecret } from '../src/domain/api-key.ts';
 import {
   bare,
@@ -91,14 +90,13 @@ async function requireCalm(): Promise<void> {
 }
 
 async function measureAll(folder: string): Promise<Results> {
-  const progress = new Progress(process.stderr);
   const key = newSecret('production', randomBytes);
   const size = options.quick ? { starts: 1, rounds: 1 } : { starts: 3, rounds: 5 };
-  const plan = { ...size, key, folder, progress };
+  const plan = { ...size, key, folder, report };
   const parts = { folder, key, animals: ANIMALS, sqlite: new SqliteStores(folder) };
   const missing: string[] = [];
   const before = machineTicks();
-  progress.show('building the contenders in Go, which may take minutes the first time');
+  report('building the contenders in Go, which may take minutes the first time');
   const inGo = await available([go, pocketbase], parts, missing);
   const pageBytes = await record(parts);
   const sqlite = await measure({
@@ -109,10 +107,13 @@ async function measureAll(folder: string): Promise<Results> {
   });
   const postgres = await onPostgres(plan, parts, missing);
   const growth = await grown(plan, parts);
-  progress.clear();
   const after = machineTicks();
   const stolen = (after.stolen - before.stolen) / (after.total - before.total);
   return { origin: originOf(stolen), missing, pageBytes, sqlite, postgres, growth };
+}
+
+function report(step: string): void {
+  process.stderr.write(`${String(Math.round(performance.now() / 1000)).padStart(5)} s  ${step}\n`);
 }
 
 const OPERATION_REQUESTS: Plan['operations'] = Object.fromEntries(

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Progress } from '../src/cli/terminal.ts';
 import { start, type Contender, type Server } from './contenders.ts';
 import { sendLoad } from './load.ts';
 import { familyOf, memoryMib, processorMicroseconds } from './processes.ts';
@@ -27,7 +26,8 @@ export interface Plan {
   what: string;
   key: string;
   folder: string;
-  progress: Progress;
+  /** Called at the beginning of each step. */
+  report: (step: string) => void;
   /** How often the contenders start anew, and the rounds after each start. */
   starts: number;
   rounds: number;
@@ -48,7 +48,7 @@ const SETTLE_MS = 20;
  * the same round.
  */
 export async function measure(plan: Plan): Promise<Row[]> {
-  const { what, contenders, starts, rounds, progress } = plan;
+  const { what, contenders, starts, rounds, report } = plan;
   const operations = Object.keys(plan.operations);
   const files = requestFiles(plan);
   const rows = contenders.map(({ name }): Row => {
@@ -56,14 +56,14 @@ export async function measure(plan: Plan): Promise<Row[]> {
     return { contender: name, memoryMib: [], cells };
   });
   for (let begun = 1; begun <= starts; begun += 1) {
-    progress.show(`${what}: start ${begun} of ${starts}`);
+    report(`${what}: start ${begun} of ${starts}`);
     const servers: Server[] = [];
     try {
       for (const contender of contenders) servers.push(await start(contender, plan.key));
       const entries = servers.map((server, index) => ({ server, row: rows[index] }));
       // The first round warms up.
       for (let round = 0; round <= rounds; round += 1) {
-        progress.show(`${what}: start ${begun} of ${starts}, round ${round} of ${rounds}`);
+        report(`${what}: start ${begun} of ${starts}, round ${round} of ${rounds}`);
         for (const operation of operations) {
           for (const { server, row } of round % 2 === 0 ? entries : entries.toReversed()) {
             const file = files.get(`${server.name} ${operation}`) ?? '';

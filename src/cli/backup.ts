@@ -49,8 +49,7 @@ For PostgreSQL use pg_dump.`,
     const regularAt = keep === undefined ? undefined : now;
     const progress = new Progress(io.stderr, 'pages');
     try {
-      const onProgress = (count: number, total: number) =>
-        progress.showBar({ count, share: count / total });
+      const onProgress = (count: number, total: number) => progress.show(count, count / total);
       const made = await backUpStore(store, file, { regularAt, environment, onProgress });
       progress.clear();
       io.stderr.write(

@@ -64,7 +64,7 @@ async function copyBetween(source: End, target: End, io: Io): Promise<number> {
     try {
       await requireSameEnvironment([source, reader], [target, writer]);
       const found = await copyCatalogue(reader, writer, (count, total) =>
-        progress.showBar({ count, share: count / total }),
+        progress.show(count, count / total),
       );
       progress.clear();
       const { animals, keys, claims, imports, lastId } = found;

@@ -60,7 +60,7 @@ async function writePets(reader: CatalogueReader, format: WrittenFormat, io: Io)
     await output.write(pets.map((pet) => writePet(pet, format)).join(''));
     if (output.isClosed) break;
     count += pets.length;
-    progress.showBar({ count, share: undefined });
+    progress.show(count);
   }
   progress.clear();
   return count;

@@ -33,7 +33,7 @@ export class ImportReport {
   }
 
   readonly checking = (count: number, share: number): void => {
-    this.#progress.showBar({ count, share });
+    this.#progress.show(count, share);
   };
 
   /** Lists invalid lines: all of them if they are skipped, because only these may be imported again. */
@@ -100,7 +100,7 @@ export class ImportReport {
   }
 
   progress({ imported, position }: ImportProgress, sizeBytes: number): void {
-    this.#progress.showBar({ count: imported, share: position / sizeBytes });
+    this.#progress.show(imported, position / sizeBytes);
   }
 
   importedBefore({ imported, skipped }: ImportProgress): number {

@@ -101,7 +101,7 @@ test('an import that stops says what it has imported until then', () => {
   );
 });
 
-test('a terminal shows how much was checked, then how much was imported, and the bar is gone in the end', () => {
+test('a terminal shows how much was checked, then how much was imported, and the line is gone in the end', () => {
   const { report, written } = newReport({ isTTY: true });
   report.checking(5, 0.5);
   report.faults(faults(1), LINES);
@@ -111,11 +111,11 @@ test('a terminal shows how much was checked, then how much was imported, and the
   report.finished(progressAt({ imported: 7 }), progressAt({}));
   const expected = [
     /^$/,
-    / 50 % {2}5 animals checked$/,
+    /^50 % {2}5 animals checked$/,
     /^line 2: It is bad\.\n$/,
-    / 60 % {2}6 animals checked, /,
+    /^60 % {2}6 animals checked$/,
     /^$/,
-    / 25 % {2}7 animals$/,
+    /^25 % {2}7 animals$/,
     /^Imported 7 animals into /,
   ];
   const parts = written().split(CLEAR_LINE);

@@ -38,7 +38,7 @@ For PostgreSQL, docs/backup.md#postgresql has the steps.`,
       const { verification, setAside, isPastKnown } = await restoreStore(store, file, {
         environment,
         idsAbove: options['ids-above'],
-        onProgress: (count, total) => progress.showBar({ count, share: count / total }),
+        onProgress: (count, total) => progress.show(count, count / total),
       });
       progress.clear();
       const former =
