@@ -43,6 +43,13 @@ export function exchange(
   });
 }
 
+/** The fields of a head, by their names in small letters. */
+export function headersOf(head: string): Record<string, string> {
+  const [, ...fields] = head.split('\r\n');
+  const pairs = fields.map((field) => field.split(/: (.*)/s));
+  return Object.fromEntries(pairs.map(([name = '', value = '']) => [name.toLowerCase(), value]));
+}
+
 /** Parses the complete responses in the received bytes. Throws if the bytes are not a response. */
 export function parseResponses(received: string): RawResponse[] {
   const { responses, rest } = splitResponses(received);

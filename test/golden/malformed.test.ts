@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { malformedRequests } from '../../harness/malformed-requests.ts';
-import { exchange, parseResponses, type RawResponse } from '../../harness/raw-socket.ts';
+import { exchange, headersOf, parseResponses, type RawResponse } from '../../harness/raw-socket.ts';
 import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
 import { Recording } from './recording.ts';
 import { REQUEST_ID, responseLines } from './response-lines.ts';
@@ -34,12 +34,7 @@ async function errorFor(why: string, end: boolean): Promise<string[]> {
 }
 
 function linesOf({ status, head, body }: RawResponse): string[] {
-  const [, ...fields] = head.split('\r\n');
-  const headers = fields.map((field) => {
-    const [name = '', ...value] = field.split(': ');
-    return [name.toLowerCase(), value.join(': ')] as const;
-  });
-  return responseLines(status, Object.fromEntries(headers), body).map((line) => `  ${line}`);
+  return responseLines(status, headersOf(head), body).map((line) => `  ${line}`);
 }
 
 for (const block of recording.blocks) {

@@ -1,15 +1,17 @@
-// The files in contrib/ and of the container that no other test uses. test/faults/proxies.long.test.ts and
-// test/faults/proxy-faults.long.test.ts have the proxies, test/project/kubernetes.unit.test.ts the rest of Kubernetes.
+// The files in contrib/ and of the container: what contrib.txt says that they must have, what the program and the
+// documents have too, and whether their own programs accept them. test/faults/nginx.long.test.ts runs nginx.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
-import { SETTINGS } from '../../src/config.ts';
-import { needsProgram } from '../../harness/needs.ts';
+import { processVariables, SETTINGS } from '../../src/config.ts';
+import { ERRORS, type ErrorBody } from '../../src/domain/errors.ts';
+import { newCertificate } from '../../harness/certificate.ts';
+import { findProgram, needsProgram } from '../../harness/needs.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 
 const CONTRIB = join(dirname(dirname(import.meta.dirname)), 'contrib');
@@ -117,64 +119,104 @@ function commandLinesOf(text: string): string[][] {
   ];
 }
 
-test('the health check of a container is liveness, so that a database outage restarts none', () => {
-  assert.match(
-    read('Containerfile', REPOSITORY),
-    /^HEALTHCHECK .*CMD \["petstore", "health", "--live"\]$/m,
-  );
-  assert.match(read('compose.yaml', REPOSITORY), /test: \[CMD, petstore, health, --live\]/);
-});
+const linesOf = (text: string) =>
+  text.split(/\n\s*/).filter((line) => line !== '' && !line.startsWith('#'));
 
-test('the unit of the service comes back after every end but a wrong setting, and has no base URL', () => {
-  const lines = read('petstore@.service').split('\n');
-  for (const line of [
-    'Restart=always',
-    'RestartSec=2',
-    'TimeoutStartSec=5min',
-    'StartLimitIntervalSec=0',
-    'RestartPreventExitStatus=2',
-    'RequiresMountsFor=/var/lib/petstore/%i',
-    'StateDirectory=petstore/%i',
-    'Environment=PETSTORE_DATA=/var/lib/petstore',
-    'Environment=PETSTORE_ENV=%i',
-  ]) {
-    assert.ok(lines.includes(line), line);
-  }
-  assert.ok(lines.every((line) => !line.startsWith('Environment=PETSTORE_BASE_URL')));
-  // Liveness: a database that is away must not fail the start. test/long/systemd.test.ts runs the command.
-  const [waiting = ''] = lines.filter((line) => line.startsWith('ExecStartPost='));
-  assert.deepEqual(waiting.match(/petstore health [^ ]*/g), ['petstore health --live']);
-});
+/** contrib.txt: for each file its lines, some with `|` between, or after `!` a text that it must not have, and why. */
+for (const section of read('contrib.txt', import.meta.dirname)
+  .split(/^# /m)
+  .slice(1)) {
+  const [file = '', ...rows] = linesOf(section);
+  test(`${file} has the lines that contrib.txt gives a reason for`, () => {
+    const found = `\n${linesOf(read(file, REPOSITORY)).join('\n')}\n`;
+    for (const row of rows) {
+      const [, sign, text = ''] = /^(! )?(.+) -- .+$/.exec(row) ?? [];
+      const lines = `\n${text.replaceAll(' | ', '\n')}\n`;
+      assert.ok(sign === undefined ? found.includes(lines) : !found.includes(text), row);
+    }
+  });
+}
 
-/** One line each, and what happens without it. */
-const NEEDED: [file: string, line: string, otherwise: string][] = [
-  ['petstore@.service', 'TimeoutStopSec=15', 'requests that take up to 8 seconds are killed'],
-  ['petstore-backup@.timer', 'Persistent=yes', 'a night without the machine has no backup'],
-  ['nginx.conf', 'proxy_next_upstream error timeout;', 'a create is sent twice'],
-  ['haproxy.cfg', 'http-request disable-l7-retry unless METH_GET', 'a create is sent twice'],
-];
-
-for (const [file, line, otherwise] of NEEDED) {
-  test(`contrib/${file} has "${line}", otherwise ${otherwise}`, () => {
-    const lines = read(file).split('\n');
-    assert.equal(lines.filter((each) => each.trim() === line).length, 1);
+for (const name of ['nginx.conf', 'haproxy.cfg', 'Caddyfile']) {
+  test(`each body that contrib/${name} has for an error is an Error of the service`, () => {
+    const bodies = read(name).match(/\{"code":.*?\}(?=['`])/g) ?? [];
+    assert.ok(bodies.length > 0);
+    for (const body of bodies) {
+      const { code, message, status, ...others } = JSON.parse(body) as ErrorBody;
+      assert.equal(status, (ERRORS as Record<string, { status: number }>)[code]?.status, body);
+      assert.deepEqual([typeof message, others], ['string', {}]);
+    }
   });
 }
 
 test('the backup has the user, the store and the settings of the service', () => {
-  const sharedLines = (name: string) =>
-    read(name).match(/^(?:User|Environment|EnvironmentFile|StateDirectoryMode|UMask)=.*$/gm);
-  assert.deepEqual(sharedLines('petstore-backup@.service'), sharedLines('petstore@.service'));
-  assert.match(
-    read('petstore-backup@.service'),
-    /^StateDirectory=petstore\/%i petstore-backup\/%i$/m,
+  const shared = /^(?:User|Environment|EnvironmentFile|StateDirectoryMode|UMask)=.*$/gm;
+  assert.deepEqual(
+    read('petstore-backup@.service').match(shared),
+    read('petstore@.service').match(shared),
   );
 });
 
-test('every unit of a service limits the memory, and a crash writes no dump of it', () => {
-  for (const name of [...UNITS.slice(0, 2), 'user/petstore.service']) {
-    assert.match(read(name), /^LimitCORE=0\n(?:# .*\n)*MemoryMax=512M$/m, name);
-  }
+const KUBERNETES_TEXT = KUBERNETES.map((name) => read(name)).join('\n');
+const firstGroups = (text: string, pattern: RegExp) =>
+  [...text.matchAll(pattern)].map(([, group = '']) => group);
+
+test('kustomization.yaml has every other file as a resource, and every selector finds the pods', () => {
+  const resources = firstGroups(KUBERNETES_TEXT, /^ {2}- (\S+\.yaml)$/gm);
+  const files = KUBERNETES.map((name) => basename(name));
+  assert.deepEqual([...resources, 'kustomization.yaml'].toSorted(), files.toSorted());
+  const labels = firstGroups(KUBERNETES_TEXT, /^ +(app\.kubernetes\.io\/\S+: \S+)$/gm);
+  assert.deepEqual(new Set(labels), new Set(['app.kubernetes.io/name: petstore']));
+});
+
+test('the pods may reach only the database, at the port of the document, and what finds its name', () => {
+  const page = read('docs/running.md', REPOSITORY);
+  const [database] = firstGroups(page, /DATABASE_URL='postgres:\/\/[^:]+:[^@]+@[^:]+:(\d+)\//g);
+  const [, egress = ''] = read('kubernetes/network-policy.yaml').split('\n  egress:\n');
+  assert.deepEqual(firstGroups(egress, /- port: (\S+)/g), ['53', '53', database]);
+});
+
+test('the command of the document makes every key of the Secret that the pods require', () => {
+  const page = read('docs/running.md', REPOSITORY);
+  const pattern = /secretKeyRef:\n +name: petstore\n +key: (\w+)$(?!\n +optional: true)/gm;
+  assert.deepEqual(
+    firstGroups(KUBERNETES_TEXT, pattern),
+    firstGroups(page, /--from-literal=(\w+)=/g),
+  );
+  assert.match(page, /create secret generic petstore /);
+});
+
+/** What a program says of a file, and the file without what only other machines have. */
+const PROGRAMS: [program: string, name: string, args: string[], missing: RegExp][] = [
+  ['haproxy', 'haproxy.cfg', ['-c', '-f'], /^ +(?:user|group) .*\n/gm],
+  ['caddy', 'Caddyfile', ['validate', '--adapter', 'caddyfile', '--config'], /^$/g],
+];
+
+for (const [program, name, args, missing] of PROGRAMS) {
+  test(`${program} accepts contrib/${name}`, { skip: needsProgram(program) }, (t) => {
+    const folder = temporaryFolder(t);
+    const { certificate, key } = newCertificate();
+    writeFileSync(join(folder, 'pem'), certificate + key);
+    const text = read(name).replaceAll(missing, '');
+    const file = join(folder, name);
+    writeFileSync(file, text.replace('/etc/ssl/petstore/pets.example.pem', join(folder, 'pem')));
+    const env = { ...processVariables, HOME: folder };
+    const { status, stderr } = spawnSync(findProgram(program) ?? '', [...args, file], { env });
+    assert.equal(status, 0, String(stderr));
+  });
+}
+
+test('kubectl builds the files into one list', { skip: needsProgram('kubectl') }, () => {
+  const folder = join(CONTRIB, 'kubernetes');
+  const built = spawnSync('kubectl', ['kustomize', folder], { encoding: 'utf8' });
+  assert.equal(built.status, 0, built.stderr);
+  assert.deepEqual(firstGroups(built.stdout, /^kind: (\w+)$/gm).toSorted(), [
+    'Deployment',
+    'NetworkPolicy',
+    'PodDisruptionBudget',
+    'Service',
+  ]);
+  assert.match(built.stdout, /image: registry\.example\/petstore:\d/);
 });
 
 const skip = needsProgram('systemd-analyze');
