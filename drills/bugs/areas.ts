@@ -35,6 +35,7 @@ const AREAS: readonly Area[] = [
     near: ['src/storage', ...INTERFACE],
     far: ['test/faults', 'test/process', 'src/cli'],
   },
+  { prefix: 'src/web/docs/content/', near: ['src/web', 'test/golden'], far: ['test/web/samples'] },
   {
     prefix: 'src/web/',
     near: ['src/web', 'test/golden'],

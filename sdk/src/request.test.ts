@@ -331,3 +331,12 @@ test('in a page of another origin, a service that never responded is named with 
   await client.pets.create(REX);
   assert.equal(server.requests.length, 4);
 });
+
+test('in a page that was opened from a file, the remedy is a web server: no service can allow such a page', async (t) => {
+  Object.assign(globalThis, { location: { origin: 'null' } });
+  t.after(() => Reflect.deleteProperty(globalThis, 'location'));
+  failFirst(1, 'lose_request');
+  await assert.rejects(newClient().pets.create(REX), {
+    message: `No response from ${server.baseUrl} (UND_ERR_SOCKET): it is likely that it does not allow pages of null (CORS); open the page from a web server.`,
+  });
+});

@@ -100,7 +100,11 @@ function lostMessage(connection: Connection, cause: unknown): string {
   const message = `No response from ${connection.baseUrl}${reasonOf(cause)}`;
   if (!mayBeBlocked(connection)) return `${message}.`;
   const origin = foreignOrigin(connection);
-  return `${message}: it is likely that it does not allow pages of ${origin} (CORS); start it with --cors-origins ${origin}.`;
+  const remedy =
+    origin === 'null'
+      ? 'open the page from a web server'
+      : `start it with --cors-origins ${origin}`;
+  return `${message}: it is likely that it does not allow pages of ${origin} (CORS); ${remedy}.`;
 }
 
 /** Node.js has the code, such as ECONNREFUSED, in the cause of the error; Bun in the error. Browsers have none. */

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml, heading, slugOf } from '../html.ts';
 import { codeBlock } from './code-block.ts';
@@ -105,10 +106,7 @@ export class Markdown {
 const DOCUMENTS = [
   ['openapi.json', '/openapi.json'],
   ['sdk/README.md', '/docs#the-client-library'],
-  ...DOCS.filter(({ file }) => file.startsWith('docs/')).map(({ file, path }) => [
-    file.slice('docs/'.length),
-    path,
-  ]),
+  ...DOCS.map(({ file, path }) => [basename(file), path]),
 ] as const;
 
 function link(root: string, href: string, html: string): string {

@@ -62,11 +62,13 @@ async function start(t: TestContext, command: string, options: { cwd: string; po
     env: { ...processVariables, PORT: String(options.port) },
     stdio: 'ignore',
   });
+  const ended = once(child, 'exit');
   t.after(async () => {
     child.kill('SIGKILL');
-    await once(child, 'exit');
+    await ended;
   });
   await untilTrue(`${command} listens`, async () => {
+    assert.equal(child.exitCode, null, `${command} has ended`);
     const socket = createConnection(options.port, 'localhost');
     const isListening = await once(socket, 'connect').then(
       () => true,
@@ -169,10 +171,19 @@ test(
       }
     }
     assert.equal((await fetch(`${site}/other`)).status, 404);
+    const wrong = await fetch(`${site}/animals?cursor=wrong`);
+    assert.equal(wrong.status, 400);
+    assert.match(await wrong.text(), /"invalid_cursor"/);
+
+    // A list that could not be fetched is not kept.
+    const newest = `${site}/animals?cursor=last`;
+    await stage.stop();
+    assert.equal((await fetch(newest)).status, 503);
+    await stage.start();
+    assert.equal((await fetch(newest)).status, 200);
 
     rmSync(join(folder, 'animals.html'));
     assert.equal((await fetch(site)).status, 503);
-    assert.equal((await fetch(`${site}/animals?cursor=wrong`)).status, 503);
     assert.deepEqual(incidents, []);
   },
 );
