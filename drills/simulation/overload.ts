@@ -12,9 +12,9 @@ const NORMAL_PER_SECOND = 400;
 const OFFERED_PER_SECOND = 2_500;
 const LISTS_PER_SECOND = 200;
 const NORMAL_MS = 5_000;
-/** Until the store has learned how slow it is, and until what waits then is stored. */
-const LEARNING_MS = 1_000;
-/** What may wait before an accepted create: 64 creates of 2 ms, and as many in a commit that has begun. */
+/** Until the queue is full, and until what waits then is stored. */
+const CHANGE_MS = 1_000;
+/** What may wait before an accepted create: the creates of 60 ms, 2 ms each. */
 const CREATE_MS_MAX = 300;
 /** Neither waits for anything: there is time for a turn of the event loop. */
 const READ_MS_MAX = 1;
@@ -57,7 +57,7 @@ export class Overload {
     const startMs = time.nowMs;
     const overloadedMs = startMs + NORMAL_MS;
     const afterMs = overloadedMs + overloadMs;
-    const endMs = afterMs + LEARNING_MS + NORMAL_MS;
+    const endMs = afterMs + CHANGE_MS + NORMAL_MS;
     const isOverloaded = () => time.nowMs >= overloadedMs && time.nowMs < afterMs;
     const rate = () => (isOverloaded() ? OFFERED_PER_SECOND : NORMAL_PER_SECOND);
     this.#sendUntil(endMs, 'create', rate);
@@ -70,8 +70,8 @@ export class Overload {
     this.#processes.remove();
     const between = (fromMs: number, toMs: number) =>
       this.#sent.filter((each) => each.startMs >= fromMs && each.startMs < toMs);
-    const during = between(overloadedMs + LEARNING_MS, afterMs);
-    const perSecond = creates(during, 201).length / ((overloadMs - LEARNING_MS) / 1_000);
+    const during = between(overloadedMs + CHANGE_MS, afterMs);
+    const perSecond = creates(during, 201).length / ((overloadMs - CHANGE_MS) / 1_000);
     return [
       ...(hasEnded ? [] : ['a request has no response']),
       ...normalFaults(between(startMs, overloadedMs)),
@@ -80,7 +80,7 @@ export class Overload {
       ...tooSlow('an accepted create', creates(during, 201), CREATE_MS_MAX),
       ...tooSlow('a refusal', creates(this.#sent, 503), REFUSAL_MS_MAX),
       ...tooSlow('a list', lists(this.#sent), READ_MS_MAX),
-      ...normalFaults(between(afterMs + LEARNING_MS, endMs)),
+      ...normalFaults(between(afterMs + CHANGE_MS, endMs)),
       ...(stored === creates(this.#sent, 201).length ? [] : [`${stored} animals are stored`]),
     ];
   }

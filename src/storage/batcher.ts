@@ -1,16 +1,28 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { sharedRefusal } from '../domain/errors.ts';
 import { gauge, Histogram, LATENCY_BOUNDS_MS } from '../ops/metrics.ts';
 import type { Figure, Measured } from '../ops/metrics.ts';
-import { AdmissionControl } from './admission-control.ts';
 import { CALL_TIMEOUT_MS, deadlineIn, type Deadline } from './deadline.ts';
 import { unavailable } from './unavailable.ts';
 
+/** At most this many items wait, in the queue or in flight. */
+const WAITING_ITEMS_MAX = 10_000;
+/**
+ * Where at least WAITING_ITEMS_MIN wait, further ones are refused while the oldest has waited for longer than this:
+ * a refusal at once is better than a late success.
+ */
+const WAITING_MS_MAX = 60;
+/** So many may wait however slow the store is: a store that stalls for a moment refuses none of a few clients. */
+const WAITING_ITEMS_MIN = 64;
 /** The longest a batch is delayed so that more items can share it. */
 const DELAY_MS_MAX = 3;
 /** An item with less time left than this is refused instead of sent: its outcome might stay unknown. */
 const SEND_TIME_MIN_MS = 1_000;
 /** Upper bounds of the buckets for the sizes of batches. */
 const SIZE_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+
+/** Made once: the stack trace of an error costs a tenth of a refused request. */
+const OVERLOADED = sharedRefusal('overloaded', 'Too many writes are waiting; try again shortly.');
 
 /** One accepted item, and the promise that its caller waits for. */
 export interface Pending<Item, Result> {
@@ -35,10 +47,10 @@ export interface BatcherOptions<Item, Result> {
  */
 export class Batcher<Item, Result> implements Measured {
   readonly #options: BatcherOptions<Item, Result>;
-  readonly #admission = new AdmissionControl();
   readonly #sizes = new Histogram(SIZE_BOUNDS);
   readonly #commitsMs = new Histogram(LATENCY_BOUNDS_MS);
   readonly #waiting: Pending<Item, Result>[] = [];
+  #inFlight: readonly Pending<Item, Result>[] = [];
   #running: Promise<void> | undefined;
   #delayMs = 0;
   #hasFailed = false;
@@ -50,10 +62,11 @@ export class Batcher<Item, Result> implements Measured {
   }
 
   figures(): Figure[] {
+    const waiting = 'Writes that wait for their commit.';
     const failed = 'Whether the last batch of writes has failed: 1 or 0.';
     const commit = 'Time from sending a batch of writes to its commit or its failure.';
     return [
-      ...this.#admission.figures(),
+      gauge('petstore_writes_waiting', waiting, this.#waiting.length + this.#inFlight.length),
       this.#sizes.figure('petstore_write_batch_size', 'Writes that were committed together.'),
       gauge('petstore_last_write_failed', failed, Number(this.#hasFailed)),
       this.#commitsMs.figure('petstore_commit_duration_seconds', commit, 1000),
@@ -62,17 +75,16 @@ export class Batcher<Item, Result> implements Measured {
 
   async add(item: Item): Promise<Result> {
     if (this.#closedBy !== undefined) throw unavailable(this.#closedBy);
-    if (!this.#admission.admit()) throw this.#admission.overloaded;
+    const deadline = deadlineIn(CALL_TIMEOUT_MS);
+    if (this.#isOverloaded(deadline)) throw OVERLOADED;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, deadline: deadlineIn(CALL_TIMEOUT_MS), resolve, reject });
+      this.#waiting.push({ item, deadline, resolve, reject });
       this.#running ??= this.#run();
     });
   }
 
   rejectWaiting(cause: Error): void {
-    const rejected = this.#waiting.splice(0);
-    this.#admission.settled(rejected.length);
-    rejectAll(rejected, cause);
+    rejectAll(this.#waiting.splice(0), cause);
   }
 
   /** Refuses new items, and resolves when every accepted item is settled. */
@@ -81,18 +93,27 @@ export class Batcher<Item, Result> implements Measured {
     await this.#running;
   }
 
+  /** Every item has the same time, so the difference of two deadlines is that between their arrivals. */
+  #isOverloaded(deadline: Deadline): boolean {
+    const waiting = this.#inFlight.length + this.#waiting.length;
+    if (waiting < WAITING_ITEMS_MIN) return false;
+    const oldest = this.#inFlight[0] ?? this.#waiting[0];
+    const waitedMs = deadline - (oldest?.deadline ?? deadline);
+    return waiting >= WAITING_ITEMS_MAX || waitedMs > WAITING_MS_MAX;
+  }
+
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       // At least until the end of this turn of the event loop: the items of one turn share a batch.
       await (this.#delayMs < 1 ? turn() : sleep(this.#delayMs));
       const batch = this.#waiting.splice(0, this.#options.batchMax);
+      this.#inFlight = batch;
       const sentAtMs = performance.now();
       await this.#settle(batch);
+      this.#inFlight = [];
       const tookMs = performance.now() - sentAtMs;
       this.#sizes.add(batch.length);
       this.#commitsMs.add(tookMs);
-      this.#admission.settled(batch.length);
-      this.#admission.learn(batch.length, tookMs);
       // Callers that have just got a response may send their next item soon: where several send at once, a
       // delay saves a slow disk or network more batches than it costs time.
       this.#delayMs = batch.length > 1 ? Math.min(tookMs / 2, DELAY_MS_MAX) : 0;

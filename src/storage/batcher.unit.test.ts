@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../harness/until.ts';
 import type { Refusal } from '../domain/errors.ts';
@@ -55,6 +55,9 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: Refusal) => error.code,
   );
 
+/** Also tells whether there is a result at once. */
+const codeAtOnce = (promise: Promise<unknown>) => Promise.race([codeOf(promise), turn('waiting')]);
+
 const causeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'resolved',
@@ -67,32 +70,6 @@ function waitingOf(batcher: Batcher<number, number>): number | undefined {
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
-
-/** Batches of different sizes: every item takes time, and every batch. */
-function slowBatches(count: number, itemMs: number, batchMs: number): [number, number][] {
-  return numbers(count).map((index) => {
-    const items = 10 + (index % 5) * 10;
-    return [items, items * itemMs + batchMs];
-  });
-}
-
-/** How many of `WAITING_MAX` items are refused while the last of these batches is in flight. */
-async function refusedAfter(t: TestContext, ...batches: [items: number, tookMs: number][]) {
-  let nowMs = 0;
-  t.mock.method(performance, 'now', () => nowMs);
-  const { batcher, sent, release } = newHeldBatcher({
-    batchMax: WAITING_MAX,
-    beforeResolving: () => (nowMs += batches[sent.length - 1]?.[1] ?? 0),
-  });
-  release();
-  for (const [items] of batches) {
-    await Promise.all(numbers(items).map((item) => batcher.add(item)));
-    // The batcher measures the batch after its items are resolved.
-    await sleep(0);
-  }
-  const codes = await Promise.all(numbers(WAITING_MAX).map((item) => codeOf(batcher.add(item))));
-  return codes.filter((code) => code === 'overloaded').length;
-}
 
 describe('Batcher', () => {
   test('items of one turn of the event loop share a batch, in their order', async () => {
@@ -166,46 +143,56 @@ describe('Batcher', () => {
     assert.equal(await Promise.race([batcher.add(3), late]), 6);
   });
 
-  test('more items than may wait are refused as overloaded at once, and the others are settled', async () => {
+  test('more items than may wait are refused as overloaded at once, and the others are settled', async (t) => {
+    t.mock.method(performance, 'now', () => 0);
     const { batcher, sent, release } = newHeldBatcher({ batchMax: 1_000 });
     const inFlight = numbers(10).map((item) => batcher.add(item));
     await until('the first batch is sent', () => sent.length === 1);
     // Those in flight are among those that may wait.
     const waiting = numbers(WAITING_MAX - 10).map((item) => batcher.add(item));
-    assert.equal(await codeOf(batcher.add(7)), 'overloaded');
+    assert.equal(await codeAtOnce(batcher.add(7)), 'overloaded');
     await assert.rejects(batcher.add(7), /^Refusal: Too many writes are waiting; try again/);
     release();
     assert.equal((await Promise.all([...inFlight, ...waiting])).length, WAITING_MAX);
     assert.equal(await batcher.add(7), 14);
   });
 
-  describe('with items that take time', () => {
-    test('items are refused as overloaded if those before them would take over 60 ms', async (t) => {
-      const refused = await refusedAfter(t, ...slowBatches(10, 0.25, 2));
-      assert.ok(Math.abs(refused - (WAITING_MAX - 240)) <= 1, `${refused} refused`);
-    });
+  test('once 64 wait, more are refused while the oldest has waited for over 60 ms, in flight or not', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => nowMs);
+    const { batcher, sent, release } = newHeldBatcher();
+    const accepted = [batcher.add(0)];
+    await until('the first batch is sent', () => sent.length === 1);
+    nowMs += 61;
+    accepted.push(...numbers(63).map((item) => batcher.add(item)));
+    assert.equal(await codeAtOnce(batcher.add(64)), 'overloaded');
+    nowMs -= 1;
+    accepted.push(batcher.add(64));
+    nowMs += 1;
+    release();
+    await Promise.all(accepted);
+    assert.equal(await batcher.add(7), 14);
+  });
 
-    test('64 may wait, however slow they are', async (t) => {
-      assert.equal(await refusedAfter(t, ...slowBatches(10, 20, 2)), WAITING_MAX - 64);
+  test('where a commit takes 10 ms, none of 1, 32 or 256 clients is refused', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => nowMs);
+    const { batcher } = newBatcher({
+      batchMax: 500,
+      async send(batch) {
+        nowMs += 5;
+        await turn();
+        nowMs += 5 + batch.length * 0.05;
+        for (const { item, resolve } of batch) resolve(item * 2);
+      },
     });
-
-    test('none is refused where only the commit is slow', async (t) => {
-      assert.equal(await refusedAfter(t, ...slowBatches(10, 0.001, 500)), 0);
-      assert.equal(await refusedAfter(t, [1, 500]), 0);
-    });
-
-    test('none is refused any more after batches of few items', async (t) => {
-      assert.notEqual(await refusedAfter(t, ...slowBatches(10, 2, 2)), 0);
-      const few = numbers(30).map((): [number, number] => [1, 2]);
-      assert.equal(await refusedAfter(t, ...slowBatches(10, 2, 2), ...few), 0);
-    });
-
-    test('a commit that becomes slower is taken for congestion for a few batches only', async (t) => {
-      const before = slowBatches(10, 0.001, 2).map(([, tookMs]): [number, number] => [2, tookMs]);
-      assert.notEqual(await refusedAfter(t, ...before, [60, 100]), 0);
-      const after = slowBatches(60, 0.001, 100);
-      assert.equal(await refusedAfter(t, ...before, [60, 100], ...after), 0);
-    });
+    const client = async (number: number) => {
+      for (const round of numbers(20)) {
+        assert.equal(await batcher.add(round), round * 2);
+        for (let turns = number % 3; turns > 0; turns -= 1) await turn();
+      }
+    };
+    for (const clients of [1, 32, 256]) await Promise.all(numbers(clients).map(client));
   });
 
   test('an error of the whole batch rejects each of its items with its cause, and the next batch is sent', async () => {

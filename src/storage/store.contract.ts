@@ -108,20 +108,17 @@ function closing(promise: PromiseOf, hasVersion: boolean): void {
 }
 
 function writes(promise: PromiseOf): void {
-  promise(
-    'of 2,000 concurrent duplicates one creates, all others replay it, and none is refused',
-    async (store) => {
-      const claim = newClaim('once', REX, await createKey(store));
-      const creations = await Promise.all(
-        Array.from({ length: 2_000 }, () => store.createPet(REX, claim)),
-      );
-      assert.deepEqual(creations[0], { kind: 'created', pet: { ...REX, id: 1n } });
-      for (const creation of creations.slice(1)) {
-        assert.deepEqual(creation, { kind: 'replayed', pet: { ...REX, id: 1n } });
-      }
-      assert.equal(await countPets(store), 1);
-    },
-  );
+  promise('of 2,000 concurrent duplicates one creates, and all others replay it', async (store) => {
+    const claim = newClaim('once', REX, await createKey(store));
+    const creations = await Promise.all(
+      Array.from({ length: 2_000 }, () => onceAdmitted(() => store.createPet(REX, claim))),
+    );
+    assert.deepEqual(creations[0], { kind: 'created', pet: { ...REX, id: 1n } });
+    for (const creation of creations.slice(1)) {
+      assert.deepEqual(creation, { kind: 'replayed', pet: { ...REX, id: 1n } });
+    }
+    assert.equal(await countPets(store), 1);
+  });
 
   promise('expired claims are removed by later creates', async (store, { subject }) => {
     const apiKey = await createKey(store);
@@ -153,9 +150,9 @@ function writes(promise: PromiseOf): void {
 
   promise('creates that arrive together share commits', async (store, { subject }) => {
     const before = await subject.countCommits();
-    await Promise.all(Array.from({ length: 300 }, () => create(store)));
+    await Promise.all(Array.from({ length: 60 }, () => create(store)));
     const commits = (await subject.countCommits()) - before;
-    assert.ok(commits >= 1 && commits <= 5, `300 creates took ${commits} commits`);
+    assert.ok(commits >= 1 && commits <= 5, `60 creates took ${commits} commits`);
   });
 
   promise(
@@ -175,7 +172,6 @@ function writes(promise: PromiseOf): void {
       await Promise.all(creations);
       await turn();
       assert.equal(valueOf('petstore_writes_waiting'), 0);
-      assert.equal(valueOf('petstore_writes_waiting_max'), 10_000);
       assert.equal(valueOf('petstore_write_batch_size_sum'), 3);
       // PostgreSQL reports what it has counted for the report before.
       while (valueOf('petstore_pets') !== 3) await turn();
@@ -390,7 +386,7 @@ function reads(promise: PromiseOf): void {
   promise(
     'a reader that walks back during creates meets each earlier animal once and misses none',
     async (store, { open }) => {
-      await Promise.all(Array.from({ length: 300 }, () => create(store)));
+      await store.importPets(Array.from({ length: 300 }, () => REX));
       const reader = await open();
       const walk = { isDone: false };
       const creating = (async () => {
