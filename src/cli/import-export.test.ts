@@ -15,6 +15,7 @@ import { loadConfig } from '../config.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
+import { isBlank, trimName } from '../domain/typed-name.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';
@@ -96,7 +97,9 @@ const anyPet: fc.Arbitrary<NewPet> = fc.record({
       minLength: 1,
       maxLength: 60,
     })
-    .filter((name) => name.isWellFormed() && !name.includes('\0')),
+    .filter((name) => name.isWellFormed() && !name.includes('\0'))
+    // The import keeps the rules for what people type.
+    .filter((name) => !isBlank(name) && trimName(name) === name),
   categoryId: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   status: fc.constantFrom(...PET_STATUSES),
 });

@@ -17,7 +17,6 @@ import {
   type PetFormat,
 } from '../pet-file/layout.ts';
 import { newPetReader, type LineFault, type PetPiece } from '../pet-file/pet-reader.ts';
-import { makePet } from './pet-format.ts';
 
 /** The file name that means standard input. */
 const STANDARD_INPUT = '-';
@@ -149,7 +148,7 @@ export async function checkFile(
   const start = Buffer.alloc(Math.min(LAYOUT_BYTES, file.sizeBytes));
   await handle.read(start, 0, start.length, 0);
   const layout = detectLayout(start, options);
-  const reader = newPetReader(layout, { makePet, linesBefore: 0 });
+  const reader = newPetReader(layout);
   const content = createHash('sha256');
   let [readBytes, animals, invalid] = [0, 0, 0];
   const count = (pieces: Iterable<PetPiece>) => {
@@ -178,7 +177,7 @@ export async function* readPieces(
   file: CheckedFile,
   before: ImportProgress,
 ): AsyncGenerator<PetPiece> {
-  const reader = newPetReader(file.layout, { makePet, linesBefore: before.lines });
+  const reader = newPetReader(file.layout, before.lines);
   let unread = file.layout.format === 'json' ? 0 : before.position;
   let last: PetPiece | undefined;
   for await (const chunk of readChunks(file)) {

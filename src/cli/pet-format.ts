@@ -1,14 +1,10 @@
-import { newPet, type Pet } from '../domain/pet.ts';
+import type { Pet } from '../domain/pet.ts';
 import { petJson } from '../domain/json.ts';
 import { csvLine, guardFormula } from '../pet-file/csv.ts';
-import type { MakePet } from '../pet-file/read-pet.ts';
 
 /** The formats of an export. */
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
-
-/** The rules of `POST /v1/pets`: unknown fields, such as an id, are ignored. */
-export const makePet: MakePet = (fields) => newPet(fields, { refuseUnknown: false });
 
 const COLUMNS = ['id', 'name', 'categoryId', 'status'] as const;
 /** With it, spreadsheets read the file as UTF-8. `petstore import` and the console accept it. */

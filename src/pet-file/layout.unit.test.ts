@@ -1,27 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPet } from '../domain/pet.ts';
 import { detectLayout, LAYOUT_BYTES, layoutWords, PetFileError, type PetFormat } from './layout.ts';
 import { newPetReader, unitOf } from './pet-reader.ts';
 import { RECORD_BYTES_MAX } from './records.ts';
-
-const MAKE_PET = (fields: unknown) => newPet(fields, { refuseUnknown: false });
 
 interface Reading {
   chunkBytes?: number;
   linesBefore?: number;
   format?: PetFormat;
-  makePet?: typeof MAKE_PET;
 }
 
 /** Reads a text as the command and the console do, in chunks of so many bytes. */
 function read(
   text: string | Uint8Array,
-  { chunkBytes = 1_000_000, linesBefore = 0, format, makePet = MAKE_PET }: Reading = {},
+  { chunkBytes = 1_000_000, linesBefore = 0, format }: Reading = {},
 ) {
   const bytes = Buffer.from(text);
   const layout = detectLayout(bytes.subarray(0, LAYOUT_BYTES), { format });
-  const reader = newPetReader(layout, { makePet, linesBefore });
+  const reader = newPetReader(layout, linesBefore);
   const pieces = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
     pieces.push(...reader.push(bytes.subarray(at, at + chunkBytes)));
@@ -164,16 +160,6 @@ test('a header may be as long as a record', () => {
   assert.deepEqual(read(`${header}\nRex,7\n`).faults, []);
 });
 
-function fail(): never {
-  throw new Error('a mistake of the program');
-}
-
-test('an error that is no refusal is not taken for an invalid line', () => {
-  for (const text of ['name,category\nRex,7', '{"name":"Rex"}', '[{"name":"Rex"}]']) {
-    assert.throws(() => read(text, { makePet: fail }), /a mistake of the/);
-  }
-});
-
 test('faults are named by the lines on which they start', () => {
   const { faults, lines } = read('name,category\n"Rex\nthe dog",x\n\nTom,', { chunkBytes: 5 });
   assert.deepEqual(
@@ -208,7 +194,7 @@ test('an item of a JSON array is refused with its number and the reason', () => 
 
 test('a JSON array of over 16 MiB is refused, and the message names jq', () => {
   const start = Buffer.from('[');
-  const reader = newPetReader(detectLayout(start), { makePet: MAKE_PET, linesBefore: 0 });
+  const reader = newPetReader(detectLayout(start));
   const blank = Buffer.alloc(1024 * 1024, ' ');
   for (let mebibyte = 0; mebibyte < 16; mebibyte += 1) reader.push(blank);
   assert.throws(() => reader.push(start), /^PetFileError: .* over 16 MiB: .*jq -c '\.\[\]'\.$/);

@@ -2,7 +2,7 @@ import { Refusal } from '../domain/errors.ts';
 import { parseJson } from '../domain/json.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { PetFileError, type Layout, type TableLayout } from './layout.ts';
-import { petOfJson, rowReader, type MakePet, type ReadPet } from './read-pet.ts';
+import { petOfJson, rowReader, type ReadPet } from './read-pet.ts';
 import { RecordSplitter, type Piece, type SourceRecord } from './records.ts';
 
 /** A JSON array is parsed as a whole, so its size is limited. */
@@ -27,12 +27,6 @@ export interface PetPiece {
   lines: number;
 }
 
-export interface PetReaderOptions {
-  makePet: MakePet;
-  /** Lines of the file that were read before; 0 at its start. */
-  linesBefore: number;
-}
-
 /** Reads animals from the bytes of a file, piece by piece. */
 export interface PetReader {
   /** Returns the animals that are complete with this chunk, if any are. */
@@ -41,11 +35,14 @@ export interface PetReader {
   end: () => Iterable<PetPiece>;
 }
 
-/** A reader of lines continues behind the given number of lines; one of a JSON array gets the whole file again. */
-export function newPetReader(layout: Layout, options: PetReaderOptions): PetReader {
+/**
+ * `linesBefore` lines were read before: a reader of lines continues behind them, and one of a JSON array gets the whole
+ * file again.
+ */
+export function newPetReader(layout: Layout, linesBefore = 0): PetReader {
   return layout.format === 'json'
-    ? new ArrayReader(options)
-    : new LineReader(layout.format === 'csv' ? layout : undefined, options);
+    ? new ArrayReader(linesBefore)
+    : new LineReader(layout.format === 'csv' ? layout : undefined, linesBefore);
 }
 
 /** What the faults of a layout are counted in. */
@@ -58,12 +55,10 @@ class LineReader implements PetReader {
   readonly #readPet: ReadPet;
   #isHeaderNext: boolean;
 
-  constructor(table: TableLayout | undefined, { makePet, linesBefore }: PetReaderOptions) {
+  constructor(table: TableLayout | undefined, linesBefore: number) {
     this.#splitter = new RecordSplitter({ separator: table?.separator, linesBefore });
     this.#readPet =
-      table === undefined
-        ? (record) => petOfJson(parseJson(record), makePet)
-        : rowReader(table, makePet);
+      table === undefined ? (record) => petOfJson(parseJson(record)) : rowReader(table);
     this.#isHeaderNext = table?.hasHeadings === true && linesBefore === 0;
   }
 
@@ -104,14 +99,12 @@ class LineReader implements PetReader {
 
 /** Reads a JSON array, as the interface returns it, when all of it is there. */
 class ArrayReader implements PetReader {
-  readonly #makePet: MakePet;
   readonly #itemsBefore: number;
   readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
   #sizeBytes = 0;
 
-  constructor({ makePet, linesBefore }: PetReaderOptions) {
-    this.#makePet = makePet;
-    this.#itemsBefore = linesBefore;
+  constructor(itemsBefore: number) {
+    this.#itemsBefore = itemsBefore;
   }
 
   push(chunk: Uint8Array): PetPiece[] {
@@ -142,7 +135,7 @@ class ArrayReader implements PetReader {
 
   #readItem(item: unknown, line: number, piece: PetPiece): void {
     try {
-      piece.pets.push(petOfJson(item, this.#makePet));
+      piece.pets.push(petOfJson(item));
     } catch (error) {
       piece.faults.push({ line, lines: 1, reason: reasonOf(error, 'item'), text: jsonOf(item) });
     }

@@ -1,11 +1,9 @@
 import { Refusal } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
-import type { NewPet } from '../domain/pet.ts';
+import { newPet, type NewPet } from '../domain/pet.ts';
+import { isBlank, trimName } from '../domain/typed-name.ts';
 import { csvFieldsOrUndefined, unguardFormula } from './csv.ts';
 import type { TableLayout } from './layout.ts';
-
-/** Makes an animal of fields, or throws a Refusal that says what is wrong. */
-export type MakePet = (fields: unknown) => NewPet;
 
 /**
  * Reads an animal from one record, or throws a Refusal that says what is wrong with it. Undefined for an
@@ -14,10 +12,17 @@ export type MakePet = (fields: unknown) => NewPet;
 export type ReadPet = (record: string) => NewPet | undefined;
 
 /** Makes an animal of a JSON value, whose fields are those of the interface. */
-export function petOfJson(value: unknown, makePet: MakePet): NewPet {
-  if (typeof value !== 'object' || value === null || !('status' in value)) return makePet(value);
+export function petOfJson(value: unknown): NewPet {
+  if (typeof value !== 'object' || value === null || !('status' in value)) return listedPet(value);
   const { status } = value;
-  return makePet(typeof status === 'string' ? { ...value, status: statusOf(status) } : value);
+  return listedPet(typeof status === 'string' ? { ...value, status: statusOf(status) } : value);
+}
+
+/** The rules of a create, which ignores unknown fields such as an id, and those for what people type. */
+function listedPet(fields: unknown): NewPet {
+  const pet = newPet(fields, { refuseUnknown: false });
+  if (!isBlank(pet.name)) return { ...pet, name: trimName(pet.name) };
+  throw new Refusal('invalid_field', 'name must have a character that can be seen.');
 }
 
 function statusOf(text: string): string {
@@ -25,7 +30,7 @@ function statusOf(text: string): string {
 }
 
 /** Returns how to read the rows of a table. */
-export function rowReader(table: TableLayout, makePet: MakePet): ReadPet {
+export function rowReader(table: TableLayout): ReadPet {
   const { separator, headings, columns } = table;
   const each = table.hasHeadings ? 'one for each column of the header' : 'as the first line';
   return (record) => {
@@ -52,13 +57,13 @@ export function rowReader(table: TableLayout, makePet: MakePet): ReadPet {
       // In a table an empty field is the only way to omit a status.
       ...(status === '' ? {} : { status }),
     };
-    return petOfTable(found, makePet);
+    return petOfTable(found);
   };
 }
 
-function petOfTable(fields: Record<string, unknown>, makePet: MakePet): NewPet {
+function petOfTable(fields: Record<string, unknown>): NewPet {
   try {
-    return makePet(fields);
+    return listedPet(fields);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     // The rule is that of a request, whose numbers are JSON.

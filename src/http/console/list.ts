@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../domain/errors.ts';
-import { newPet, type NewPet } from '../../domain/pet.ts';
-import { isBlank, trimName } from '../../domain/typed-name.ts';
+import type { NewPet } from '../../domain/pet.ts';
 import { fieldOf, type Columns } from '../../pet-file/columns.ts';
 import { markedEncoding, type Encoding } from '../../pet-file/encoding.ts';
 import {
@@ -62,10 +61,7 @@ export async function readList(text: Uint8Array, { columns }: ListOptions): Prom
     pets: [],
     faults: [],
   };
-  const reader = newPetReader(layout, {
-    makePet: typedPet,
-    linesBefore: 0,
-  });
+  const reader = newPetReader(layout);
   for (let at = 0; at < text.length; at += CHUNK_BYTES) {
     take(list, reader.push(text.subarray(at, at + CHUNK_BYTES)));
     await nextTurn();
@@ -85,13 +81,6 @@ function take(list: PetList, pieces: Iterable<PetPiece>): void {
       `The list has over ${LINES_MAX.toLocaleString('en')} lines: add it in parts, or use petstore import.`,
     );
   }
-}
-
-/** The rules of a create, and those for what people type. */
-function typedPet(fields: unknown): NewPet {
-  const pet = newPet(fields, { refuseUnknown: false });
-  if (!isBlank(pet.name)) return { ...pet, name: trimName(pet.name) };
-  throw new Refusal('invalid_field', 'name must have a character that can be seen.');
 }
 
 /** The faulty lines as a list of their own, which can be read without a choice of columns or of an encoding. */
