@@ -18,7 +18,7 @@ const partsOf = (schema: string) => `
   UNION ALL
   SELECT 'column', relname, attname, concat_ws(' ', format_type(atttypid, atttypmod),
     'COLLATE ' || collname, CASE WHEN attnotnull THEN 'NOT NULL' END,
-    'DEFAULT ' || pg_get_expr(adbin, adrelid))
+    'DEFAULT ' || coalesce(pg_get_expr(adbin, adrelid), nullif(attidentity::text, '')))
   FROM tables JOIN pg_attribute ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
   LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
   LEFT JOIN pg_collation ON pg_collation.oid = attcollation

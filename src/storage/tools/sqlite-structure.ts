@@ -3,7 +3,10 @@ import { compareStructure, type Comparison, type Part } from './structure.ts';
 import { migrate } from '../sqlite/migrate.ts';
 import { rowsOf } from '../sqlite/query.ts';
 
-/** From what SQLite has understood, not from the text of the statements that made it. */
+/**
+ * From what SQLite has understood, not from the text of the statements that made it, except AUTOINCREMENT, which is in
+ * no pragma: without it, ids are assigned again. A CHECK is not compared. It refuses a create, with its name in the log.
+ */
 const PARTS = `
   WITH tables AS (
     SELECT * FROM pragma_table_list
@@ -26,6 +29,9 @@ const PARTS = `
   SELECT 'foreign key', tables.name, "from",
     concat(listed."table", ' (', "to", ') ON UPDATE ', on_update, ' ON DELETE ', on_delete)
   FROM tables, pragma_foreign_key_list(tables.name) AS listed
+  UNION ALL
+  SELECT 'constraint', name, 'AUTOINCREMENT', ''
+  FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'
   UNION ALL
   SELECT type, iif(type = 'view', '', tbl_name), name, ''
   FROM sqlite_schema WHERE type IN ('trigger', 'view')`;

@@ -74,9 +74,31 @@ const BOTH: Cases = [
     undefined,
     /^the table mine is not the pet store's$/,
   ],
+  // These can stop creates.
+  ['CREATE UNIQUE INDEX mine ON pets (name)', /^the index mine of pets is not .*: remove it$/],
+  [
+    "ALTER TABLE imports ADD COLUMN colour text NOT NULL DEFAULT ''",
+    undefined,
+    /^the column colour of imports is not /,
+  ],
 ];
 const OF_ONE: Record<string, Cases> = {
   SQLite: [
+    [
+      // A store without it assigns ids again, and a restore cannot say where new ids begin.
+      `CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
+         status TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold'))) STRICT;
+       INSERT INTO other SELECT * FROM pets; DROP TABLE pets; ALTER TABLE other RENAME TO pets;
+       CREATE INDEX pets_by_status ON pets (status, id);
+       INSERT INTO sqlite_sequence VALUES ('pets', 4)`,
+      /^the constraint AUTOINCREMENT of pets is missing$/,
+    ],
+    [
+      // Only a table of its own may have such a column without a default.
+      `DROP TABLE imports; CREATE TABLE imports (source TEXT NOT NULL PRIMARY KEY, position INTEGER NOT NULL, lines INTEGER NOT NULL,
+         imported INTEGER NOT NULL, skipped INTEGER NOT NULL, colour TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+      /^the column colour of imports is not .*: remove it$/,
+    ],
     [
       'CREATE TRIGGER hides AFTER INSERT ON pets BEGIN DELETE FROM pets WHERE id = new.id; END',
       /^the trigger hides of pets is not the pet store's: remove it$/,
@@ -88,6 +110,15 @@ const OF_ONE: Record<string, Cases> = {
     ],
   ],
   PostgreSQL: [
+    [
+      'ALTER TABLE imports ADD COLUMN colour text NOT NULL',
+      /^the column colour of imports is not .*: remove it$/,
+    ],
+    [
+      'ALTER TABLE pets ADD COLUMN number integer GENERATED ALWAYS AS IDENTITY',
+      undefined,
+      /^the column number of pets is not /,
+    ],
     [
       `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
        CREATE TRIGGER hides BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION f()`,

@@ -5,6 +5,8 @@ export type Part = [kind: string, table: string, name: string, definition: strin
 
 /** A program of somebody's own may add these. A trigger, a view or a rule changes what the statements of the store do. */
 const HARMLESS = ['table', 'column', 'index'];
+/** Of an index or a column that refuses rows of the store. */
+const REFUSES_ROWS = /^UNIQUE |NOT NULL(?! DEFAULT)/;
 
 export interface Comparison {
   problems: string[];
@@ -21,7 +23,8 @@ export function compareStructure(found: readonly Part[], ofNew: readonly Part[])
     const [now, right] = [part[3], wanted.get(keyOf(part)) ?? part[3]];
     return now === right ? [] : [`${words(part)} is "${now}": it must be "${right}"`];
   });
-  const isHarmless = ([kind]: Part) => HARMLESS.includes(kind);
+  const isHarmless = ([kind, , , definition]: Part) =>
+    HARMLESS.includes(kind) && !REFUSES_ROWS.test(definition);
   const refused = more.filter((part) => !isHarmless(part));
   return {
     problems: [
