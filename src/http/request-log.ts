@@ -22,8 +22,8 @@ const COUNTED_MS = 10_000;
  * Writes one line for each failed or slow request, and at level debug for every other; and one for each to the
  * access log, if there is one. A line never contains a key, a body, a query or an Authorization header.
  *
- * Anybody can cause any number of refused and slow requests. Only the first of each kind has a line with its
- * id and cause. Those that follow are counted, and the count is written at the end of the interval.
+ * Anybody can cause any number of refused and slow requests. Only the first of each kind and cause has a line with
+ * its id. Those that follow are counted, and the count is written at the end of the interval.
  */
 export class RequestLog {
   readonly #log: Log;
@@ -60,11 +60,12 @@ export class RequestLog {
     const message = hasFailed ? 'request failed' : isSlow ? 'request was slow' : 'request';
     // An error of another type is a defect of the service, and each one has its cause in the log.
     const isForeseen = error === undefined || error instanceof Refusal;
-    if (isForeseen && !this.#log.isLevelEnabled('debug')) {
-      const kind = { operation, status, code };
-      if (this.#isRepeated(kind, level, message)) return;
-    }
     const cause = error instanceof Refusal ? (error.cause ?? error.message) : error;
+    if (isForeseen && !this.#log.isLevelEnabled('debug')) {
+      // Without ids and times, of which there are any number.
+      const words = hasFailed ? String(cause).replaceAll(/\d+/g, '…') : undefined;
+      if (this.#isRepeated({ operation, status, code, cause: words }, level, message)) return;
+    }
     this.#log[level]({ ...fields, err: hasFailed ? cause : undefined }, message);
   }
 

@@ -46,14 +46,14 @@ function openRequestLog(t: TestContext, level: LogLevel = 'info') {
   };
 }
 
-function unavailable(): Partial<Outcome> {
-  const error = new Refusal('unavailable', 'Try again.', { cause: new Error('the disk is gone') });
+function unavailable(reason = 'the disk is gone'): Partial<Outcome> {
+  const error = new Refusal('unavailable', 'Try again.', { cause: new Error(reason) });
   return { response: errorResponse('unavailable', 'Try again.'), error };
 }
 
 test('of refused requests of one kind the first has a line with its id and cause, and the others are counted', (t) => {
   const { lines, add } = openRequestLog(t);
-  for (let index = 0; index < 1_000; index += 1) add(unavailable());
+  for (let id = 0; id < 1_000; id += 1) add(unavailable(`the animal ${id} is gone`));
   add({
     response: errorResponse('overloaded', 'Too many.'),
     error: new Refusal('overloaded', 'Too many.'),
@@ -65,7 +65,7 @@ test('of refused requests of one kind the first has a line with its id and cause
       ['request-1001', 503, 'request failed'],
     ],
   );
-  assert.match(JSON.stringify(lines[0]), /the disk is gone/);
+  assert.match(JSON.stringify(lines[0]), /the animal 0 is gone/);
   t.mock.timers.tick(10_000);
   assert.equal(lines.length, 3);
   const { time, instance, ...counted } = lines[2] ?? {};
@@ -76,12 +76,19 @@ test('of refused requests of one kind the first has a line with its id and cause
     operation: 'listPets',
     status: 503,
     code: 'unavailable',
+    cause: 'Error: the animal … is gone',
     count: 999,
     seconds: 10,
     msg: 'request failed: repeated',
   });
   add(unavailable());
   assert.equal(lines[3]?.['requestId'], 'request-1002', 'the next one has its own line again');
+});
+
+test('a request that fails for another cause has a line of its own', (t) => {
+  const { lines, add } = openRequestLog(t);
+  for (const cause of ['the disk is full', 'UNIQUE constraint failed']) add(unavailable(cause));
+  assert.equal(lines.length, 2);
 });
 
 test('slow requests of one kind are counted in the same way', (t) => {
