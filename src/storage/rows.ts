@@ -1,6 +1,7 @@
 // The tables that both stores have: their columns, and what a row of each means.
 
 import type { ApiKey, Scope } from '../domain/api-key.ts';
+import { INT64_MAX } from '../domain/int64.ts';
 import type { Environment } from '../domain/key-form.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
 import type { ImportProgress } from '../domain/store.ts';
@@ -15,6 +16,9 @@ export type PetRow = [id: bigint, name: string, categoryId: bigint, status: Pet[
 export function petOfRow([id, name, categoryId, status]: PetRow): Pet {
   return { id, name, categoryId, status };
 }
+
+/** The last id must be at most this one: an animal that somebody has inserted by hand could leave no ids for others. */
+export const LAST_ID_MAX = INT64_MAX - 1_000_000n;
 
 /** Many animals as one JSON text: it reaches the writer thread and SQLite faster than many rows do. */
 export function rowsAsJson(pets: readonly NewPet[]): string {

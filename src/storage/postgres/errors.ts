@@ -93,7 +93,8 @@ export function isRightMissing(error: unknown): boolean {
 /** Whether an animal has the id that another was to get. */
 export function isIdTaken(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof DatabaseError && cause.code === '23505' && cause.table === 'pets';
+  // Not the table: an index of somebody's own may refuse other values.
+  return cause instanceof DatabaseError && cause.constraint === 'pets_pkey';
 }
 
 /** The host was reached and cannot be used with these settings. The message follows the host's name. */

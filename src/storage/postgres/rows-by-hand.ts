@@ -1,17 +1,13 @@
 // An animal that somebody has inserted by hand can have the id that the counter assigns next.
 
-import type { Refusal } from '../../domain/errors.ts';
-import { INT64_MAX } from '../../domain/int64.ts';
 import type { Deadline } from '../deadline.ts';
+import { LAST_ID_MAX } from '../rows.ts';
 import { cannotTake } from '../unavailable.ts';
 import type { Row, Statement } from './connection.ts';
 import { isIdTaken, withRetries } from './errors.ts';
 import type { Past } from './past.ts';
 import type { Pool } from './pool.ts';
 import { STATEMENTS } from './statements.ts';
-
-/** Fewer ids than this are not left behind an animal of somebody's own. */
-const IDS_LEFT_MIN = 1_000_000n;
 
 export type SendCreate = (
   statement: Statement,
@@ -35,19 +31,15 @@ export function newSendCreate(
       return await send();
     } catch (error) {
       if (!isIdTaken(error)) throw error;
-      const idMax = INT64_MAX - IDS_LEFT_MIN;
-      const raise = () => pool.query(STATEMENTS.raiseCounter, [idMax], deadline);
+      const raise = () => pool.query(STATEMENTS.raiseCounter, [LAST_ID_MAX], deadline);
       const [row] = await withRetries(raise);
-      if (row === undefined) throw noIdsLeft(error, onWarning);
-      onWarning(`animals were inserted by hand: the next id is above ${String(row[0])}`);
+      const [highest, raised] = row as [bigint, bigint | null];
+      if (raised === null) {
+        const line = `the animal ${highest}, inserted by hand, leaves fewer than a million ids: remove it`;
+        throw cannotTake(new Error(line, { cause: error }));
+      }
+      onWarning(`animals were inserted by hand: the next id is above ${raised}`);
       return send();
     }
   };
-}
-
-function noIdsLeft(cause: unknown, onWarning: (message: string) => void): Refusal {
-  onWarning(
-    'an animal that was inserted by hand has one of the last million ids: remove it (SELECT max(id) FROM pets)',
-  );
-  return cannotTake(cause);
 }

@@ -125,11 +125,13 @@ export const STATEMENTS = named({
       RETURNING last_id - cardinality($1::text[]) AS before
     ), created AS (${INSERT_PETS})
     SELECT before FROM counter`,
-  /** Above the animals that were inserted by hand, if that leaves ids: at most $1. */
+  /** Above the animals that were inserted by hand, if the highest of them leaves ids: it is at most $1. */
   raiseCounter: `
-    UPDATE pet_counter SET last_id = greatest(last_id, (SELECT max(id) FROM pets))
-    WHERE (SELECT max(id) FROM pets) <= $1::bigint
-    RETURNING last_id`,
+    WITH highest AS (SELECT coalesce(max(id), 0) AS id FROM pets), raised AS (
+      UPDATE pet_counter SET last_id = greatest(last_id, id) FROM highest WHERE id <= $1::bigint
+      RETURNING last_id
+    )
+    SELECT id, (SELECT last_id FROM raised) FROM highest`,
   /**
    * Stores animals together with the progress of their import, as createPets does. Returns NULL if the stored
    * position is no longer $9: then nothing is stored.
