@@ -95,18 +95,24 @@ test(
     const { disk, unmount } = mountSmallDisk(10_000, 12);
     t.after(unmount);
     await openSqliteStore(join(disk, 'production', 'petstore.sqlite')).close();
+    const folder = temporaryFolder(t);
+    const backup = join(folder, 'backup.sqlite');
+    assert.equal((await run(['backup', backup, '--data', disk])).code, 0);
     for (let index = 0; statfsSync(disk).ffree > 0; index += 1) {
       writeFileSync(join(disk, `other-${index}`), '');
     }
-    for (const args of [
-      ['keys', 'list'],
-      ['serve', '--port', '0', '--admin-port', 'off'],
-    ]) {
+    const isFull = String.raw`\(the disk is full: it has room for no more files \(df -i\)\)\.\n$`;
+    const restore = ['restore', backup, '--ids-above', '1000'];
+    for (const [line, args] of [
+      [`cannot be opened ${isFull}`, ['keys', 'list']],
+      [`cannot be opened ${isFull}`, ['serve', '--port', '0', '--admin-port', 'off']],
+      [`cannot be read ${isFull}`, ['verify']],
+      [`cannot be read ${isFull}`, ['backup', join(folder, 'second.sqlite')]],
+      [`cannot be replaced ${isFull}`, restore],
+      [String.raw`cannot be created \(the disk is full\)\.\n$`, [...restore, '--env', 'staging']],
+    ] as const) {
       const { code, stderr } = await run([...args, '--data', disk]);
-      assert.match(
-        refusalIn(stderr),
-        /cannot be opened \(the disk is full: it has room for no more files \(df -i\)\)\.\n$/,
-      );
+      assert.match(refusalIn(stderr), new RegExp(line));
       assert.equal(code, 1);
     }
   },

@@ -207,7 +207,7 @@ test('on PostgreSQL backup names the tool to use, restore the page and no comman
   const broken = await runHere(['verify', '--database', url]);
   assert.deepEqual(
     [broken.code, broken.stdout],
-    [1, '2 animals have an id that was never assigned (the first is 7)\n'],
+    [1, 'animals with an id that was never assigned: 2 (the first is 7)\n'],
   );
   const asJson = await runHere(['verify', '--json', '--database', url]);
   assert.equal(asJson.code, 1);

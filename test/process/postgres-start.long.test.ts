@@ -170,7 +170,8 @@ test('a role with only the documented GRANTs can do all that the service and the
   const database = await server.createDatabase();
   await (await openPostgresStore(server.url(database))).close();
   await server.query(`CREATE ROLE petstore_rows LOGIN PASSWORD '${TEST_PASSWORD}'`);
-  await server.query(grants, database);
+  await server.query(`REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC`);
+  await server.query(grants.replace('DATABASE petstore', `DATABASE ${database}`), database);
   const url = server.url(database).replace('petstore:', 'petstore_rows:');
   const store = await openPostgresStore(url);
   t.after(() => store.close());

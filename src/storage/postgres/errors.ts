@@ -32,6 +32,7 @@ export type Fault = 'repeatable' | 'stale_session' | 'unknown' | 'refused';
 
 const READ_ONLY = '25006';
 const DISK_FULL = '53100';
+export const RIGHT_MISSING = '42501';
 /** Another session, such as a backup, uses the table. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -87,7 +88,7 @@ export function stateOf(error: unknown): string | undefined {
 
 /** Whether the user of the session lacks a right. */
 export function isRightMissing(error: unknown): boolean {
-  return error instanceof Error && stateOf(error.cause) === '42501';
+  return error instanceof Error && stateOf(error.cause) === RIGHT_MISSING;
 }
 
 /** Whether an animal has the id that another was to get. */

@@ -36,6 +36,11 @@ export function isLocked(error: unknown): boolean {
   return hasCode(error, CODE.busy, CODE.locked);
 }
 
+/** Whether SQLite has no room for more, or no id: it uses one code for both. */
+export function isFull(error: unknown): boolean {
+  return hasCode(error, CODE.full);
+}
+
 /** Whether SQLite could not create a file because the disk has room for no more of them, which it does not say. */
 export function isOutOfInodes(error: unknown, file: string): boolean {
   if (!hasCode(error, CODE.cannotOpen)) return false;
@@ -51,17 +56,20 @@ export function isTemporary(error: unknown): boolean {
 }
 
 /** The error to report. SQLite calls a full disk an input/output error where its shared memory needs space. */
-export function namedCause(error: unknown): unknown {
+export function namedCause(error: unknown, file?: string): unknown {
   const { code, errcode } = error as { code?: string; errcode?: number };
-  const isFull = code === 'ENOSPC' || errcode === SHARED_MEMORY_SIZE || hasCode(error, CODE.full);
-  return isFull ? new Error('the disk is full', { cause: error }) : error;
+  if (file !== undefined && isOutOfInodes(error, file)) {
+    return new Error('the disk is full: it has room for no more files (df -i)', { cause: error });
+  }
+  const isDiskFull = code === 'ENOSPC' || errcode === SHARED_MEMORY_SIZE || isFull(error);
+  return isDiskFull ? new Error('the disk is full', { cause: error }) : error;
 }
 
 /** SQLite does not say which file has failed. An error of another kind stays as it is. */
 export function fileError(file: string, error: unknown, failed = 'cannot be read'): unknown {
   if (!isTemporary(error) && !('errcode' in (error as object))) return error;
   const what = isCorrupt(error) ? 'is damaged: restore another backup' : failed;
-  return new Refusal('unavailable', `${file} ${what}.`, { cause: namedCause(error) });
+  return new Refusal('unavailable', `${file} ${what}.`, { cause: namedCause(error, file) });
 }
 
 function hasCode(error: unknown, ...codes: number[]): boolean {

@@ -83,12 +83,8 @@ function another(file: string, id: string, found: StoreIdentity | undefined): St
 function openingError(error: unknown, file: string): unknown {
   if (error instanceof StoreUnusable) return error;
   const failed = `the store ${file} cannot be opened`;
-  if (isOutOfInodes(error, file)) {
-    const cause = 'the disk is full: it has room for no more files (df -i)';
-    return new Refusal('unavailable', `${failed}.`, { cause });
-  }
-  if (isTemporary(error)) {
-    return new Refusal('unavailable', `${failed}.`, { cause: namedCause(error) });
+  if (isTemporary(error) || isOutOfInodes(error, file)) {
+    return new Refusal('unavailable', `${failed}.`, { cause: namedCause(error, file) });
   }
   if (isCorrupt(error)) {
     const { message } = error as Error;

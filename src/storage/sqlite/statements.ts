@@ -17,6 +17,9 @@ import {
   type PetRow,
 } from '../rows.ts';
 
+/** The highest id that was ever assigned, or inserted by hand. */
+export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
+
 /** Begins a transaction. It is rolled back at the end of the caller's block unless it was committed. */
 export function beginTransaction(database: DatabaseSync): Disposable & { commit: () => void } {
   // IMMEDIATE takes the lock now: a lock that is taken later cannot be waited for.

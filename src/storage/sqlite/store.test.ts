@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { INT64_MAX } from '../../domain/int64.ts';
 import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './store.ts';
 
@@ -29,6 +32,29 @@ storeContract('SQLite', {
       },
     };
   },
+});
+
+test('an animal by hand that leaves no ids is named, and not called a full disk', async (t) => {
+  const file = join(temporaryFolder(t), 'petstore.sqlite');
+  const store = openSqliteStore(file);
+  t.after(() => store.close());
+  const rex = { name: 'Rex', categoryId: 7n, status: 'available' } as const;
+  await store.createPet(rex);
+  {
+    using database = new DatabaseSync(file);
+    database.exec(`INSERT INTO pets VALUES (${INT64_MAX}, 'by hand', 1, 'sold')`);
+  }
+  await assert.rejects(store.createPet(rex), ({ message, cause }: Error) => {
+    assert.equal(message, 'The store cannot take new animals at the moment.');
+    return String(cause).includes(`no ids are left after ${INT64_MAX}, which was inserted by hand`);
+  });
+  const page = await readFile(new URL('../../../docs/troubleshooting.md', import.meta.url), 'utf8');
+  const [, remedy = ''] = /petstore\.sqlite "(DELETE FROM pets [^"]+)"/.exec(page) ?? [];
+  {
+    using database = new DatabaseSync(file);
+    database.exec(remedy);
+  }
+  assert.deepEqual(await store.createPet(rex), { kind: 'created', pet: { ...rex, id: 2n } });
 });
 
 const LOG_HEADER_BYTES = 32;

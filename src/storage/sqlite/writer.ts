@@ -3,10 +3,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
-import { FileTruncated, isCorrupt, isLocked, namedCause } from './errors.ts';
+import { INT64_MAX } from '../../domain/int64.ts';
+import { FileTruncated, isCorrupt, isFull, isLocked, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
 import { writeLogAgain } from './log.ts';
-import { beginTransaction, prepareWrites, type Writes } from './statements.ts';
+import { beginTransaction, LAST_ID, prepareWrites, type Writes } from './statements.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
 export type Write = {
@@ -35,6 +36,7 @@ export interface Failure {
 const IDLE_MS = 1_000;
 /** A log with this many frames is written to the database: 4 MB, the default of SQLite. */
 const CHECKPOINT_FRAMES = 1_000n;
+const NO_IDS_LEFT = `no ids are left after ${INT64_MAX}, which was inserted by hand: docs/troubleshooting.md says what to do`;
 
 if (parentPort === null) throw new Error('writer.ts must run in a worker thread');
 const port = parentPort;
@@ -45,6 +47,7 @@ const { database, writes } = open();
 const countFrames = database.prepare('PRAGMA wal_checkpoint(NOOP)');
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 const truncate = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+const lastId = database.prepare(`SELECT ${LAST_ID}`);
 const idleTimer = setTimeout(emptyLog, IDLE_MS);
 let isLogKept = false;
 
@@ -131,15 +134,17 @@ function applyBatch({ pets, others }: Batch): Reply {
     requireInPlace(opened, database);
     return { lastPetId, results };
   } catch (error) {
-    return failureOf(truncationOr(error));
+    return failureOf(causeOf(error));
   }
 }
 
-/** Where the file was truncated, SQLite may fail before the comparison does, with an error that says less. */
-function truncationOr(error: unknown): unknown {
+/** Where the file was truncated or no ids are left, SQLite fails with an error that says less. */
+function causeOf(error: unknown): unknown {
   try {
     requireInPlace(opened, database);
-    return error;
+    if (!isFull(error)) return error;
+    const [last] = lastId.get() as unknown as [bigint];
+    return last === INT64_MAX ? new Error(NO_IDS_LEFT) : error;
   } catch (found) {
     return found instanceof FileTruncated ? found : error;
   }

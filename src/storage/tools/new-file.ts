@@ -3,6 +3,7 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreUnusable } from '../../domain/store.ts';
+import { fileError } from '../sqlite/errors.ts';
 import { createFolder, syncFile, syncName } from '../sqlite/sync.ts';
 
 /** What SQLite adds to the name of a database for the files beside it. */
@@ -31,8 +32,12 @@ export function requireUnusedName(file: string): void {
 export function temporaryFile(file: string) {
   const name = `${file}.${process.pid}.partial`;
   requireUnusedName(name);
-  createFolder(dirname(name));
-  closeSync(openSync(name, 'wx', 0o600));
+  try {
+    createFolder(dirname(name));
+    closeSync(openSync(name, 'wx', 0o600));
+  } catch (error) {
+    throw fileError(file, error, 'cannot be created');
+  }
   return {
     name,
     /** Gives the complete file its name. */

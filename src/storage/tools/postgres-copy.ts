@@ -1,4 +1,4 @@
-import { StoreFault } from '../../domain/store.ts';
+import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import type { Access } from '../../domain/store-identity.ts';
 import { exactJson, selectPage } from './copy.ts';
 import type { CatalogueReader, CopyTarget, Row } from './copy.ts';
@@ -6,7 +6,7 @@ import { parseAddress } from '../postgres/address.ts';
 import { deadlineIn } from '../deadline.ts';
 import { unavailable } from '../unavailable.ts';
 import { NO_TRANSACTION_TIMEOUTS, type Connection } from '../postgres/connection.ts';
-import { LOCK_NOT_AVAILABLE, stateOf } from '../postgres/errors.ts';
+import { LOCK_NOT_AVAILABLE, RIGHT_MISSING, stateOf } from '../postgres/errors.ts';
 import { Hosts, openFirst } from '../postgres/hosts.ts';
 import { migrate, migrateInTransaction, requireStore } from '../postgres/migrate.ts';
 
@@ -17,7 +17,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 
 /** Other programs may keep writing: the first read takes a snapshot, which does not change. */
 const BEGIN_SNAPSHOT =
-  'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT last_id FROM pet_counter';
+  'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT version FROM petstore_schema';
 
 /** If the connection is lost without the server noticing, the second timeout releases the locks of a copy. */
 const BEGIN_COPY = `
@@ -103,7 +103,9 @@ async function open(
     (await connection.query({ name: '', text }, values, deadlineIn(STATEMENT_TIMEOUT_MS))) as Row[];
   const run: Run = (text, values) =>
     send(text, values).catch((error: unknown) => {
-      throw unavailable(error);
+      if (stateOf(error) !== RIGHT_MISSING) throw unavailable(error);
+      const { message } = error as Error;
+      throw new StoreUnusable(`${message}: grant the right as docs/postgresql.md shows.`);
     });
   try {
     await run(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; ${NO_TRANSACTION_TIMEOUTS}`);

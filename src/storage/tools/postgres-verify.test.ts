@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { openPostgresStore } from '../postgres/store.ts';
 import { verifyPostgres } from './postgres-verify.ts';
 
@@ -17,5 +17,13 @@ test('a sound catalogue has no problems, and a rule that is broken is named', as
   await server.query('UPDATE pet_counter SET last_id = 1');
   const { problems } = await verifyPostgres(server.url());
   assert.equal(problems.length, 1);
-  assert.match(String(problems[0]), /1 animal.* id that was never assigned/);
+  assert.match(String(problems[0]), /^animals with an id that was never assigned: 1 /);
+
+  await server.query('REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC');
+  await server.query(`CREATE ROLE rows LOGIN PASSWORD '${TEST_PASSWORD}' IN ROLE pg_read_all_data`);
+  await assert.rejects(verifyPostgres(server.url().replace('petstore:', 'rows:')), {
+    name: 'StoreUnusable',
+    message:
+      'permission denied to create temporary tables in database "postgres": grant the right as docs/postgresql.md shows.',
+  });
 });

@@ -1,7 +1,6 @@
 import { existsSync, linkSync, lstatSync, realpathSync, renameSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
-import { INT64_MAX } from '../../domain/int64.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
 import {
   requireEnvironment,
@@ -9,7 +8,7 @@ import {
   type StoreIdentity,
 } from '../../domain/store-identity.ts';
 import type { OnProgress } from './copy.ts';
-import { API_KEY_COLUMNS, apiKeyOfRow, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
+import { API_KEY_COLUMNS, apiKeyOfRow, LAST_ID_MAX, rowOfApiKey, type ApiKeyRow } from '../rows.ts';
 import type { Verification } from './verify.ts';
 import { copyStore } from './backup.ts';
 import { hasCatalogue, openAsIs } from '../sqlite/connection.ts';
@@ -20,9 +19,9 @@ import { findStoreIdentity, migrate } from '../sqlite/migrate.ts';
 import { LOG_SUFFIXES, temporaryFile } from './new-file.ts';
 import { keepStoreId } from '../sqlite/open.ts';
 import { rowsOf } from '../sqlite/query.ts';
-import { beginTransaction } from '../sqlite/statements.ts';
+import { beginTransaction, LAST_ID } from '../sqlite/statements.ts';
 import { syncFile, syncName } from '../sqlite/sync.ts';
-import { LAST_ID, openToRead, verifyContent, type OpenStore } from './sqlite-verify.ts';
+import { openToRead, verifyContent, type OpenStore } from './sqlite-verify.ts';
 
 /** The backup and the former file must be of the environment. */
 export interface RestoreOptions extends Pick<Access, 'environment'> {
@@ -57,8 +56,6 @@ export class IdsUnknown extends StoreUnusable {
     this.lastIdOfBackup = lastIdOfBackup;
   }
 }
-
-const IDS_LEFT_MIN = 2n ** 32n;
 
 /**
  * Replaces the store with a backup. No id that was assigned after the backup is assigned again, and no key that
@@ -115,10 +112,9 @@ function lastIdAfter(
 ): bigint | undefined {
   const lastId = idsAbove ?? known?.lastId;
   const lowest = known?.lastId ?? backup.lastId;
-  const highest = INT64_MAX - IDS_LEFT_MIN;
-  if (lastId === undefined || (lastId >= lowest && lastId <= highest)) return lastId;
+  if (lastId === undefined || (lastId >= lowest && lastId <= LAST_ID_MAX)) return lastId;
   throw new StoreUnusable(
-    `new ids cannot begin above ${lastId}: name an id from ${lowest} to ${highest}.`,
+    `new ids cannot begin above ${lastId}: name an id from ${lowest} to ${LAST_ID_MAX}.`,
   );
 }
 

@@ -7,7 +7,8 @@ import { findStoreIdentity, migrate } from '../sqlite/migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { keepStoreId, unusableStore } from '../sqlite/open.ts';
 import { rowsOf } from '../sqlite/query.ts';
-import { LAST_ID, openToRead } from './sqlite-verify.ts';
+import { LAST_ID } from '../sqlite/statements.ts';
+import { openToRead } from './sqlite-verify.ts';
 
 /** Opens a file to read one snapshot of it. Other processes may keep writing. */
 export function openSqliteReader(file: string, { environment }: Access = {}): CatalogueReader {

@@ -10,10 +10,8 @@ import { fileError } from '../sqlite/errors.ts';
 import { findStoreIdentity, requireKnownSchema } from '../sqlite/migrate.ts';
 import { unusableStore } from '../sqlite/open.ts';
 import { rowsOf } from '../sqlite/query.ts';
+import { LAST_ID } from '../sqlite/statements.ts';
 import { checkStructure } from './sqlite-structure.ts';
-
-/** The highest id that was ever assigned. */
-export const LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pets'), 0)";
 
 /** Checks the file itself and the rules of the catalogue. */
 export function verifySqlite(file: string): Verification {
@@ -44,7 +42,9 @@ export function openToRead(
       throw new StoreUnusable(`${file} is empty: it must be a file with a catalogue.`);
     }
     requireKnownSchema(database, file);
-    requireEnvironment(findStoreIdentity(database), environment, { store: file, other });
+    if (environment !== undefined) {
+      requireEnvironment(findStoreIdentity(database), environment, { store: file, other });
+    }
   } catch (error) {
     database.close();
     throw fileError(file, error);

@@ -5,6 +5,7 @@ import { after, before, test, type TestContext } from 'node:test';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { openPostgresStore } from '../postgres/store.ts';
+import { LAST_ID_MAX } from '../rows.ts';
 import { verifyPostgres } from './postgres-verify.ts';
 import { openSqliteStore } from '../sqlite/store.ts';
 import { verifySqlite } from './sqlite-verify.ts';
@@ -104,6 +105,12 @@ const OF_ONE: Record<string, Cases> = {
       /^the trigger hides of pets is not the pet store's: remove it$/,
     ],
     ["INSERT INTO pets VALUES (70, 'by hand', 1, 'sold')", undefined],
+    [`INSERT INTO pets VALUES (${LAST_ID_MAX}, 'by hand', 1, 'sold')`, undefined],
+    [
+      `INSERT INTO pets VALUES (${LAST_ID_MAX + 1n}, 'by hand', 1, 'sold')`,
+      /^the last id is 9223372036853775808: it must be at most 9223372036853775807, /,
+    ],
+    ['DROP TABLE store_identity', /^the table store_identity is missing$/],
     [
       'DROP TABLE imports; CREATE TABLE imports (source TEXT NOT NULL PRIMARY KEY, position INTEGER NOT NULL, lines INTEGER NOT NULL, imported INTEGER NOT NULL, skipped INTEGER NOT NULL) WITHOUT ROWID',
       /^the table imports is "WITHOUT ROWID": it must be "STRICT WITHOUT ROWID"$/,
@@ -134,7 +141,16 @@ const OF_ONE: Record<string, Cases> = {
       'ALTER TABLE pets ALTER category_id TYPE integer',
       /^the column category_id of pets is "integer NOT NULL": it must be "bigint NOT NULL"$/,
     ],
-    ["INSERT INTO pets VALUES (70, 'by hand', 1, 'sold')", /^1 animals have an id that was never /],
+    [
+      "INSERT INTO pets VALUES (70, 'by hand', 1, 'sold')",
+      /^animals with an id that was never assigned: 1 \(the first is 70\)$/,
+    ],
+    [
+      `UPDATE pet_counter SET last_id = ${LAST_ID_MAX + 1n}`,
+      /^the last id is 9223372036853775808: it must be at most 9223372036853775807, /,
+    ],
+    ['DELETE FROM pet_counter', /^the table pet_counter is empty$/],
+    ['DROP TABLE pet_counter', /^the table pet_counter is missing$/],
   ],
 };
 

@@ -1,5 +1,6 @@
 import { SCOPES } from '../../domain/api-key.ts';
 import { PET_STATUSES } from '../../domain/pet.ts';
+import { LAST_ID_MAX } from '../rows.ts';
 import type { Comparison } from './structure.ts';
 
 /** What `petstore verify` found. */
@@ -13,7 +14,7 @@ export interface Verification {
 }
 
 interface Rule {
-  /** Follows the number of rows that break it: "3 animals have …". */
+  /** Which rows break it. Their number follows. */
   what: string;
   /** Selects a short name of each row that breaks the rule. */
   sql: string;
@@ -36,32 +37,32 @@ const STATUSES = PET_STATUSES.map((status) => `'${status}'`).join(', ');
 function catalogueRules(lastId: string): Rule[] {
   return [
     {
-      what: 'animals have an id that was never assigned',
+      what: 'animals with an id that was never assigned',
       sql: `SELECT id FROM pets WHERE id < 1 OR id > ${lastId}`,
     },
     {
-      what: 'animals have a name that is not 1 to 255 characters long',
+      what: 'animals with a name that is not 1 to 255 characters long',
       sql: 'SELECT id FROM pets WHERE length(name) NOT BETWEEN 1 AND 255',
     },
     {
-      what: 'animals have an unknown status',
+      what: 'animals with an unknown status',
       sql: `SELECT id FROM pets WHERE status NOT IN (${STATUSES})`,
     },
     {
-      what: 'idempotency keys belong to an id that was never assigned',
+      what: 'idempotency keys of an id that was never assigned',
       sql: `SELECT key FROM idempotency_keys WHERE pet_id < 1 OR pet_id > ${lastId}`,
     },
     {
-      what: 'idempotency keys belong to an API key that does not exist',
+      what: 'idempotency keys of an API key that does not exist',
       sql: 'SELECT key FROM idempotency_keys WHERE api_key_id NOT IN (SELECT id FROM api_keys)',
     },
     {
-      what: 'API keys have an invalid hash or scope',
+      what: 'API keys with an invalid hash or scope',
       sql: `SELECT id FROM api_keys WHERE length(hash) <> 64
               OR scopes NOT IN (${SCOPE_LISTS})`,
     },
     {
-      what: 'imports have counted more animals than lines',
+      what: 'imports that have counted more animals than lines',
       sql: 'SELECT source FROM imports WHERE position < 0 OR imported + skipped > lines',
     },
   ];
@@ -81,20 +82,26 @@ export function verifyStatement(lastId: string): string {
   return [...rules, catalogue].join(' UNION ALL ');
 }
 
-export type VerifyRow = [what: string, count: bigint, first: string];
+/** In the row of the catalogue, the last is the last id. */
+export type VerifyRow = [what: string, count: bigint, first: string | null];
 
 export function verificationOf(
   rows: readonly VerifyRow[],
   { problems = [], warnings = [] }: Partial<Comparison> = {},
 ): Verification {
   const broken = rows.filter(([what, count]) => what !== CATALOGUE && count > 0n);
-  const [, animals, lastId] = rows.find(([what]) => what === CATALOGUE) ?? [CATALOGUE, 0n, '0'];
+  const [, animals, last] = rows.find(([what]) => what === CATALOGUE) ?? [CATALOGUE, 0n, '0'];
+  const lastId = BigInt(last ?? 0);
   return {
     animals: Number(animals),
-    lastId: BigInt(lastId),
+    lastId,
     problems: [
       ...problems,
-      ...broken.map(([what, count, first]) => `${count} ${what} (the first is ${first})`),
+      ...(last === null ? ['the table pet_counter is empty'] : []),
+      ...(lastId > LAST_ID_MAX
+        ? [`the last id is ${lastId}: it must be at most ${LAST_ID_MAX}, to leave ids for others`]
+        : []),
+      ...broken.map(([what, count, first]) => `${what}: ${count} (the first is ${first})`),
     ],
     warnings,
   };
