@@ -55,6 +55,9 @@ For PostgreSQL use pg_dump.`,
       io.stderr.write(
         `Backed up ${store} to ${file}, complete and checked; animals: ${made.animals}, last id: ${made.lastId}.\n`,
       );
+      for (const problem of made.problems) {
+        io.stderr.write(`Until this is mended, restore refuses the backup: ${problem}.\n`);
+      }
       if (!made.isRecorded) io.stderr.write('The time could not be recorded in the store.\n');
       const removed = keep === undefined ? [] : removeOlderBackups(file, keep, now);
       for (const name of removed) io.stderr.write(`Removed ${join(named, name)}.\n`);

@@ -29,6 +29,7 @@ import {
 } from '../storage/tools/postgres-copy.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteReader, openSqliteTarget } from '../storage/tools/sqlite-copy.ts';
+import { verifySqlite } from '../storage/tools/sqlite-verify.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { UsageError } from '../setting.ts';
 import { COMMANDS } from './commands.ts';
@@ -87,6 +88,15 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
     assert.equal(created.kind === 'created' && created.pet.id, 2_505n);
     await store.close();
   }
+});
+
+test('a row by hand above the counter is copied with its id, and the next id is above it', async () => {
+  const [database, back] = [await server.createDatabase(), newFile()];
+  await (await openPostgresStore(server.url(database))).close();
+  await server.query("INSERT INTO pets VALUES (70, 'by hand', 1, 'sold')", database);
+  assert.equal((await run('--from', server.url(database), '--to', `sqlite:${back}`)).code, 0);
+  const { lastId, problems } = verifySqlite(back);
+  assert.deepEqual([lastId, problems], [70n, []]);
 });
 
 test('a copy is the same store as its source, also in a database on which a service has started', async () => {

@@ -275,10 +275,26 @@ describe('backup', () => {
     await store.close();
   });
 
-  test('a store that breaks a rule is not called a backup', async () => {
+  test('a store with a view of somebody else and a broken rule is backed up with its problems, and restore refuses that', async () => {
     await createPets(3);
+    change(file, 'CREATE VIEW cheap AS SELECT * FROM pets');
     change(file, "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'pets'");
-    await assert.rejects(backUp(), /animals with an id that was never assigned: 2 /);
+    const problems = [
+      "the view cheap is not the pet store's: remove it",
+      'animals with an id that was never assigned: 2 (the first is 2)',
+    ];
+    assert.deepEqual((await backUp()).problems, problems);
+    const message = `${target} cannot be restored: ${problems.join('; ')}.`;
+    await assert.rejects(restore({ idsAbove: 1n }), { message });
+  });
+
+  test('a damaged store is not backed up', async () => {
+    await createPets(3);
+    // The index says what the table does not.
+    const bytes = readFileSync(file);
+    bytes.write('x', bytes.lastIndexOf('available'));
+    writeFileSync(file, bytes);
+    await assert.rejects(backUp(), /petstore\.sqlite is damaged: /);
     assert.deepEqual(filesOf(folder), ['petstore.sqlite']);
   });
 });

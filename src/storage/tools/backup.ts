@@ -63,9 +63,8 @@ export async function copyStore<Changed>(
     copy.exec('PRAGMA journal_mode = DELETE');
     const changed = change(copy);
     const verification = verify(copy);
-    if (verification.problems.length > 0) {
-      throw new StoreFault(`${file} is damaged: ${verification.problems.join('; ')}.`);
-    }
+    const { damage } = verification;
+    if (damage.length > 0) throw new StoreFault(`${file} is damaged: ${damage.join('; ')}.`);
     return { verification, changed };
   } catch (error) {
     throw fileError(file, error, `cannot be copied to ${target}`);

@@ -28,6 +28,8 @@ const BEGIN_COPY = `
 /** Every create, the first key and every other copy need this lock. */
 const LOCK_COUNTER = 'SELECT last_id FROM pet_counter FOR UPDATE';
 
+const LAST_ID = 'SELECT greatest(last_id, (SELECT max(id) FROM pets)) AS last_id FROM pet_counter';
+
 type Run = (text: string, values?: unknown[]) => Promise<Row[]>;
 
 export interface OpenTransaction {
@@ -124,7 +126,8 @@ function readerOf({ connection, run }: OpenTransaction): CatalogueReader {
   return {
     read: (table, after, count) => run(selectPage(table, '$'), [...after, count]),
     count: async ({ name }) => Number((await run(`SELECT count(*) FROM ${name}`))[0]?.[0]),
-    lastId: async () => (await run('SELECT last_id FROM pet_counter'))[0]?.[0] as bigint,
+    // Also above an animal that was inserted by hand: in SQLite, no new id is below it.
+    lastId: async () => (await run(LAST_ID))[0]?.[0] as bigint,
     close: () => connection.close(),
   };
 }

@@ -88,6 +88,8 @@ export async function restoreStore(
       return identity;
     },
   });
+  const problems = verification.problems.join('; ');
+  if (problems) throw new StoreFault(`${backupFile} cannot be restored: ${problems}.`);
   const setAside = replace(realFile, partial.name);
   keepStoreId(file, changed);
   return { verification, setAside, isPastKnown: reason === undefined };

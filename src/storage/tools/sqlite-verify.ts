@@ -14,13 +14,18 @@ import { LAST_ID } from '../sqlite/statements.ts';
 import { checkStructure } from './sqlite-structure.ts';
 
 /** Checks the file itself and the rules of the catalogue. */
-export function verifySqlite(file: string): Verification {
+export function verifySqlite(file: string): FileVerification {
   using source = openToRead(file);
   try {
     return verify(source.database);
   } catch (error) {
     throw fileError(file, error);
   }
+}
+
+export interface FileVerification extends Verification {
+  /** What SQLite finds wrong with the file itself. Each is also a problem. */
+  damage: string[];
 }
 
 export interface OpenStore {
@@ -65,16 +70,16 @@ function requireReadable(file: string): void {
 }
 
 /** The file, its structure and the rules of the catalogue. */
-export function verify(database: DatabaseSync): Verification {
+export function verify(database: DatabaseSync): FileVerification {
   return verifyContent(database, checkStructure(database));
 }
 
 /** The file and the rules of the catalogue, as far as there are tables to check. */
-export function verifyContent(database: DatabaseSync, structure?: Comparison): Verification {
+export function verifyContent(database: DatabaseSync, structure?: Comparison): FileVerification {
   const integrity = rowsOf<[string]>(database, 'PRAGMA integrity_check').map(([line]) => line);
   const damage = integrity.filter((line) => line !== 'ok');
   const hasTables = structure?.isWhole ?? true;
   const rows = hasTables ? rowsOf<VerifyRow>(database, verifyStatement(LAST_ID)) : [];
   const found = verificationOf(rows, structure);
-  return { ...found, problems: [...damage, ...found.problems] };
+  return { ...found, problems: [...damage, ...found.problems], damage };
 }
