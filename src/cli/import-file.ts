@@ -4,7 +4,6 @@ import { open, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { UsageError } from '../setting.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import type { Columns } from '../pet-file/columns.ts';
 import { markedEncoding, type Encoding } from '../pet-file/encoding.ts';
@@ -14,7 +13,6 @@ import {
   PetFileError,
   refuseSpreadsheet,
   type Layout,
-  type PetFormat,
 } from '../pet-file/layout.ts';
 import { newPetReader, type LineFault, type PetPiece } from '../pet-file/pet-reader.ts';
 
@@ -24,6 +22,7 @@ const STANDARD_INPUT = '-';
 const START_BYTES = 4;
 /** Bytes per read. The animals of one read, about five thousand, are stored in one transaction. */
 const READ_BYTES = 256 * 1024;
+const CHANGED = 'The file has changed while it was read.';
 
 /** A file as it was when it was opened. */
 interface OpenedFile {
@@ -40,21 +39,6 @@ export interface CheckedFile extends OpenedFile {
   animals: number;
   /** How many lines, or items of a JSON array, are invalid. */
   invalid: number;
-}
-
-/** The content is no longer what was checked. */
-export class FileChanged extends Error {
-  override readonly name = 'FileChanged';
-}
-
-export async function requireReadable(file: string): Promise<void> {
-  if (file === STANDARD_INPUT) return;
-  try {
-    if (!(await stat(file)).isDirectory()) return;
-  } catch {
-    throw new UsageError(`"${file}" cannot be read: import needs a file, or - for standard input.`);
-  }
-  throw new UsageError(`"${file}" is a folder: import needs a file, or - for standard input.`);
 }
 
 /**
@@ -136,7 +120,6 @@ async function temporaryCopy(
 export async function checkFile(
   handle: FileHandle,
   options: {
-    format: PetFormat | undefined;
     columns: Columns | undefined;
     onFaults: (faults: readonly LineFault[], layout: Layout) => void;
     onProgress: (animals: number, share: number) => void;
@@ -147,7 +130,7 @@ export async function checkFile(
   const file: OpenedFile = { handle, sizeBytes: Number(size), modifiedNs };
   const start = Buffer.alloc(Math.min(LAYOUT_BYTES, file.sizeBytes));
   await handle.read(start, 0, start.length, 0);
-  const layout = detectLayout(start, options);
+  const layout = detectLayout(start, options.columns);
   const reader = newPetReader(layout);
   const content = createHash('sha256');
   let [readBytes, animals, invalid] = [0, 0, 0];
@@ -169,26 +152,18 @@ export async function checkFile(
   return { ...file, layout, digest: content.digest('hex'), animals, invalid };
 }
 
-/**
- * Reads the animals of a checked file after an earlier position. The last piece is returned only if the
- * file is still the one that was checked.
- */
+/** Reads the animals of a checked file after an earlier position. */
 export async function* readPieces(
   file: CheckedFile,
   before: ImportProgress,
 ): AsyncGenerator<PetPiece> {
   const reader = newPetReader(file.layout, before.lines);
   let unread = file.layout.format === 'json' ? 0 : before.position;
-  let last: PetPiece | undefined;
   for await (const chunk of readChunks(file)) {
     const skipped = Math.min(unread, chunk.length);
     unread -= skipped;
-    for (const piece of reader.push(chunk.subarray(skipped))) {
-      if (last !== undefined) yield last;
-      last = piece;
-    }
+    yield* reader.push(chunk.subarray(skipped));
   }
-  if (last !== undefined) yield last;
   yield* reader.end();
 }
 
@@ -201,10 +176,10 @@ async function* readChunks({ handle, sizeBytes, modifiedNs }: OpenedFile): Async
   for (let position = 0; position < sizeBytes;) {
     const length = Math.min(READ_BYTES, sizeBytes - position);
     const { bytesRead } = await handle.read(buffer, 0, length, position);
-    if (bytesRead === 0) throw new FileChanged();
+    if (bytesRead === 0) throw new PetFileError(CHANGED);
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
   const { size, mtimeNs } = await handle.stat({ bigint: true });
-  if (size !== BigInt(sizeBytes) || mtimeNs !== modifiedNs) throw new FileChanged();
+  if (size !== BigInt(sizeBytes) || mtimeNs !== modifiedNs) throw new PetFileError(CHANGED);
 }

@@ -14,7 +14,6 @@ function newReport({ isTTY = false, isSkipping = false } = {}) {
   const report = new ImportReport(output, {
     store: 'pets.sqlite',
     isSkipping,
-    clock: { now: () => new Date(), elapsedMs: () => performance.now() },
   });
   return {
     report,
@@ -42,63 +41,25 @@ function faults(count: number) {
   });
 }
 
-test('a JSON array is counted in items, and one is in the singular', () => {
+test('an import that stops says what it has imported until then, in the units of its file', () => {
   const { report, written } = newReport();
+  assert.equal(report.stopped('The file has changed.'), 1);
+  assert.equal(written(), 'The file has changed. Nothing was imported.\n');
   report.checked(checkedFile({ layout: ITEMS }));
-  assert.equal(report.refused(checkedFile({ invalid: 1 })), 1);
-  assert.match(written(), /^Nothing was imported: 1 item is invalid\. /);
-  assert.equal(report.refused(checkedFile({ invalid: 2 })), 1);
-  assert.match(written(), /^Nothing was imported: 2 items are invalid\. /);
-  report.resumed(progressAt({ lines: 1_234, imported: 1 }));
-  assert.match(written(), /stopped after item 1,234, with 1 animal imported; this import/);
-  assert.equal(report.mustSkip(progressAt({ lines: 1_234, imported: 1_000 })), 1);
-  assert.match(written(), /stopped after item 1,234, with 1,000 animals imported: add/);
-});
-
-test('the end of an import has what this one added, the time it took and the rate', () => {
-  const startedMs = performance.now();
-  const { report, written } = newReport();
-  const before = progressAt({ imported: 5 });
-  assert.equal(report.finished(progressAt({ imported: 1_000_005 }), before), 0);
-  const seconds = (performance.now() - startedMs) / 1000;
-  const said =
-    /^Imported 1,000,000 animals into pets\.sqlite\. That took ([\d.]+) s, ([\d,]+) per second\.\n$/;
-  const [, took = '', rate = ''] = said.exec(written()) ?? [];
-  assert.ok(Number(took) <= seconds + 0.05, `it says ${took} s`);
-  assert.ok(
-    Number(rate.replaceAll(',', '')) >= Math.floor(1_000_000 / seconds),
-    `it says ${rate} per second`,
-  );
-});
-
-test('an import that stops says what it has imported until then', () => {
-  const { report, written } = newReport();
-  const some = progressAt({ lines: 3, imported: 2 });
-  assert.equal(report.interrupted(some), 1);
+  const some = progressAt({ lines: 1_234, imported: 1 });
+  report.resumed(some, '; this import continues there.');
   assert.equal(
     written(),
-    'The import was stopped after line 3, with 2 animals imported into pets.sqlite. Run the same command again to continue.\n',
+    'An earlier import of this file stopped after item 1,234, with 1 animal imported; this import continues there.\n',
   );
-  for (const nothing of [undefined, progressAt({ position: 0 })]) {
-    assert.equal(report.interrupted(nothing), 1);
+  for (const imported of [1, 1_230]) {
+    assert.equal(report.stopped('The disk is full.', ['First.', 'Second.']), 1);
     assert.equal(
       written(),
-      'The import was stopped while the file was being checked; nothing was imported.\n',
+      `The disk is full. The import stopped after item 1,234, with ${imported === 1 ? '1 animal' : '1,230 animals'} imported into pets.sqlite: the same command with the same file continues there.\nFirst.\nSecond.\n`,
     );
+    report.stored = progressAt({ lines: 1_234, imported: 1_230 });
   }
-  const changed = 'The file has changed while it was read, so the import stopped; ';
-  assert.equal(report.changed(some), 1);
-  assert.equal(
-    written(),
-    `${changed}its first 3 lines, 2 animals, were imported into pets.sqlite.\n`,
-  );
-  assert.equal(report.changed(undefined), 1);
-  assert.equal(written(), `${changed}nothing was imported.\n`);
-  assert.equal(report.failed('The disk is full.'), 1);
-  assert.equal(
-    written(),
-    'The import stopped. The disk is full. Run the same command again to continue.\n',
-  );
 });
 
 test('a terminal shows how much was checked, then how much was imported, and the line is gone in the end', () => {
@@ -107,7 +68,7 @@ test('a terminal shows how much was checked, then how much was imported, and the
   report.faults(faults(1), LINES);
   report.checking(6, 0.6);
   report.checked(checkedFile({}));
-  report.progress(progressAt({ imported: 7, position: 50 }), 200);
+  report.storing(progressAt({ imported: 7, position: 50 }), 200);
   report.finished(progressAt({ imported: 7 }), progressAt({}));
   const expected = [
     /^$/,

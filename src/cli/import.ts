@@ -1,42 +1,23 @@
-import { oneOf, UsageError } from '../setting.ts';
+import { oneOf } from '../setting.ts';
 import { Refusal } from '../domain/errors.ts';
+import type { NewPet } from '../domain/pet.ts';
 import type { CatalogueAdministration, ImportProgress } from '../domain/store.ts';
 import { PetFileError, sourceOf, UnknownColumns } from '../pet-file/layout.ts';
 import type { PetPiece } from '../pet-file/pet-reader.ts';
 import { defineCommand } from './command.ts';
 import { CREATE_SWITCH, openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { refusalLine } from './failure.ts';
-import { COLUMNS_OPTION } from './import-columns.ts';
-import {
-  checkFile,
-  FileChanged,
-  openInput,
-  readPieces,
-  requireReadable,
-  type CheckedFile,
-} from './import-file.ts';
+import { columnsAdvice, COLUMNS_OPTION } from './import-columns.ts';
+import { checkFile, openInput, readPieces, type CheckedFile } from './import-file.ts';
 import { ImportReport } from './import-report.ts';
 
-const FORMATS = ['csv', 'ndjson', 'json'] as const;
 const ENCODINGS = ['utf-8', 'windows-1252'] as const;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-
-interface Import {
-  store: CatalogueAdministration;
-  report: ImportReport;
-  isSkipping: boolean;
-  signal: AbortSignal;
-}
 
 export const importPets = defineCommand({
   purpose: 'Add the animals of a file',
   arguments: [{ name: 'FILE', description: 'a file with animals, or - for standard input' }],
   options: {
-    format: {
-      ...oneOf(FORMATS),
-      defaultText: 'the content tells',
-      description: 'the format of the file',
-    },
     columns: COLUMNS_OPTION,
     encoding: {
       ...oneOf(ENCODINGS),
@@ -67,42 +48,43 @@ the content is recognized, and no animal is added twice.`,
   ],
   async action({ arguments: [name = ''], options, switches, flags, io }) {
     const isSkipping = switches['skip-invalid'];
-    const { format, columns, encoding } = options;
-    if (columns !== undefined && format !== undefined && format !== 'csv') {
-      throw new UsageError(`--columns is for tables: leave it out, or --format ${format}.`);
-    }
-    await requireReadable(name);
+    const { columns, encoding } = options;
     await using opened = new AsyncDisposableStack();
     const isDryRun = switches['dry-run'];
     const opening = openStoreByFlags(flags, io, { create: switches.create && !isDryRun });
     // A dry run uses the store only to find an earlier import of the file, and works without one.
     const found = await (isDryRun ? opening.catch(() => undefined) : opening);
     opened.defer(async () => found?.store.close());
-    const store = found?.name ?? '';
-    const report = new ImportReport(io.stderr, { store, isSkipping, clock: io.clock });
+    const report = new ImportReport(io.stderr, { store: found?.name ?? '', isSkipping });
     const signal = opened.use(new StopSignal()).signal;
     try {
       const handle = await openInput(name, io.stdin ?? process.stdin, { encoding, signal });
       opened.defer(() => handle.close());
       const { faults: onFaults, checking: onProgress } = report;
-      const file = await checkFile(handle, { format, columns, onFaults, onProgress, signal });
+      const file = await checkFile(handle, { columns, onFaults, onProgress, signal });
       report.checked(file);
-      const none = newProgress(file);
-      const before = (await found?.store.findImport(none.source)) ?? none;
+      const source = sourceOf(file.layout, file.digest);
+      const none = { source, position: 0, lines: 0, imported: 0, skipped: 0 };
+      const before = (await found?.store.findImport(source)) ?? none;
       if (before.position === file.sizeBytes && file.sizeBytes > 0) {
         return report.importedBefore(before);
       }
-      if (found !== undefined && !isDryRun) {
-        const work = { store: found.store, report, isSkipping, signal };
-        return await importFile(file, before, work);
+      if (file.invalid > 0 && !isSkipping) {
+        if (before.position === 0) return report.refused(file);
+        // Correcting the file would import again what is in the store.
+        report.resumed(before, ' without its invalid lines: add --skip-invalid to continue it.');
+        return 1;
       }
-      return file.invalid > 0 && !isSkipping ? report.refused(file) : report.couldImport(file);
+      if (found === undefined || isDryRun) return report.couldImport(file);
+      if (before.position > 0) report.resumed(before, '; this import continues there.');
+      return await importPieces(file, before, { store: found.store, report, signal });
     } catch (error) {
-      if (signal.aborted && isAbort(error)) return report.interrupted(undefined);
-      if (error instanceof UnknownColumns) return report.unknownColumns(error);
-      if (error instanceof PetFileError) return report.unreadable(error.message);
-      if (error instanceof FileChanged) return report.changed(undefined);
-      if (error instanceof Refusal) return report.failed(refusalLine(error));
+      if (signal.aborted && isAbort(error)) return report.stopped('The import was interrupted.');
+      if (error instanceof UnknownColumns) {
+        return report.stopped(error.message, columnsAdvice(error.sample));
+      }
+      if (error instanceof PetFileError) return report.stopped(error.message);
+      if (error instanceof Refusal) return report.stopped(refusalLine(error));
       throw error;
     }
   },
@@ -136,52 +118,36 @@ class StopSignal {
   }
 }
 
-/** Imports a checked file from the position at which an earlier import of the same content stopped. */
-async function importFile(
-  file: CheckedFile,
-  before: ImportProgress,
-  work: Import,
-): Promise<number> {
-  const { report, isSkipping } = work;
-  if (file.invalid > 0 && !isSkipping) {
-    return before.position > 0 ? report.mustSkip(before) : report.refused(file);
-  }
-  if (before.position > 0) report.resumed(before);
-  return importPieces(file, before, work);
-}
-
-function newProgress(file: CheckedFile): ImportProgress {
-  const source = sourceOf(file.layout, file.digest);
-  return { source, position: 0, lines: 0, imported: 0, skipped: 0 };
-}
-
 /** Stores each piece in one transaction, and reads the next piece meanwhile. */
 async function importPieces(
   file: CheckedFile,
   before: ImportProgress,
-  { store, report, signal }: Import,
+  parts: { store: CatalogueAdministration; report: ImportReport; signal: AbortSignal },
 ): Promise<number> {
+  const { store, report, signal } = parts;
+  const storePiece = async (pets: NewPet[], from: number, to: ImportProgress): Promise<void> => {
+    if (!(await store.importPets(pets, { from, to }))) {
+      throw new Refusal('unavailable', 'Another import of the same file is running.');
+    }
+    report.stored = to;
+  };
   let progress = before;
-  let storing: Promise<boolean> = Promise.resolve(true);
+  let storing = Promise.resolve();
   try {
     for await (const piece of readPieces(file, before)) {
-      if (signal.aborted) break;
-      requireStored(await storing);
+      await storing;
+      signal.throwIfAborted();
       const from = progress.position;
       progress = advance(progress, piece);
-      report.progress(progress, file.sizeBytes);
-      storing = store.importPets(piece.pets, { from, to: progress });
+      report.storing(progress, file.sizeBytes);
+      storing = storePiece(piece.pets, from, progress);
       // It is awaited after the next piece. Until then, a rejection must not count as unhandled.
       storing.catch(() => undefined);
     }
-    requireStored(await storing);
-  } catch (error) {
-    if (!(error instanceof FileChanged)) throw error;
-    requireStored(await storing);
-    return report.changed(progress);
+  } finally {
+    await storing;
   }
-  const isDone = progress.position === file.sizeBytes || !signal.aborted;
-  return isDone ? report.finished(progress, before) : report.interrupted(progress);
+  return report.finished(progress, before);
 }
 
 function advance(progress: ImportProgress, piece: PetPiece): ImportProgress {
@@ -192,9 +158,4 @@ function advance(progress: ImportProgress, piece: PetPiece): ImportProgress {
     imported: progress.imported + piece.pets.length,
     skipped: piece.faults.reduce((sum, fault) => sum + fault.lines, progress.skipped),
   };
-}
-
-function requireStored(isStored: boolean): void {
-  if (isStored) return;
-  throw new Refusal('unavailable', 'Another import of the same file is running.');
 }

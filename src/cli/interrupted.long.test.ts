@@ -114,7 +114,7 @@ test('Ctrl-C says how far the import is, and the same command continues it', asy
   child.kill('SIGINT');
   assert.deepEqual(await ended, [1, null]);
   const said =
-    /^The import was stopped after line ([\d,]+), with \1 animals imported into (.+)\. Run the same command again to continue\.\n$/;
+    /^The import was interrupted\. The import stopped after line ([\d,]+), with \1 animals imported into (.+): the same command with the same file continues there\.\n$/;
   const [, count = '', store] = said.exec(words()) ?? [];
   assert.equal(store, fileIn(data), words());
   assert.equal(countPets(fileIn(data)), Number(count.replaceAll(',', '')));
@@ -145,7 +145,7 @@ test(
     assert.equal(statSync(link).mode & 0o777, 0o600);
     child.kill('SIGINT');
     assert.deepEqual(await ended, [1, null]);
-    assert.match(words(), /^The import was stopped [^\n]+ nothing was imported\.\n$/);
+    assert.match(words(), /^The import was interrupted\. Nothing was imported\.\n$/);
     assert.equal(countPets(fileIn(data)), 0);
   },
 );

@@ -5,8 +5,6 @@ import { csvFieldsOrUndefined, SEPARATORS, type Separator } from './csv.ts';
 import { isSpreadsheet } from './encoding.ts';
 import { RECORD_BYTES_MAX, RecordSplitter } from './records.ts';
 
-export type PetFormat = 'ndjson' | 'csv' | 'json';
-
 /** How a file is written: one JSON object per line, a table whose first line names its columns, or a JSON array. */
 export type Layout = { format: 'ndjson' } | TableLayout | { format: 'json' };
 
@@ -70,19 +68,16 @@ export function refuseSpreadsheet(start: Uint8Array): void {
 }
 
 /**
- * Finds out how a file is written from its first `LAYOUT_BYTES`, unless its format is given or the columns of
- * a table are chosen. Throws a PetFileError if they begin with neither JSON nor a table.
+ * Finds out how a file is written from its first `LAYOUT_BYTES`; if columns are chosen, it is a table. Throws a
+ * PetFileError if they begin with neither JSON nor a table.
  */
-export function detectLayout(
-  start: Uint8Array,
-  { format, columns }: { format?: PetFormat | undefined; columns?: Columns | undefined } = {},
-): Layout {
+export function detectLayout(start: Uint8Array, columns?: Columns): Layout {
   const first = new TextDecoder().decode(start).trimStart().charAt(0);
   // A file without animals may have any format.
   if (first === '') return { format: 'ndjson' };
-  const begun = first === '[' ? 'json' : first === '{' ? 'ndjson' : 'csv';
-  const found = columns === undefined ? (format ?? begun) : 'csv';
-  return found === 'csv' ? readTable(start, columns) : { format: found };
+  if (columns === undefined && first === '[') return { format: 'json' };
+  if (columns === undefined && first === '{') return { format: 'ndjson' };
+  return readTable(start, columns);
 }
 
 /**

@@ -145,8 +145,8 @@ class ArrayReader implements PetReader {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     try {
       const parts = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
-      const value = parseJson(parts.join('') + decoder.decode());
-      if (Array.isArray(value)) return value as unknown[];
+      // Its first character is a bracket.
+      return parseJson(parts.join('') + decoder.decode()) as unknown[];
     } catch (cause) {
       if (cause instanceof TypeError) {
         throw new PetFileError(
@@ -157,7 +157,6 @@ class ArrayReader implements PetReader {
       const detail = cause.cause instanceof Error ? ` (${cause.cause.message})` : '';
       throw new PetFileError(`The file is not one valid JSON array${detail}.`, { cause });
     }
-    throw new PetFileError('The file is not one valid JSON array.');
   }
 }
 

@@ -51,7 +51,7 @@ export function textOf(bytes: Uint8Array, { encoding = 'utf-8' }: ListOptions): 
 
 /** Reads a list as `petstore import` does. Throws a PetFileError if it is not a list. */
 export async function readList(text: Uint8Array, { columns }: ListOptions): Promise<PetList> {
-  const layout = detectLayout(text.subarray(0, LAYOUT_BYTES), { columns });
+  const layout = detectLayout(text.subarray(0, LAYOUT_BYTES), columns);
   const digest = createHash('sha256').update(text).digest('hex');
   const list: PetList = {
     source: sourceOf(layout, digest),
