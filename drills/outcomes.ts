@@ -1,4 +1,4 @@
-// What the runs of drills have shown, and docs/reliability.md, whose table has a row for each drill: its name, its
+// What the runs of drills have shown, and docs/reliability.md, whose table has a row for each drill: its command, its
 // promise, its controls, and its newest full run, which a run with `--write` replaces.
 
 import { execFileSync } from 'node:child_process';
@@ -94,7 +94,7 @@ export function linesOf(outcomes: ReadonlyMap<string, Outcome>): string {
   return `${lines.join('')}drills: ${counts}\n`;
 }
 
-const ROW = /^\| `([\w-]+)` \| ([^|]*) \| ([^|]*) \|/;
+const ROW = /^\| `npm run drill -- ([\w-]+)` \| ([^|]*) \| ([^|]*) \|/;
 
 /** The name and the promise of each drill. */
 export function promisesOf(document: string): [string, string][] {

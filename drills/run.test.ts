@@ -98,12 +98,13 @@ test('what a drill lacks is in its lines', async () => {
 });
 
 test('a run that is written replaces that of its row, also if it failed', () => {
-  const document = '| `one` | Kept. | Lost. | old |\n| `two` | Kept. | Lost. | old |\n';
+  const document =
+    '| `npm run drill -- one` | Kept. | Lost. | old |\n| `npm run drill -- two` | Kept. | Lost. | old |\n';
   const outcome = { ...HELD, failures: ['kept: Rex | Max is lost'], seconds: 5 };
   const written = withRun(document, { name: 'two', outcome, seed: 7, root: ROOT });
   assert.match(
     written,
-    /^\| `one` \| Kept\. \| Lost\. \| old \|\n\| `two` \| Kept\. \| Lost\. \| 3 checks, 1 failed; \*\*kept: Rex Max is lost\*\*; rounds: 2; creates: 7; seed 7, 5 s on \d+ cores, \w+(?: with changes)?, \d{4}-\d\d-\d\d \|\n$/,
+    /^\| `npm run drill -- one` \| Kept\. \| Lost\. \| old \|\n\| `npm run drill -- two` \| Kept\. \| Lost\. \| 3 checks, 1 failed; \*\*kept: Rex Max is lost\*\*; rounds: 2; creates: 7; seed 7, 5 s on \d+ cores, \w+(?: with changes)?, \d{4}-\d\d-\d\d \|\n$/,
   );
   assert.throws(() => withRun(document, { name: 'three', outcome, seed: 7, root: ROOT }), /no row/);
 });
