@@ -1,5 +1,5 @@
-// Checks the OpenAPI document with the tools that its readers use, and runs the examples of
-// docs/clients.md. `npm run test:generators` runs this file. The tools need TypeScript 5, so they
+// Checks the OpenAPI document with the tools that its readers use, and runs the examples in TypeScript beside
+// this file. `npm run test:generators` runs this file. The tools need TypeScript 5, so they
 // have their own lock file.
 
 import assert from 'node:assert/strict';
@@ -106,7 +106,10 @@ test(
   { skip },
   async () => {
     const sections = [
-      blocksOf('TypeScript: openapi-typescript and openapi-fetch'),
+      blocksOf(
+        'TypeScript: openapi-typescript and openapi-fetch',
+        'test/generators/openapi-fetch.md',
+      ),
       blocksOf('TypeScript: Hey API', 'test/generators/hey-api.md'),
     ];
     const origin = new URL(service.baseUrl).origin;

@@ -16,6 +16,8 @@ const FOLDER = join(ROOT, 'artifacts', 'languages');
 const run = promisify(execFile);
 
 interface Language {
+  /** Its page, if that is not docs/clients.md. */
+  page?: string;
   /** The name of its code block. */
   block: string;
   file: string;
@@ -26,8 +28,14 @@ interface Language {
 const LANGUAGES: Readonly<Record<string, Language>> = {
   Go: { block: 'golang', file: 'main.go', tools: ['go version'] },
   Python: { block: 'py', file: 'main.py', tools: ['python3 -c "import venv, ensurepip"'] },
-  Java: { block: 'java', file: 'Main.java', tools: ['javac -version', 'mvn -version'] },
+  Java: {
+    page: 'test/generators/java.md',
+    block: 'java',
+    file: 'Main.java',
+    tools: ['javac -version', 'mvn -version'],
+  },
   PHP: {
+    page: 'test/generators/php.md',
     block: 'php',
     file: 'main.php',
     tools: [
@@ -62,7 +70,7 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
     const folder = join(FOLDER, language.file);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    const blocks = blocksOf(name);
+    const blocks = blocksOf(name, language.page);
     const origin = new URL(service.baseUrl).origin;
     const program = (blocks[language.block] ?? '').replaceAll(DOCUMENTED_ORIGIN, origin);
     writeFileSync(join(folder, language.file), program);
