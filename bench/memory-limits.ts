@@ -1,5 +1,5 @@
-// node bench/memory-limits.ts [--write]: the memory of each way to start the service, and whether it works in less. With
-// --write the table goes into docs/running.md. As root, on Linux; about four minutes.
+// node bench/memory-limits.ts: the memory of each way to start the service, and whether it works in less: the figures of
+// "Memory" in docs/running.md. As root, on Linux; about four minutes.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,8 +14,6 @@ import { disposableFolder } from '../harness/temporary-folder.ts';
 import { familyOf } from './processes.ts';
 
 const ROOT = dirname(import.meta.dirname);
-const PAGE = join(ROOT, 'docs/running.md');
-const MARKERS = ['<!-- memory: from here -->', '<!-- memory: to here -->'] as const;
 const MEBIBYTE = 1024 * 1024;
 const LIMITS_MIB = [256, 128];
 const STAGE_MS = 6_000;
@@ -194,16 +192,8 @@ const table = [
   '|---|---|---|---|---|---|---|',
 ];
 for (const start of STARTS) table.push(await rowOf(start));
-const text = `${table.join('\n')}
+process.stdout.write(`${table.join('\n')}
 
 All processes together (Pss), each stage on a new service, Node.js ${process.versions.node}, ${process.platform} ${process.arch}. The last two columns repeat the load, the
-bodies and ${CONNECTIONS.toLocaleString('en')} connections within that much memory (${Limit.shown}).`;
-process.stdout.write(`${text}\n`);
-if (process.argv.includes('--write')) {
-  const page = readFileSync(PAGE, 'utf8');
-  const [from, to] = MARKERS;
-  writeFileSync(
-    PAGE,
-    page.replace(new RegExp(`${from}[^]*${to}`), () => `${from}\n\n${text}\n\n${to}`),
-  );
-}
+bodies and ${CONNECTIONS.toLocaleString('en')} connections within that much memory (${Limit.shown}).
+`);
