@@ -32,9 +32,14 @@ export const DOCS = [
   reference('clients', 'Clients in your language', 'docs/clients.md'),
   reference('deprecations', 'Deprecations', 'src/web/docs/content/deprecations.md'),
   reference('changelog', 'Changelog', 'CHANGELOG.md'),
+  operation('running', 'Install, start and stop'),
   operation('access', 'Keys and other computers'),
+  operation('catalogue', 'Import, export and the console'),
   operation('backup', 'Backup and restore'),
   operation('troubleshooting', 'Troubleshooting'),
+  operation('monitoring', 'Monitoring and logs'),
+  operation('postgresql', 'PostgreSQL and failover'),
+  operation('settings', 'Settings and limits'),
 ] as const satisfies DocsPage[];
 
 export interface DocsPage {

@@ -12,10 +12,14 @@ interface Content {
   isWide: boolean;
 }
 
+/** For readers who came by the search, and have read no other page. */
+const COMMAND =
+  '<p class="small"><code>petstore</code> is the command as it was installed. In a clone of the repository it is <code>./petstore</code>.</p>';
 const SHARED_MODULES = ['src/web/console/page/dom.ts', 'src/web/console/page/stored-key.ts'];
 
 /** The whole page around its content. */
 export function layout({ page, html, sections, root, isWide }: Content): string {
+  const isForOperators = page.group === 'Run the service';
   const preloads = [...DOCS_MODULES, ...SHARED_MODULES].map(
     (file) => `<link rel="modulepreload" href="${root}assets/${file}">`,
   );
@@ -37,10 +41,10 @@ ${preloads.join('\n')}
 ${header(root)}
 <div class="docs">
 ${contents(page, sections, root)}
-<main id="main" tabindex="-1" class="${isWide ? 'wide' : page.group === 'Run the service' ? 'breaks' : ''}">
+<main id="main" tabindex="-1" class="${isWide ? 'wide' : isForOperators ? 'breaks' : ''}">
 <article>
 <h1>${page.title}</h1>
-${html}</article>
+${isForOperators ? COMMAND : ''}${html}</article>
 ${turn(page, root)}
 </main>
 </div>

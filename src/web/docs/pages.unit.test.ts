@@ -14,8 +14,8 @@ import { entriesOf, search, type IndexedPage } from './page/rank.ts';
 import { docsPages } from './pages.ts';
 
 const BROTLI = { 'accept-encoding': 'br' };
-const SEARCH_INDEX_BYTES_MAX = 9_000;
 const PAGE_BYTES_MAX = 23_000;
+const SEARCH_INDEX_BYTES_MAX = 25_000;
 const SERVICE: DocumentedService = {
   baseUrl: 'https://pets.example/api/v1',
   linkBase: 'https://pets.example/api/v1',
@@ -186,7 +186,7 @@ test('every id on a page at /docs occurs once', async () => {
   }
 });
 
-test('each page at /docs with all its files has at most 23,000 compressed bytes, and the index of the search 9,000', async (t) => {
+test('each page at /docs with all its files has at most 23,000 compressed bytes, and the index of the search 25,000', async (t) => {
   for (const { path } of DOCS) {
     const html = await textOf(path);
     const files = [...html.matchAll(/(?:href|src)="([^"]*assets\/[^"]+)"/g)].map(
@@ -321,6 +321,20 @@ test('the search finds the right page first for the words of those who are new',
     ['backup', 'docs/backup'],
     ['restore', 'docs/backup'],
     ['disk', 'docs/troubleshooting#the-disk-is-full'],
+    ['docker', 'docs/running#in-a-container'],
+    ['container', 'docs/running#in-a-container'],
+    ['kubernetes', 'docs/running#on-kubernetes'],
+    ['systemd', 'docs/running#under-systemd'],
+    ['boot', 'docs/running#at-boot-without-root'],
+    ['upgrade', 'docs/running#upgrade'],
+    ['memory', 'docs/running#memory'],
+    ['workers', 'docs/running#workers'],
+    ['excel', 'docs/add#many-at-once'],
+    ['csv', 'docs/add#many-at-once'],
+    ['firewall', 'docs/access#use-it-from-the-other-computer-lan-and-https'],
+    ['caddy', 'docs/access#use-it-from-the-other-computer-lan-and-https'],
+    ['wifi', 'docs/access#use-it-from-the-other-computer-lan-and-https'],
+    ['monitor', 'docs/monitoring'],
   ];
   for (const [query, href] of expected) {
     assert.equal(search(entries, query.split(' '))[0]?.href, href, query);

@@ -43,8 +43,8 @@ export async function renderSite(service: DocumentedService, repository: URL): P
       page.path,
       layout({ page, html: markSite(html), sections, root, isWide: isReference }),
     );
-    // The rest of these texts would be half of the index: their titles say what they are about.
-    const isIndexed = page.group !== 'Run the service' && page.path !== '/docs/changelog';
+    // The changelog names everything, and would be among the results of every search.
+    const isIndexed = page.path !== '/docs/changelog';
     index.push({
       href: page.path.slice(1),
       title: page.title,

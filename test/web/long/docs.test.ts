@@ -200,12 +200,7 @@ test('the search shows at most eight results: whole words of titles first, then 
   const list = page.locator('#results');
   const searches: [query: string, ...results: string[]][] = [
     ['idempotency', 'Retries and idempotency', 'idempotency_key_reusedErrors'],
-    [
-      'err',
-      'Errors',
-      'Errors behind a proxyKeys and other computers',
-      '404 to 431: other errors of the requestErrors',
-    ],
+    ['err', 'Errors', '404 to 431: other errors of the requestErrors'],
     ['retry', 'Which errors to retryRetries and idempotency'],
     ['curs', 'CursorsLists and pagination', 'invalid_cursorErrors'],
     ['changelog 1.0.0', '1.0.0Changelog'],

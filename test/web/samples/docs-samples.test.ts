@@ -24,11 +24,13 @@ const RUN_TIMEOUT_MS = 120_000;
 /** More than one page of 100. */
 const SEEDED = 130;
 
-/** Pages whose commands other tests run: `npm run test:generators`, web-site.test.ts and those of test/process. */
-const RUN_ELSEWHERE = ['clients', 'web-site', 'access', 'backup', 'troubleshooting'];
+/** Pages whose commands other tests run: web-site.test.ts, and for docs/ those that test/project/docs.unit.test.ts names. */
+const RUN_ELSEWHERE: readonly string[] = DOCS.filter(
+  ({ path, file }) => path === '/docs/web-site' || file.startsWith('docs/'),
+).map(({ path }) => path);
 const isRunElsewhere = ({ page, code }: Sample): boolean =>
   // sdk/test/package.test.ts runs this one.
-  code.startsWith('npm pack') || RUN_ELSEWHERE.includes(page.replace('/docs/', ''));
+  code.startsWith('npm pack') || RUN_ELSEWHERE.includes(page);
 
 interface Sample {
   page: string;

@@ -27,7 +27,7 @@ export function entriesOf(pages: readonly IndexedPage[]): Entry[] {
   ]);
 }
 
-/** Every word must occur. Whole words of titles come first, then beginnings of titles, then parts. */
+/** Every word must occur. Whole words of titles come first, pages before sections, then beginnings of titles, then parts. */
 export function search(entries: readonly Entry[], words: readonly string[]): Entry[] {
   return entries
     .map((entry) => ({ entry, rank: rank(entry, words) }))
@@ -40,7 +40,7 @@ export function search(entries: readonly Entry[], words: readonly string[]): Ent
 function rank({ title, page, text }: Entry, words: readonly string[]): number {
   const [heading, name, rest] = [title.toLowerCase(), page.toLowerCase(), text.toLowerCase()];
   const ranks = words.map((word): number => {
-    if (heading.split(/\W+/).includes(word)) return 16;
+    if (heading.split(/\W+/).includes(word)) return title === page ? 17 : 16;
     if (heading.startsWith(word)) return 8;
     if (heading.includes(word)) return 4;
     if (rest.split(/[^\w-]+/).includes(word)) return 3;
