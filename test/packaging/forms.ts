@@ -14,18 +14,15 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { needs, needsProgram, OLDER_NODE } from '../../harness/needs.ts';
+import { needs, OLDER_NODE } from '../../harness/needs.ts';
 import { makeSingleFile } from '../../scripts/single-file.ts';
 import { useInstalled } from './installed-program.ts';
-import { installPackage, olderNode, packService, REPOSITORY } from './packages.ts';
+import { installPackage, olderNode, packService } from './packages.ts';
 import { refusalIn, run, type RunOptions } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -151,38 +148,6 @@ describe('The single file', () => {
     await useInstalled(t, ['--workers', '2'], options);
     await report(t, 'single file', program, options);
   });
-
-  const skip = needsProgram('buildah');
-
-  test(
-    'in an image from nothing, by the commands of the document: user 10001 owns /data',
-    { skip },
-    async (t) => {
-      const work = temporaryFolder(t);
-      mkdirSync(join(work, 'dist'));
-      symlinkSync(program, join(work, 'dist', 'petstore-linux-x64'));
-      const settings = join(work, 'storage.conf');
-      writeFileSync(
-        settings,
-        `[storage]\ndriver = "vfs"\ngraphroot = "${work}/images"\nrunroot = "${work}/run"\n`,
-      );
-      const page = readFileSync(join(REPOSITORY, 'docs/running.md'), 'utf8');
-      const [, commands = ''] = /### An image from nothing.*?```sh\n(.*?)```/s.exec(page) ?? [];
-      const inspect = `${commands}
-container=$(buildah from petstore)
-echo $(buildah inspect --format '{{.OCIv1.Config.User}}' $container)
-buildah mount $container`;
-      const { stdout } = await execute('bash', ['-ec', inspect], {
-        cwd: work,
-        env: { ...process.env, CONTAINERS_STORAGE_CONF: settings },
-      });
-      const [user, root = ''] = stdout.trim().split('\n').slice(-2);
-      assert.equal(user, '10001:10001');
-      const { uid, gid } = statSync(join(root, 'data'));
-      assert.deepEqual([uid, gid], [10_001, 10_001]);
-      await execute(join(root, 'usr/local/bin/petstore'), ['--version']);
-    },
-  );
 
   test('a second build has the same bytes', async (t) => {
     const again = join(temporaryFolder(t), 'petstore');

@@ -42,28 +42,23 @@ async function killedStore(t: TestContext) {
   return { folder, data };
 }
 
-for (const [what, page, text] of [
-  ['the downgrade', 'running.md', '### Downgrade'],
-  ['a file that is put in place by hand', 'backup.md', '## Put a file in place by hand'],
-] as const) {
-  test(`${what}: the documented commands leave exactly the backup, also after kill -9`, async (t) => {
-    const { folder, data } = await killedStore(t);
-    const lines = commandsBelow(page, text)
-      .split('\n')
-      .filter((line) => !LEFT_OUT.test(line));
-    const script = lines.join('\n').replaceAll('/var/lib/', `${folder}/`);
-    execFileSync('sh', ['-e', '-u', '-c', script], { cwd: folder });
-    const verified = await runHere(['verify', '--data', data, '--json']);
-    assert.equal(
-      verified.stdout,
-      '{"animals":3,"lastId":3,"problems":[],"warnings":[]}\n',
-      verified.stderr,
-    );
-    const next = await serve(t, ['--data', data]);
-    next.signal('SIGTERM');
-    assert.equal(await next.ended, 0);
-  });
-}
+test('the downgrade: the documented commands leave exactly the backup, also after kill -9', async (t) => {
+  const { folder, data } = await killedStore(t);
+  const lines = commandsBelow('running.md', '### Downgrade')
+    .split('\n')
+    .filter((line) => !LEFT_OUT.test(line));
+  const script = lines.join('\n').replaceAll('/var/lib/', `${folder}/`);
+  execFileSync('sh', ['-e', '-u', '-c', script], { cwd: folder });
+  const verified = await runHere(['verify', '--data', data, '--json']);
+  assert.equal(
+    verified.stdout,
+    '{"animals":3,"lastId":3,"problems":[],"warnings":[]}\n',
+    verified.stderr,
+  );
+  const next = await serve(t, ['--data', data]);
+  next.signal('SIGTERM');
+  assert.equal(await next.ended, 0);
+});
 
 /** A folder that looks like the clone, and has a Node.js that says it is version 20. */
 function newClone(t: TestContext): { folder: string; older: string } {

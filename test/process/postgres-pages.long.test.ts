@@ -89,7 +89,7 @@ test(
     const { key } = service;
     await service.close();
     const command = blocksOf('postgresql.md', 'A primary that has lost animals').join('');
-    assert.match(command, /^PGTARGETSESSIONATTRS=\S+ psql /);
+    assert.match(command, /^PGTARGETSESSIONATTRS=\S+ psql /m);
     await runInShell(t, command, temporaryFolder(t), { DATABASE_URL: url });
     const restarted = await startTestService(storageOf('--database', url));
     t.after(() => restarted.close());

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../../src/cli/commands.ts';
@@ -177,6 +177,17 @@ test('docs/README.md names every page of docs/', () => {
   const rows = read('docs/README.md').matchAll(/^\| .+ \| \[([\w/-]+\.md)\]\(\1\) \|$/gm);
   const named = [...rows].map(([, page = '']) => page);
   assert.deepEqual([...named, 'README.md'].toSorted(), pages.toSorted());
+});
+
+/** Generated, or tables that a reader looks something up in. */
+const NOT_READ_THROUGH = ['commands.md', 'settings.md', 'decisions.md'];
+
+test('docs/ has at most 16 pages, and 14,000 words without the commands, the settings and the decisions', () => {
+  const pages = globSync('docs/**/*.md', { cwd: root });
+  assert.ok(pages.length <= 16, `${pages.length} pages`);
+  const counted = pages.filter((page) => !NOT_READ_THROUGH.includes(basename(page)));
+  const words = counted.reduce((sum, page) => sum + (read(page).match(/\S+/g)?.length ?? 0), 0);
+  assert.ok(words <= 14_000, `${words} words: leave something out`);
 });
 
 test('every link to a section of a document has a target, in alert rules too', () => {
