@@ -34,7 +34,7 @@ export async function renderSite(service: DocumentedService, repository: URL): P
     // Links are relative, so that they also work behind a proxy that adds a path prefix.
     const root = page.path === '/docs' ? '' : '../';
     const markdown = new Markdown(root, values);
-    const source = ownPart(read(page.file), site);
+    const source = read(page.file).replaceAll('http://127.0.0.1:8080', site);
     const isReference = page.path === '/docs/reference';
     const { html, intro, sections } = isReference
       ? renderReference(markdown, { source, operationTexts, linkBase })
@@ -62,12 +62,6 @@ export async function renderSite(service: DocumentedService, repository: URL): P
 /** The address of the pages, without a slash at its end. */
 function siteOf(base: string): string {
   return base.replace(/\/v1$/, '');
-}
-
-/** Removes the last section, which is for developers, and replaces the default address. */
-function ownPart(document: string, site: string): string {
-  const [part = ''] = document.split('\n## In this repository\n');
-  return part.replaceAll('http://127.0.0.1:8080', site);
 }
 
 /** The values that replace {{name}} in the texts. */
