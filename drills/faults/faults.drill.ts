@@ -3,10 +3,12 @@ import { listAll, type WirePet } from '../../harness/client.ts';
 import { runHere } from '../../harness/command.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { until as untilTrue } from '../../harness/until.ts';
+import { brokenByBug } from '../broken/broken.ts';
 import { drill, type DrillOptions, type DrillReport } from '../drill.ts';
 import { findViolations, type CreateRecord } from './checker.ts';
 import { Deployment, type StoreName } from './deployment.ts';
 import { Follower } from './follower.ts';
+import { searchKills } from './killed.ts';
 import { restoreByCopy, searchRestores } from './restore.ts';
 import { FAULTS, type Break, type Fault } from './table.ts';
 import { KINDS, Workload } from './workload.ts';
@@ -48,6 +50,26 @@ drill(
       search: (options) => searchRestores(options, restoreByCopy),
     },
   },
+);
+
+drill(
+  'an import, a copy and a list of the console are ended at any moment, and done again',
+  { unit: 'rounds', rounds: 50, quickRounds: 2 },
+  (options) => searchKills(options),
+  Object.fromEntries(
+    Object.entries({
+      'an import forgets where it was': 'an import',
+      'a copy to PostgreSQL that is killed leaves a part of the animals': 'a copy',
+      'a list whose response was lost is added twice': 'a list',
+    }).map(([bug, found]) => [
+      bug,
+      {
+        finds: [found],
+        search: (options: DrillOptions) =>
+          searchKills({ ...options, rounds: CONTROL_ROUNDS }, brokenByBug(bug)),
+      },
+    ]),
+  ),
 );
 
 /** Causes the fault again and again, on each of its stores. A control uses one of them. */
