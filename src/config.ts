@@ -60,7 +60,8 @@ export const SETTINGS = {
     value: 'FOLDER',
     default: './data',
     description: 'the folder of the embedded store, with one folder per environment',
-    parse: (text: string) => text || undefined,
+    // The URL of a database in its place may have a password, which messages would repeat.
+    parse: (text: string) => (text.includes('://') ? undefined : text || undefined),
     mustBe: 'a folder',
   },
   database: {
@@ -69,7 +70,7 @@ export const SETTINGS = {
     defaultText: 'the embedded store',
     description: 'the PostgreSQL database to use instead of the embedded store',
     parse: (text: string) => (/^postgres(?:ql)?:\/\//.test(text) ? text : undefined),
-    mustBe: 'an address such as postgres://user:password@host:5432/database',
+    mustBe: 'an address such as postgres://user@host:5432/database',
     isSecret: true,
   },
   'admin-port': {

@@ -440,6 +440,15 @@ test('a password in an argument is refused, and nothing repeats a part of it', a
       ['verify', '--database', 'postgres://me@127.0.0.1:1/pets?password=secret'],
       ['copi', url],
       [url],
+      [`DATABASE_URL=${url}`, 'serve'],
+      ['verify', `PG=${url}`],
+      ['verify', '--', url],
+      ['verify', 'PGPASSWORD=secret'],
+      ['verify', 'host=h password = secret'],
+      ['verify', 'me:secret@h/pets'],
+      ['verify', `https://me:${password}@h/pets`],
+      // Cut before its @.
+      ['verify', 'postgres://me:12/3?secret'],
     ]) {
       const { code, stderr, stdout } = await runHereAsIs(words);
       assert.equal(code, 2, words.join(' '));
@@ -447,14 +456,19 @@ test('a password in an argument is refused, and nothing repeats a part of it', a
       said.add(stderr.replace(/^petstore: |^.*"msg":"|(?:"\})?\n$/gs, ''));
     }
   }
-  const why =
-    'has a password, which the list of processes shows to everybody on the machine: put the URL into DATABASE_URL, or the password into the file that PGPASSFILE names.';
-  assert.deepEqual([...said].toSorted(), [
-    `--database ${why}`,
-    `--from ${why}`,
-    `--to ${why}`,
-    `an argument ${why}`,
-  ]);
+  const line =
+    'an argument may have a password, which the list of processes shows to everybody on the machine: put the URL of a database into DATABASE_URL, or the password into the file that PGPASSFILE names.';
+  assert.deepEqual([...said], [line]);
+  for (const words of [
+    ['verify', '--database', 'postgres://me@127.0.0.1:1/pets?secret=1'],
+    ['verify', '--database', 'postgres://me@127.0.0.1:1/pets?sslmode=secret'],
+  ]) {
+    assert.doesNotMatch((await runHereAsIs(words)).stderr, /secret/);
+  }
+  const names = ['C:\\me@work\\a.sqlite', 'petstore@production.sqlite', 'https://h/a.csv'];
+  for (const name of names) {
+    assert.match((await runHereAsIs(['verify', name])).stderr, /there is no file/);
+  }
 });
 
 test('a person who watches sees a bar on standard error, and it is gone in the end', async () => {

@@ -36,18 +36,20 @@ export async function execute(
   }
 }
 
-/** The URL of a database that has a password, as a word or as the value in one. */
-const WITH_PASSWORD = /^(--[\w-]+)?=?(?!https?:)[\w+]+:\/\/.*(?::.*@|[?&]\w*password=)/s;
+/** What a colon separates from an @, also behind a user and no scheme, but not a drive and a folder of Windows. */
+const WITH_PASSWORD = /:\/\/.*:.*@|:(?![\\/])\S*@\S*\/|password\s*=/is;
 
-/** Everybody on the machine can read the arguments of a process. */
+/**
+ * Everybody on the machine can read the arguments of a process, and messages repeat some. A URL that is not the value of
+ * an option may be a part of one with a password.
+ */
 function refusePasswords(words: readonly string[]): void {
-  const index = words.findIndex((word) => WITH_PASSWORD.test(word));
-  if (index === -1) return;
-  const before = words[index - 1] ?? '';
-  const flag = WITH_PASSWORD.exec(words[index] ?? '')?.[1];
-  const name = flag ?? (before.startsWith('--') ? before : 'an argument');
+  const maySay = (word: string, index: number) =>
+    WITH_PASSWORD.test(word) ||
+    (/(?<!https?):\/\//.test(word) && !/(?:^| )--\w/.test(`${words[index - 1]} ${word}`));
+  if (!words.some(maySay)) return;
   throw new UsageError(
-    `${name} has a password, which the list of processes shows to everybody on the machine: put the URL into DATABASE_URL, or the password into the file that PGPASSFILE names.`,
+    'an argument may have a password, which the list of processes shows to everybody on the machine: put the URL of a database into DATABASE_URL, or the password into the file that PGPASSFILE names.',
   );
 }
 

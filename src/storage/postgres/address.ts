@@ -4,7 +4,7 @@ import { parse } from 'pg-connection-string';
 import { StoreUnusable } from '../../domain/store.ts';
 
 const DEFAULT_PORT = 5432;
-const EXAMPLE = 'postgres://user:password@host:5432/database';
+const EXAMPLE = 'postgres://user@host:5432/database (user:password@ in DATABASE_URL only)';
 /** Without `allow` and `prefer`: an attacker in between could make those two continue in plain text. */
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'];
 /** The last two are for psql and pg_dump: the service uses the primary, and has timeouts of its own. */
@@ -80,17 +80,15 @@ export function parseAddress(url: string): Address {
 
 function sessionOptions(query: string): ClientConfig {
   const parameters = new URLSearchParams(query);
-  const unknown = [...parameters.keys()].filter((name) => !PARAMETERS.includes(name));
-  if (unknown.length > 0) {
+  // A part of a password may look like a parameter, so neither names nor values are repeated.
+  if (![...parameters.keys()].every((name) => PARAMETERS.includes(name))) {
     throw new StoreUnusable(
-      `the database URL has unknown parameters (${unknown.join(', ')}): remove them; only ${PARAMETERS.join(', ')} are known.`,
+      `the database URL has unknown parameters: only ${PARAMETERS.join(', ')} are known.`,
     );
   }
   const mode = parameters.get('sslmode');
   if (mode !== null && !SSL_MODES.includes(mode)) {
-    throw new StoreUnusable(
-      `sslmode=${mode} in the database URL is not supported: it must be one of ${SSL_MODES.join(', ')}.`,
-    );
+    throw new StoreUnusable(`sslmode in the database URL must be one of ${SSL_MODES.join(', ')}.`);
   }
   const binding = parameters.get('channel_binding');
   return {

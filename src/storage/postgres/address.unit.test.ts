@@ -105,6 +105,9 @@ test('an invalid address is refused in one line, without its password', () => {
     'postgres://ann:secret%@host/pets',
     'postgres://ann:se cret@host/pets',
     'postgres://ann:secret@host/pets?sslmode=prefer',
+    'postgres://host/pets?sslmode=secret',
+    // Cut before its @.
+    'postgres://ann:12/3?secret',
     'postgres://ann:secret@host/pets?sslmode=verify-ca',
     'postgres://ann:secret@host/pets?sslmode=verify-full&sslrootcert=/no/such/file',
     'postgres://ann:secret@host/pets?pgbouncer=true',

@@ -178,7 +178,7 @@ function reasonOf(error: unknown, { host, port }: Host, { options }: Address): s
     return `connection refused at ${at}: start PostgreSQL there, or name another host in the database URL`;
   }
   if (message.includes('client password must be')) {
-    return `${at} needs a password for ${name}: add it to the database URL, after the user and a colon, or to the file that PGPASSFILE names`;
+    return `${at} needs a password for ${name}: add it to the file that PGPASSFILE names, or to the URL in DATABASE_URL, after the user and a colon`;
   }
   if (message.includes('SSL connections')) {
     return `${at} does not offer TLS: turn it on there, or set sslmode=disable in the database URL`;
