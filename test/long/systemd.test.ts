@@ -1,209 +1,154 @@
-// The unit of the service, and the commands of the pages that upgrade and downgrade it under systemd, run literally
-// below a folder. Process 1 here is seldom systemd, so a short script runs what the units say.
+// The units for systemd, and the commands of docs/running.md that start, upgrade and downgrade with them, run literally by
+// a user manager of systemd. Process 1 here is seldom systemd, so it has a mount namespace with a /run of its own. There is
+// one user, nobody to log in, and no journal.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MAIN } from '../../harness/command.ts';
 import { commandsBelow } from '../../harness/documented-commands.ts';
 import { freePort } from '../../harness/free-port.ts';
+import { needs, needsProgram } from '../../harness/needs.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
-import { send } from '../../harness/test-service.ts';
+import { processVariables } from '../../src/config.ts';
 import { newSecret } from '../../src/domain/api-key.ts';
 
-const CONTRIB = fileURLToPath(new URL('../../contrib', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MANAGER = '/lib/systemd/systemd';
 const KEY = newSecret('production', randomBytes);
+const REX = '{"id":1,"name":"Rex","categoryId":7,"status":"available"}';
+const SCRIPT_MS_MAX = 120_000;
+/** What only process 1 may do. test/project/contrib.unit.test.ts lets systemd judge these lines. */
+const OF_ROOT =
+  /^(User|StateDirectory|RequiresMountsFor|IPAddressDeny|LockPersonality|NoNewPrivileges|RemoveIPC|(CapabilityBounding|Private|Protect|Restrict|SystemCall)\w+)=.*\n/gm;
 
-/** Starts and stops what the units say. The 30 attempts are 3, so that no test waits for them. */
-const SYSTEMCTL = `#!/bin/sh
-verb=$1; shift
-[ "$verb" = daemon-reload ] && exit
-[ "$1" = --now ] && shift
-unit=$1; instance=\${unit#*@}; pid="$ROOT/run/$unit.pid"
-case $unit in *@*) template="\${unit%%@*}@";; *) template=$unit;; esac
-file="$ROOT/etc/systemd/system/$template.service"
-lines() {
-  sed -n "s/^$1=//p" "$file" | sed "s/%i/$instance/g; s#/\\(usr/local\\|var\\|etc\\)/#$ROOT/\\1/#g; s/seq 30/seq 3/" | sed 's/[$][$]/$/g'
+/** `pets` lists animals, `pets -d "$NEW"` creates one. The 30 attempts of a start are 3, so that no test waits for them. */
+const BEFORE = `mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system /run/user/0
+export XDG_RUNTIME_DIR=/run/user/0 SYSTEMD_UNIT_PATH=$HOME/etc/systemd/system:
+${MANAGER} --user --log-target=console > ~/manager 2>&1 &
+trap 'command systemctl --user stop "petstore*"; kill $(jobs -p)' EXIT
+while ! systemctl --user list-units > /dev/null 2>&1; do sleep 0.1; done
+systemctl() { [ "$1" = --user ] && shift; command systemctl --user "$@"; }
+install() { command install $(echo "$@" | sed 's/-[og] petstore-production//g'); }
+runuser() { shift 3; "$@"; }
+pets() {
+  curl -fsS --retry 60 --retry-delay 1 --retry-connrefused -H 'Authorization: Bearer ${KEY}' \\
+    -H 'Content-Type: application/json' "$@" "http://127.0.0.1:$PETSTORE_PORT/v1/pets"; echo
 }
-case $verb in
-stop | disable)
-  kill "$(cat "$pid")"
-  while kill -0 "$(cat "$pid")" 2>/dev/null; do sleep 0.1; done
-  ;;
-start | enable)
-  set -a
-  for setting in $(lines Environment); do eval "$setting"; done
-  [ -e "$ROOT/etc/petstore/$instance.env" ] && . "$ROOT/etc/petstore/$instance.env"
-  if grep -q '^Type=oneshot' "$file"; then
-    lines ExecStart | sh -e >"$ROOT/run/$unit.log" 2>&1
-    exit
-  fi
-  $(lines ExecStart) >"$ROOT/run/$unit.log" 2>&1 &
-  MAINPID=$!; echo $MAINPID > "$pid"
-  eval "$(lines ExecStartPost)" || { kill $MAINPID 2>/dev/null; exit 1; }
-  ;;
-esac
+NEW='{"name":"Rex","categoryId":7}'
 `;
+const INSTALL = `cd ~/release; set -e
+install -m 755 petstore-linux-x64 /usr/local/bin/petstore
+install -m 644 contrib/petstore*@.* /etc/systemd/system/
+mkdir -p /var/lib/petstore/production /var/lib/petstore-backup/production
+`;
+const START = 'systemctl start petstore@production\n';
 
-/** The tests need no rights: there is one user. */
-const STAND_INS = {
-  systemctl: SYSTEMCTL,
-  useradd: '#!/bin/sh\n',
-  chown: '#!/bin/sh\n',
-  runuser: '#!/bin/sh\nshift 3; exec "$@"\n',
-  install: `#!/bin/sh\nexec /usr/bin/install $(echo "$@" | sed 's/-[og] petstore-production//g')\n`,
-};
+const skip =
+  needsProgram('curl') ||
+  needsProgram('systemd-analyze') ||
+  needs(
+    'root, unshare and systemd on Linux',
+    spawnSync('unshare', ['-rm', MANAGER, '--version']).status === 0,
+  );
 
-interface Machine {
-  root: string;
-  baseUrl: string;
-  /** Runs commands in the folder of a release, and returns their exit code and what they wrote. */
-  sh: (script: string) => { status: number | null; output: string };
-}
-
-/** A folder with the names of a machine, where this version lies ready to be installed. */
-async function newMachine(t: TestContext): Promise<Machine> {
-  // Registered before the folder is, so that the services end before it is removed.
-  t.after(() => endServices(root));
-  const root = temporaryFolder(t);
-  for (const folder of ['usr/local/bin', 'var/lib', 'etc/systemd/system', 'etc/petstore', 'run']) {
-    mkdirSync(join(root, folder), { recursive: true });
+/** Runs commands on a machine whose files are below a folder, and returns what they write. */
+async function run(t: TestContext, script: string): Promise<string> {
+  const home = temporaryFolder(t);
+  const here = (text: string) =>
+    text.replaceAll(/(?<![\w~])\/(?=(?:usr\/local|var|etc)\/)/g, `${home}/`);
+  const folders = 'usr/local/bin etc/systemd/system etc/petstore release/contrib petstore';
+  for (const folder of folders.split(' ')) mkdirSync(join(home, folder), { recursive: true });
+  for (const file of globSync('petstore*@.*', { cwd: join(ROOT, 'contrib') })) {
+    const unit = readFileSync(join(ROOT, 'contrib', file), 'utf8').replaceAll(OF_ROOT, '');
+    writeFileSync(join(home, 'release/contrib', file), here(unit).replace('seq 30', 'seq 3'));
   }
-  mkdirSync(join(root, 'release'));
-  mkdirSync(join(root, 'stand-ins'));
-  for (const [name, text] of Object.entries(STAND_INS)) {
-    writeProgram(join(root, 'stand-ins', name), text);
+  for (const name of ['bin', 'contrib', 'node_modules', 'package.json', 'src']) {
+    symlinkSync(join(ROOT, name), join(home, 'petstore', name));
   }
-  writeProgram(join(root, 'release/petstore-linux-x64'), programOf(MAIN));
-  symlinkSync(CONTRIB, join(root, 'release/contrib'));
-  const port = await freePort();
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
+  writeFileSync(join(home, 'release/petstore-linux-x64'), program);
   const env = {
-    PATH: [join(root, 'stand-ins'), join(root, 'usr/local/bin'), process.env['PATH']].join(':'),
-    ROOT: root,
-    PETSTORE_PORT: String(port),
+    ...processVariables,
+    HOME: home,
+    PATH: `${home}/usr/local/bin:${processVariables['PATH']}`,
+    PETSTORE_PORT: String(await freePort()),
     PETSTORE_ADMIN_PORT: String(await freePort()),
     PETSTORE_BOOTSTRAP_KEY: KEY,
   };
-  const sh = (script: string) => {
-    const here = script.replaceAll(/\/(?=(?:usr\/local|var|etc)\/)/g, `${root}/`);
-    const file = join(root, 'run/output');
-    const options = { cwd: join(root, 'release'), env, timeout: 60_000 };
-    // To a file: a service that runs on would keep a pipe open.
-    const { status } = spawnSync('sh', ['-euc', `exec >${file} 2>&1\n${here}`], options);
-    return { status, output: readFileSync(file, 'utf8') };
-  };
-  return { root, baseUrl: `http://127.0.0.1:${port}/v1`, sh };
+  const options = { env, timeout: SCRIPT_MS_MAX, encoding: 'utf8' } as const;
+  const words = ['-rm', 'bash', '-c', BEFORE + here(script)];
+  const { stdout, stderr } = spawnSync('unshare', words, options);
+  t.diagnostic(stderr);
+  return stdout;
 }
 
-function endServices(root: string): void {
-  const files = readdirSync(join(root, 'run')).filter((name) => name.endsWith('.pid'));
-  for (const file of files) {
-    const pid = Number(readFileSync(join(root, 'run', file), 'utf8'));
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
-    }
-  }
-}
+test(
+  'the documented upgrade makes a backup, keeps the program before, and ends with a store that is verified',
+  { skip },
+  async (t) => {
+    const upgrade = commandsBelow('running.md', '## Upgrade');
+    const downgrade = commandsBelow('running.md', '### Downgrade').replace(
+      'FILE',
+      '$(ls ~/var/lib/petstore-backup/production)',
+    );
+    const start = `${INSTALL}exec 2>&1; ${START}pets -d "$NEW"\n`;
+    const output = await run(t, `${start}${upgrade}${downgrade}pets\n`);
+    const [created, ready, verified, readyAgain, pets] = output.split('\n');
+    assert.deepEqual([created, ready, readyAgain, pets], [REX, 'ready', 'ready', `[${REX}]`]);
+    assert.match(String(verified), /animals: 1, last id: 1, problems: 0\.$/);
+  },
+);
 
-const programOf = (main: string) => `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+const set = (setting: string) => `echo ${setting} > /etc/petstore/production.env`;
+const OTHER = `"${process.execPath}" -e 'require("net").createServer().listen(+process.env.PETSTORE_PORT)'`;
+const SLOW = String.raw`#!/bin/sh\n[ "$1" = serve ] && exec sleep 60\nexit 1\n`;
 
-function writeProgram(file: string, text: string): void {
-  writeFileSync(file, text);
-  chmodSync(file, 0o755);
-}
+/** What is done before a start, its outcome, and the commands after it with what they print. */
+const STARTS: [what: string, before: string, outcome: string, after?: string, prints?: string][] = [
+  ['fails on a wrong setting', set('PETSTORE_RATE_LIMIT=often'), 'failed'],
+  ['fails if another program has the port', `${OTHER} & sleep 1`, 'failed'],
+  [
+    'succeeds while the database is away',
+    set('DATABASE_URL=postgres://a:b@127.0.0.1:1/c'),
+    'active',
+    'petstore health --live; petstore health || echo not ready',
+    'alive\nnot ready\n',
+  ],
+  [
+    'leaves a service alone that takes longer than its attempts',
+    `printf '${SLOW}' > /usr/local/bin/petstore`,
+    'active',
+  ],
+];
 
-const authorization = `Bearer ${KEY}`;
-
-async function create({ baseUrl }: Machine): Promise<void> {
-  const body = '{"name":"Rex","categoryId":1}';
-  const { status, text } = await send(`${baseUrl}/pets`, {
-    method: 'POST',
-    headers: { authorization },
-    body,
+for (const [what, before, outcome, after = '', prints = ''] of STARTS) {
+  test(`systemctl start ${what}`, { skip }, async (t) => {
+    const start = `${INSTALL}${before}\nset +e\n${START}systemctl is-active petstore@production\n`;
+    assert.equal(await run(t, start + after), `${outcome}\n${prints}`);
   });
-  assert.equal(status, 201, text);
 }
 
-async function countPets({ baseUrl }: Machine): Promise<number> {
-  const { text } = await send(`${baseUrl}/pets`, { headers: { authorization } });
-  return (JSON.parse(text) as unknown[]).length;
-}
-
-function succeed({ sh }: Machine, script: string): string {
-  const { status, output } = sh(script);
-  assert.equal(status, 0, output);
-  return output;
-}
-
-/** This version, installed and not started. */
-async function newInstallation(t: TestContext): Promise<Machine> {
-  const machine = await newMachine(t);
-  succeed(
-    machine,
-    `install -m 755 petstore-linux-x64 /usr/local/bin/petstore
-     install -m 644 contrib/petstore*@.* /etc/systemd/system/
-     mkdir -p /var/lib/petstore/production /var/lib/petstore-backup/production`,
-  );
-  return machine;
-}
-
-const START = 'systemctl start petstore@production';
-test('the documented upgrade makes a backup, keeps the program before, and ends with a store that is verified', async (t) => {
-  const machine = await newInstallation(t);
-  succeed(machine, START);
-  await create(machine);
-  const output = succeed(machine, commandsBelow('running.md', '## Upgrade'));
-  assert.match(output, /^ready\n[^\n]*animals: 1, last id: 1, problems: 0\.\n$/);
-  const [backup = ''] = readdirSync(join(machine.root, 'var/lib/petstore-backup/production'));
-  const downgrade = commandsBelow('running.md', '### Downgrade').replace('FILE', backup);
-  assert.match(succeed(machine, downgrade), /^ready\n$/);
-  assert.equal(await countPets(machine), 1);
-});
-
-test('systemctl start fails on a wrong setting', async (t) => {
-  const machine = await newInstallation(t);
-  writeFileSync(join(machine.root, 'etc/petstore/production.env'), "PETSTORE_RATE_LIMIT='often'\n");
-  assert.equal(machine.sh(START).status, 1);
-});
-
-test('systemctl start fails if another program responds on the port', async (t) => {
-  const machine = await newInstallation(t);
-  const other = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
-  t.after(() => other.close());
-  await once(other, 'listening');
-  const { port } = other.address() as { port: number };
-  writeFileSync(join(machine.root, 'etc/petstore/production.env'), `PETSTORE_PORT=${port}\n`);
-  assert.equal(machine.sh(START).status, 1);
-});
-
-test('systemctl start succeeds while the database is away', async (t) => {
-  const machine = await newInstallation(t);
-  const url = `postgres://a:b@127.0.0.1:${await freePort()}/c`;
-  writeFileSync(join(machine.root, 'etc/petstore/production.env'), `DATABASE_URL='${url}'\n`);
-  assert.equal(machine.sh(START).status, 0);
-  assert.equal(machine.sh('petstore health --live').status, 0);
-  assert.equal(machine.sh('petstore health').status, 1);
-});
-
-test('systemctl start leaves a service alone that takes longer than its attempts', async (t) => {
-  const machine = await newInstallation(t);
-  const slow = '#!/bin/sh\n[ "$1" = serve ] && exec sleep 60\nexit 1\n';
-  writeProgram(join(machine.root, 'usr/local/bin/petstore'), slow);
-  assert.equal(machine.sh(START).status, 0);
-  assert.equal(machine.sh('kill -0 "$(cat ../run/petstore@production.pid)"').status, 0);
-});
+test(
+  'the unit for one user is accepted, and its documented commands start the service, again after kill -9',
+  { skip },
+  async (t) => {
+    const commands = commandsBelow('running.md', '### At boot, without root')
+      .split('\n')
+      .filter((line) => line !== '' && !/^(?:loginctl|journalctl) /.test(line));
+    assert.equal(commands.length, 5);
+    const script = `set -e; cd ~/petstore
+${commands.join('\n')}
+systemd-analyze verify --user ~/.config/systemd/user/petstore.service
+pets -d "$NEW"
+systemctl kill --signal=KILL petstore
+pets
+systemctl show --property=NRestarts petstore
+`;
+    assert.equal(await run(t, script), `active\n${REX}\n[${REX}]\nNRestarts=1\n`);
+  },
+);
