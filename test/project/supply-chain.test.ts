@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { runtimePackages, runtimeSbom } from '../../scripts/sbom.ts';
-import { REPOSITORY } from '../packaging/packages.ts';
 
+const REPOSITORY = join(import.meta.dirname, '../..');
 /** Licences that allow use, change and sale, and ask only for their text. */
 const ALLOWED_LICENCES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause'];
 
