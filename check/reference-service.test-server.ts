@@ -1,7 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mock } from 'node:test';
 import { isInt64, parseJson } from '../sdk/src/json.ts';
-import type { Deviation } from './deviations.test-server.ts';
 import { INT64_MAX, INT64_MIN, PET_STATUSES } from './specification.ts';
 
 export const KEY = 'reference/key+0123456789"Z';
@@ -15,10 +13,13 @@ export interface Animal {
 
 export interface ReferenceServiceOptions {
   /** The one thing that the service does differently. */
-  deviation?: Deviation | undefined;
+  deviation?: string | undefined;
   /** The number of animals at the start. */
   animals?: number;
 }
+
+/** Every deviation that some service was asked for. */
+export const ASKED = new Set<string>();
 
 const NO_STATUS = '';
 
@@ -29,6 +30,12 @@ class HttpError extends Error {
     super(`The response is ${status}.`);
     this.status = status;
   }
+}
+
+interface Reply {
+  status: number;
+  body: string;
+  link?: string;
 }
 
 /**
@@ -44,7 +51,7 @@ class ReferenceService {
 
   constructor(options: ReferenceServiceOptions) {
     this.#options = options;
-    this.prefix = this.#is('mounted below /v2') ? '/v2' : '/v1';
+    this.prefix = this.#after('mounted below ') ?? '/v1';
     for (let count = 0; count < (options.animals ?? 0); count += 1) {
       this.#lastId += 1n;
       const status = PET_STATUSES[count % 3] ?? '';
@@ -52,24 +59,41 @@ class ReferenceService {
     }
   }
 
-  #is(deviation: Deviation): boolean {
+  #is(deviation: string): boolean {
+    ASKED.add(deviation);
     return this.#options.deviation === deviation;
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** What follows in the deviation, if it begins so. */
+  #after(start: string): string | undefined {
+    const { deviation = '' } = this.#options;
+    if (!deviation.startsWith(start)) return undefined;
+    ASKED.add(deviation);
+    return deviation.slice(start.length);
+  }
+
+  respond(method: string, url: URL, authorization: string, body: string): Response {
+    this.#requests += 1;
+    if (this.#is('stops responding') && this.#requests > 20) throw connectionLost();
+    const { status, body: text, link } = this.#reply(method, url, authorization, body);
+    const type = this.#after('sends the type ') ?? 'application/json; charset=utf-8';
+    const headers = new Headers({ 'content-type': type, ...(link !== undefined && { link }) });
+    if (this.#is('sends a header of its own')) headers.set('x-own', '1');
+    return new Response(text, { status, headers });
+  }
+
+  #reply(method: string, url: URL, authorization: string, body: string): Reply {
     try {
-      let text = '';
-      for await (const chunk of request.setEncoding('utf8')) text += String(chunk);
-      this.#authenticate(request.headers.authorization);
-      this.#requests += 1;
+      this.#authenticate(authorization);
       if (this.#is('throttles') && this.#requests % 5 === 0) throw new HttpError(429);
-      this.#route(request, text, response);
+      return this.#route(method, url, body);
     } catch (error) {
-      this.#sendError(response, error instanceof HttpError ? error.status : 500);
+      if (!(error instanceof HttpError)) throw error;
+      return { status: error.status, body: this.#errorBody(error.status) };
     }
   }
 
-  #authenticate(header = ''): void {
+  #authenticate(header: string): void {
     if (this.#is('requires no key')) return;
     const basic = `Basic ${Buffer.from(`petstore:${KEY}`).toString('base64')}`;
     if (this.#is('accepts Basic') && header === basic) return;
@@ -80,17 +104,16 @@ class ReferenceService {
     if (!isRight) throw new HttpError(this.#is('responds 403 for 401') ? 403 : 401);
   }
 
-  #route({ method, url = '/' }: IncomingMessage, text: string, response: ServerResponse): void {
-    const { pathname, searchParams } = new URL(url, 'http://localhost');
+  #route(method: string, { pathname, searchParams }: URL, body: string): Reply {
     const path = pathname.slice(this.prefix.length);
-    if (method === 'POST' && path === '/pets') return this.#create(text, response);
-    if (method === 'GET' && path === '/pets') return this.#list(searchParams, response);
+    if (method === 'POST' && path === '/pets') return this.#create(body);
+    if (method === 'GET' && path === '/pets') return this.#list(searchParams);
     const id = /^\/pets\/(-?\d+)$/.exec(path)?.[1];
     if (method !== 'GET' || id === undefined) throw new HttpError(404);
-    return this.#get(BigInt(id), response);
+    return this.#get(BigInt(id));
   }
 
-  #list(query: URLSearchParams, response: ServerResponse): void {
+  #list(query: URLSearchParams): Reply {
     if (this.#is('fails on lists')) throw new HttpError(500);
     const status = query.get('status');
     if (status !== null && this.#is('refuses every filter')) throw new HttpError(400);
@@ -115,37 +138,36 @@ class ReferenceService {
     }
     const from = Number(query.get('from') ?? 0);
     if (!(from >= 0)) throw new HttpError(400);
-    this.#linkPages(response, query, { from, limit, count: animals.length });
+    const link = this.#linkPages(query, { from, limit, count: animals.length });
     const page = animals.slice(from, from + limit).map((animal) => this.#show(animal, 'list'));
     if (this.#is('lists an animal twice') && page.length > 1) page[1] = page[0] ?? '';
     const body = `[${page.join()}]`;
-    this.#send(response, 200, this.#is('wraps the list') ? `{"items":${body}}` : body);
+    return { status: 200, body: this.#is('wraps the list') ? `{"items":${body}}` : body, ...link };
   }
 
   /** Pages of an offset: the simplest that can be linked. */
   #linkPages(
-    response: ServerResponse,
     query: URLSearchParams,
     { from, limit, count }: { from: number; limit: number; count: number },
-  ): void {
-    if (this.#is('links to no other page') || limit === Infinity) return;
+  ): Pick<Reply, 'link'> {
+    if (this.#is('links to no other page') || limit === Infinity) return {};
     const path = this.#is('links to pages elsewhere') ? '/animals' : `${this.prefix}/pets`;
-    const link = (rel: string, start: number, size: number): string => {
+    const linkTo = (rel: string, start: number, size: number): string => {
       const target = new URLSearchParams(query);
       target.set('limit', String(size));
       target.set('from', this.#is('links to a page that it refuses') ? 'nowhere' : String(start));
       return `<${path}?${target.toString()}>; rel="${rel}"`;
     };
-    const links = [link('last', Math.max(0, count - limit), limit)];
+    const links = [linkTo('last', Math.max(0, count - limit), limit)];
     const before = Math.max(0, from - limit);
-    const isSame = (fault: Deviation, start: number) => (this.#is(fault) ? from : start);
+    const isSame = (fault: string, start: number) => (this.#is(fault) ? from : start);
     if (from + limit < count) {
-      links.push(link('next', isSame('links as next to the same page', from + limit), limit));
+      links.push(linkTo('next', isSame('links as next to the same page', from + limit), limit));
     }
     if (from > 0 && !this.#is('links to no page before')) {
-      links.push(link('prev', isSame('links as prev to the same page', before), from - before));
+      links.push(linkTo('prev', isSame('links as prev to the same page', before), from - before));
     }
-    response.setHeader('link', links.join(', '));
+    return { link: links.join(', ') };
   }
 
   #limit(text: string | null): number {
@@ -158,30 +180,27 @@ class ReferenceService {
     if (isRight && !(limit === 100 && this.#is('refuses the limit 100'))) return limit;
     if (this.#is('reads a bad limit as no limit')) return Infinity;
     if (this.#is('clamps the limit')) return limit > 100 ? 100 : 1;
-    throw new HttpError(400);
+    throw new HttpError(this.#is('fails on a bad limit') ? 500 : 400);
   }
 
-  #get(id: bigint, response: ServerResponse): void {
+  #get(id: bigint): Reply {
     if (this.#is('has removed getPet')) throw new HttpError(410);
     if (!isInt64(id)) throw new HttpError(400);
-    if (this.#is('closes the connection on a get')) {
-      response.destroy();
-      return;
-    }
+    if (this.#is('closes the connection on a get')) throw connectionLost();
     if (id < 0n && this.#is('responds 400 to a negative id')) throw new HttpError(400);
     const isFirst =
       this.#is('fetches the first animal always') || this.#is('responds 200 to an unknown id');
     const found = this.animals.find((animal) => animal.id === id);
     const animal = isFirst ? this.animals[0] : found;
     if (animal === undefined) throw new HttpError(404);
-    this.#send(response, 200, this.#show(animal, 'get'));
+    return { status: 200, body: this.#show(animal, 'get') };
   }
 
-  #create(text: string, response: ServerResponse): void {
+  #create(text: string): Reply {
     if (this.#is('has given a key that may only read')) throw new HttpError(403);
     const animal = this.#store(this.#parse(text));
-    const body = this.#show(animal, 'create');
-    this.#send(response, this.#is('responds 200 to a create') ? 200 : 201, body);
+    const status = this.#is('responds 200 to a create') ? 200 : 201;
+    return { status, body: this.#show(animal, 'create') };
   }
 
   #parse(text: string): Partial<Animal> {
@@ -260,7 +279,7 @@ class ReferenceService {
     return `{${parts.join()}}`;
   }
 
-  #sendError(response: ServerResponse, status: number): void {
+  #errorBody(status: number): string {
     const parts = [
       '"code":"refused"',
       `"message":"Refused with ${status}."`,
@@ -270,43 +289,29 @@ class ReferenceService {
     if (this.#is('sends errors without message')) parts.splice(1, 1);
     if (this.#is('sends the status of errors as a string')) parts[2] = `"status":"${status}"`;
     if (this.#is('sends errors with a fourth field')) parts.push('"path":"/pets"');
-    const isText = this.#is('sends errors that are not JSON');
-    this.#send(response, status, isText ? 'Sorry.' : `{${parts.join()}}`);
-  }
-
-  #send(response: ServerResponse, status: number, body: string): void {
-    const type = this.#is('sends text/html') ? 'text/html' : 'application/json; charset=utf-8';
-    if (this.#is('sends a header of its own')) response.setHeader('x-own', '1');
-    response.writeHead(status, { 'content-type': type }).end(body);
+    if (this.#is('sends errors without a body')) return '';
+    return this.#is('sends errors that are not JSON') ? 'Sorry.' : `{${parts.join()}}`;
   }
 }
 
-export interface OpenReferenceService {
-  base: string;
-  /** The method of every request received. */
-  methods: string[];
-  close: () => Promise<void>;
+/** As fetch fails. */
+function connectionLost(): TypeError {
+  return new TypeError('fetch failed', { cause: new Error('other side closed') });
 }
 
-/** Starts a service that stores its animals in memory, on a free port. */
-export async function openReferenceService(
-  options: ReferenceServiceOptions,
-): Promise<OpenReferenceService> {
+/** Lets `fetch` reach a service that has its animals in memory. Returns its address, and the methods of all requests. */
+export function openReferenceService(options: ReferenceServiceOptions) {
   const service = new ReferenceService(options);
   const methods: string[] = [];
-  const server = createServer((request, response) => {
-    methods.push(request.method ?? '');
-    void service.handle(request, response);
+  mock.method(globalThis, 'fetch', async (url: string, { method, headers, body }: RequestInit) => {
+    methods.push(String(method));
+    const authorization = new Headers(headers).get('authorization') ?? '';
+    return service.respond(
+      String(method),
+      new URL(url),
+      authorization,
+      typeof body === 'string' ? body : '',
+    );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    base: `http://127.0.0.1:${port}${service.prefix}`,
-    methods,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { base: `http://pets.example${service.prefix}`, methods };
 }

@@ -55,7 +55,7 @@ const AREAS: readonly Area[] = [
     far: ['src/cli', 'test/process', 'test/faults', 'test/long'],
   },
   { prefix: 'sdk/', near: ['sdk'], far: ['check', 'test/process', 'test/packaging'] },
-  { prefix: 'check/', near: ['check', 'src/cli'], far: ['test/interface'] },
+  { prefix: 'check/', near: ['check', 'test/golden'], far: ['test/interface'] },
   {
     prefix: '',
     near: ['test/project', 'test/golden'],
