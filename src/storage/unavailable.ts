@@ -9,5 +9,6 @@ export function unavailable(cause: unknown): Refusal {
 
 /** The refusal of a write that the store cannot take while reads work, as on a full disk. */
 export function cannotTake(cause: unknown): Refusal {
-  return new Refusal('unavailable', 'The store cannot take new animals at the moment.', { cause });
+  const message = 'The store cannot take new animals or changes at the moment.';
+  return new Refusal('unavailable', message, { cause });
 }

@@ -64,7 +64,7 @@ test(
     await become(service, [503, 200]);
     assert.deepEqual(await statuses(service), [503, 200]);
     const { status, text } = await create(service);
-    const message = 'The store cannot take new animals at the moment.';
+    const message = 'The store cannot take new animals or changes at the moment.';
     assert.deepEqual(JSON.parse(text), { code: 'unavailable', message, status });
     assert.equal((await send(new URL('/readyz', service.baseUrl).href)).status, 200);
     limitFiles('unlimited');

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg';
+import type { Refusal } from '../../domain/errors.ts';
 import { cannotTake, unavailable } from '../unavailable.ts';
 import type { Address, Host } from './address.ts';
 
@@ -70,15 +71,25 @@ export function isRepeatable(fault: Fault): boolean {
 export async function withRetries<Result>(
   send: () => Promise<Result>,
   mayRetry = isRepeatable,
+  refuse = unavailable,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send();
     } catch (error) {
       if (attempt < ATTEMPTS_MAX && mayRetry(faultOf(error))) continue;
-      throw stateOf(error) === DISK_FULL ? cannotTake(error) : unavailable(error);
+      throw refuse(error);
     }
   }
+}
+
+/** The same for a write: on a full disk, reads may still work. */
+export function withRetriesOfWrite<Result>(send: () => Promise<Result>): Promise<Result> {
+  return withRetries(send, isRepeatable, refusedWrite);
+}
+
+function refusedWrite(error: unknown): Refusal {
+  return stateOf(error) === DISK_FULL ? cannotTake(error) : unavailable(error);
 }
 
 /** The SQLSTATE of an error from PostgreSQL; undefined for any other error. */

@@ -13,6 +13,7 @@ import {
   stateOf,
   UnusableHost,
   withRetries,
+  withRetriesOfWrite,
   type Fault,
 } from './errors.ts';
 
@@ -112,6 +113,17 @@ test('what may be sent again is sent five times at most, and then refused with i
   assert.equal(await sends(ofServer('23505')), 1);
   assert.equal(await sends(new NoResponse('no response in time')), 1);
   assert.equal(await sends(new NoResponse('no response in time'), () => true), 5);
+});
+
+const sendToFullDisk = () => Promise.reject(ofServer('53100'));
+
+test('a full disk is told apart only where a write failed', async () => {
+  await assert.rejects(withRetries(sendToFullDisk), {
+    message: 'The store is not available right now; try again shortly.',
+  });
+  await assert.rejects(withRetriesOfWrite(sendToFullDisk), {
+    message: 'The store cannot take new animals or changes at the moment.',
+  });
 });
 
 const REASONS: [error: Error, reason: string][] = [

@@ -4,7 +4,7 @@ import type { Deadline } from '../deadline.ts';
 import { LAST_ID_MAX } from '../rows.ts';
 import { cannotTake } from '../unavailable.ts';
 import type { Row, Statement } from './connection.ts';
-import { isIdTaken, withRetries } from './errors.ts';
+import { isIdTaken, withRetriesOfWrite } from './errors.ts';
 import type { Past } from './past.ts';
 import type { Pool } from './pool.ts';
 import { STATEMENTS } from './statements.ts';
@@ -24,7 +24,7 @@ export function newSendCreate(
   return async (statement, values, deadline) => {
     const create = { statement, values };
     const send = () =>
-      withRetries(() =>
+      withRetriesOfWrite(() =>
         pool.run(deadline, (connection) => past.sendCreate(connection, create, deadline)),
       );
     try {
@@ -32,7 +32,7 @@ export function newSendCreate(
     } catch (error) {
       if (!isIdTaken(error)) throw error;
       const raise = () => pool.query(STATEMENTS.raiseCounter, [LAST_ID_MAX], deadline);
-      const [row] = await withRetries(raise);
+      const [row] = await withRetriesOfWrite(raise);
       const [highest, raised] = row as [bigint, bigint | null];
       if (raised === null) {
         const line = `the animal ${highest}, inserted by hand, leaves fewer than a million ids: remove it`;

@@ -30,7 +30,7 @@ import { petCountFigure } from '../pet-count.ts';
 import { parseAddress } from './address.ts';
 import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
 import { inTransaction, type Connection, type Row, type Statement } from './connection.ts';
-import { isRightMissing, withRetries } from './errors.ts';
+import { isRightMissing, withRetriesOfWrite } from './errors.ts';
 import { Hosts, openFirst } from './hosts.ts';
 import { Past, type PastEvents } from './past.ts';
 import { Pool } from './pool.ts';
@@ -245,7 +245,7 @@ class PostgresStore implements Store, Measured {
 
   #write(statement: Statement, values: unknown[]): Promise<Row[]> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
-    return withRetries(() => this.#pool.query(statement, values, deadline));
+    return withRetriesOfWrite(() => this.#pool.query(statement, values, deadline));
   }
 
   /** The lock is a statement of its own, so that the next one sees what was committed before the lock. */
@@ -260,7 +260,7 @@ class PostgresStore implements Store, Measured {
           return (await connection.query(statement, values, deadline)).length === 1;
         },
       );
-    return withRetries(() => this.#pool.run(deadline, write));
+    return withRetriesOfWrite(() => this.#pool.run(deadline, write));
   }
 }
 

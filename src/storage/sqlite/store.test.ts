@@ -45,7 +45,7 @@ test('an animal by hand that leaves no ids is named, and not called a full disk'
     database.exec(`INSERT INTO pets VALUES (${INT64_MAX}, 'by hand', 1, 'sold')`);
   }
   await assert.rejects(store.createPet(rex), ({ message, cause }: Error) => {
-    assert.equal(message, 'The store cannot take new animals at the moment.');
+    assert.equal(message, 'The store cannot take new animals or changes at the moment.');
     return String(cause).includes(`no ids are left after ${INT64_MAX}, which was inserted by hand`);
   });
   const page = await readFile(new URL('../../../docs/troubleshooting.md', import.meta.url), 'utf8');

@@ -14,18 +14,13 @@ import { LAST_ID } from '../sqlite/statements.ts';
 import { checkStructure } from './sqlite-structure.ts';
 
 /** Checks the file itself and the rules of the catalogue. */
-export function verifySqlite(file: string): FileVerification {
+export function verifySqlite(file: string): Verification {
   using source = openToRead(file);
   try {
     return verify(source.database);
   } catch (error) {
     throw fileError(file, error);
   }
-}
-
-export interface FileVerification extends Verification {
-  /** What SQLite finds wrong with the file itself. Each is also a problem. */
-  damage: string[];
 }
 
 export interface OpenStore {
@@ -70,12 +65,12 @@ function requireReadable(file: string): void {
 }
 
 /** The file, its structure and the rules of the catalogue. */
-export function verify(database: DatabaseSync): FileVerification {
+export function verify(database: DatabaseSync) {
   return verifyContent(database, checkStructure(database));
 }
 
-/** The file and the rules of the catalogue, as far as there are tables to check. */
-export function verifyContent(database: DatabaseSync, structure?: Comparison): FileVerification {
+/** The file and the rules of the catalogue, as far as there are tables to check. Damage of the file is also a problem. */
+export function verifyContent(database: DatabaseSync, structure?: Comparison) {
   const integrity = rowsOf<[string]>(database, 'PRAGMA integrity_check').map(([line]) => line);
   const damage = integrity.filter((line) => line !== 'ok');
   const hasTables = structure?.isWhole ?? true;

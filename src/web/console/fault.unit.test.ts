@@ -97,7 +97,7 @@ test('an error that passes says how long to wait, and the page waits at most two
       'unavailable',
       503,
       1_000,
-      'No animals; or so. Wait a second, then try again. If it stays so, tell',
+      'No animals; or so. If it stays so, tell whoever runs the service: its monitor says why. ',
       1_000,
     ],
     ['rate_limited', 429, undefined, 'Too many requests with this key. Wait a moment,', 5_000],

@@ -57,7 +57,7 @@ async function showStates(t: TestContext): Promise<void> {
   await console.getByRole('timer').waitFor();
   await console.getByRole('timer').waitFor({ state: 'detached' });
   await alert
-    .getByText('The store cannot take new animals at the moment', { exact: true })
+    .getByText('The store cannot take new animals or changes at the moment', { exact: true })
     .waitFor();
   await assertLooks(console, 'console-full-disk', { widths: [1440, 360] });
   await heading('The store cannot take new animals').waitFor();

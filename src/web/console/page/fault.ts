@@ -26,7 +26,8 @@ export interface Fault {
 type Words = Pick<Fault, 'title' | 'remedy' | 'action'>;
 
 const NOTHING_LOST = 'Nothing you typed is lost.';
-const IF_IT_STAYS = 'If it stays so, tell whoever runs the service. ';
+/** A full disk, on which no waiting helps, is among them. */
+const IF_IT_STAYS = 'If it stays so, tell whoever runs the service: its monitor says why.';
 const WAIT_MS_DEFAULT = 5_000;
 const WAIT_MS_MAX = 120_000;
 
@@ -126,7 +127,7 @@ function wordsFor({ status, code, message, retryAfterMs }: PetStoreError): Words
   if (status === 429 || status === 503) {
     return {
       title: TITLES[code] ?? message.replace(/\.$/, ''),
-      remedy: `Wait ${seconds(retryAfterMs)}, then try again. ${code === 'unavailable' ? IF_IT_STAYS : ''}${NOTHING_LOST}`,
+      remedy: `${code === 'unavailable' ? IF_IT_STAYS : `Wait ${seconds(retryAfterMs)}, then try again.`} ${NOTHING_LOST}`,
       action: 'retry',
     };
   }
