@@ -14,10 +14,15 @@ import { canMount } from '../../harness/small-disk.ts';
 import { brokenBy, brokenByBug } from '../broken/broken.ts';
 import type { ServiceProcess } from '../../harness/service-process.ts';
 import type { Deployment, Setup, StoreName } from './deployment.ts';
-import { NO_SUCH_ID, type Tolerance, type Workload, type WorkloadOptions } from './workload.ts';
+import {
+  MOMENT_MS_MAX,
+  NO_SUCH_ID,
+  type Tolerance,
+  type Workload,
+  type WorkloadOptions,
+} from './workload.ts';
 
-/** Under full load, before the fault. */
-const LOAD_MS_MAX = 60;
+const CONNECTING_MS = 50;
 const END_MS_MAX = 60_000;
 const REPLACEMENTS = 3;
 const FULL_MS_MAX = 1_000;
@@ -74,6 +79,7 @@ export interface Break {
   finds: string;
 }
 
+const WORKERS = { processes: 1, flags: ['--workers', '2'] };
 const BOTH = ['SQLite', 'PostgreSQL'] as const;
 const WRONG_HISTORY = 'no order of the operations explains';
 /** The service refuses a server that has lost animals (D43), and logs why. */
@@ -85,12 +91,36 @@ function byBug(name: string, finds = WRONG_HISTORY, store?: StoreName): Record<s
   return { [name]: { nodeFlags: brokenByBug(name), finds, ...(store && { store }) } };
 }
 
-const ACKNOWLEDGES_EARLY: Fault['controls'] = {
-  'creates are acknowledged, and committed 20 ms later': {
-    nodeFlags: [...brokenBy('slow-commits'), ...brokenBy('acknowledges-early')],
-    finds: WRONG_HISTORY,
-  },
-};
+function killed(
+  when: string,
+  stores: readonly StoreName[],
+  { setup = {}, untilMoment }: KilledWhen = {},
+): Fault {
+  return {
+    name: `a process is killed ${when}`,
+    stores,
+    setup,
+    may: { loseResponse: true },
+    async cause({ deployment, workload, random }) {
+      const service = deployment.pickService(random);
+      await workload.untilAnyMoment();
+      await untilMoment?.(deployment);
+      await service.kill();
+      await deployment.replace(service);
+    },
+    controls: {
+      'creates are acknowledged, and committed 20 ms later': {
+        nodeFlags: [...brokenBy('slow-commits'), ...brokenBy('acknowledges-early')],
+        finds: WRONG_HISTORY,
+      },
+    },
+  };
+}
+
+interface KilledWhen {
+  setup?: Fault['setup'];
+  untilMoment?: (deployment: Deployment) => Promise<void>;
+}
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -98,7 +128,7 @@ export const FAULTS: readonly Fault[] = [
     stores: BOTH,
     rounds: 500,
     may: {},
-    cause: () => sleep(LOAD_MS_MAX),
+    cause: () => sleep(MOMENT_MS_MAX),
     controls: {
       ...byBug('the cache ignores the version of the store'),
       ...byBug('a read of the turn in which a create was acknowledged lacks it'),
@@ -115,68 +145,37 @@ export const FAULTS: readonly Fault[] = [
     stores: BOTH,
     rounds: 250,
     may: { beCut: true },
-    cause: () => sleep(2 * LOAD_MS_MAX),
+    cause: () => sleep(2 * MOMENT_MS_MAX),
     controls: byBug(
       'a create that is repeated after a lost response is a second animal',
       'was repeated as',
     ),
   },
-  {
-    name: 'a process is killed at any moment',
-    stores: BOTH,
-    may: { loseResponse: true },
-    async cause({ deployment, workload, random }) {
-      const service = deployment.pickService(random);
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
-      await service.kill();
-      await deployment.replace(service);
-    },
-    controls: ACKNOWLEDGES_EARLY,
-  },
-  {
-    name: 'a process is killed while it commits',
-    stores: ['SQLite'],
-    may: { loseResponse: true },
-    async cause({ deployment, workload, random }) {
-      const service = deployment.pickService(random);
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
-      await untilLogWritten(deployment.file);
-      await service.kill();
-      await deployment.replace(service);
-    },
-    controls: ACKNOWLEDGES_EARLY,
-  },
-  {
-    name: 'a process is killed while each commit takes 20 ms',
-    stores: ['SQLite'],
+  killed('at any moment', BOTH),
+  killed('while it commits', ['SQLite'], {
+    untilMoment: ({ file }) => untilLogWritten(file),
+  }),
+  killed('while each commit takes 20 ms', ['SQLite'], {
     setup: { nodeFlags: brokenBy('slow-commits') },
-    may: { loseResponse: true },
-    async cause({ deployment, workload, random }) {
-      const service = deployment.pickService(random);
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
-      await service.kill();
-      await deployment.replace(service);
-    },
-    controls: ACKNOWLEDGES_EARLY,
-  },
+  }),
   {
     name: 'a worker is killed',
     stores: BOTH,
-    setup: { processes: 1, flags: ['--workers', '2'] },
-    may: { loseResponse: true },
+    setup: WORKERS,
+    may: { beCut: true, loseResponse: true },
     async cause({ deployment, workload, random, until }) {
       const service = deployment.pickService(random);
       const before = workersOf(service);
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
-      const killed = random.pick(before);
-      process.kill(killed, 'SIGKILL');
+      await workload.untilAnyMoment();
+      const victim = random.pick(before);
+      // Clients connect before the primary knows of the death.
+      service.signal('SIGSTOP');
+      await sleep(CONNECTING_MS);
+      process.kill(victim, 'SIGKILL');
+      service.signal('SIGCONT');
       await until(NO_OTHER_WORKER, () => {
         const now = workersOf(service);
-        return now.length === before.length && !now.includes(killed);
+        return now.length === before.length && !now.includes(victim);
       });
     },
     controls: byBug('a worker that has ended is not started again', NO_OTHER_WORKER),
@@ -184,13 +183,12 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the primary of workers is killed',
     stores: BOTH,
-    setup: { processes: 1, flags: ['--workers', '2'] },
+    setup: WORKERS,
     may: { loseResponse: true },
     async cause({ deployment, workload, random, until }) {
       const service = deployment.pickService(random);
       const workers = workersOf(service);
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
+      await workload.untilAnyMoment();
       await service.kill();
       await until(OUTLIVED, () => !workers.some(isRunning));
       await deployment.replace(service);
@@ -205,7 +203,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'all workers are replaced, again and again',
     stores: BOTH,
-    setup: { processes: 1, flags: ['--workers', '2', '--log', 'info'] },
+    setup: { ...WORKERS, flags: [...WORKERS.flags, '--log', 'info'] },
     // No request fails.
     may: {},
     async cause({ deployment, random, until }) {
@@ -226,7 +224,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the service is stopped while its workers are replaced',
     stores: BOTH,
-    setup: { processes: 1, flags: ['--workers', '2'] },
+    setup: WORKERS,
     may: { loseResponse: true },
     async cause({ deployment, random, until }) {
       const service = deployment.pickService(random);
@@ -339,8 +337,7 @@ export const FAULTS: readonly Fault[] = [
         const [row] = await postgres.query('SHOW synchronous_commit');
         return row?.[0] === 'off';
       });
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
+      await workload.untilAnyMoment();
       if (random.isOneIn(4)) await postgres.stop('immediate');
       else await postgres.kill();
       await postgres.start();
@@ -361,8 +358,7 @@ export const FAULTS: readonly Fault[] = [
     may: { beRefused: true },
     losesCommands: true,
     async cause({ deployment: { postgres, standby }, workload, random }) {
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
+      await workload.untilAnyMoment();
       const isAway = random.isOneIn(2);
       if (isAway) {
         await standby.stop('fast');
@@ -415,11 +411,10 @@ export const FAULTS: readonly Fault[] = [
     name: 'the store is backed up, and the backup restored elsewhere',
     stores: ['SQLite'],
     may: {},
-    async cause({ deployment, workload, random, runCommand }) {
+    async cause({ deployment, workload, runCommand }) {
       const { folder, file, storeFlags } = deployment;
       const [backup, elsewhere] = [join(folder, 'backup'), join(folder, 'elsewhere')];
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
+      await workload.untilAnyMoment();
       const before = workload.creates.flatMap(({ pet }) => pet?.id ?? []);
       await succeed(runCommand, ['backup', backup, ...storeFlags]);
       const restore = ['restore', backup, '--ids-above', NO_SUCH_ID.slice(1), '--data', elsewhere];
@@ -446,8 +441,7 @@ export const FAULTS: readonly Fault[] = [
     may: { beRefused: true },
     losesCommands: true,
     async cause({ deployment, workload, random }) {
-      await workload.untilAcknowledged();
-      await sleep(random.integer(LOAD_MS_MAX));
+      await workload.untilAnyMoment();
       await deployment.restartPooler(random.integer(AWAY_MS_MAX));
       await workload.untilAcknowledged();
     },

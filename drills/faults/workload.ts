@@ -26,6 +26,10 @@ const CLIENTS = 12;
 /** Of each client, and more as long as the fault lasts: these as fast as they can, and the others with pauses. */
 const OPERATIONS = 10;
 const FAST_OPERATIONS = 30;
+/** So many, if a kind of request was not among the others. */
+const OPERATIONS_MAX = 100;
+/** A fault happens at any moment of this time. */
+export const MOMENT_MS_MAX = 60;
 const PAUSE_MS = 40;
 /** Late enough that there are animals, and early enough that the same client reads afterwards. */
 const COMMAND_AT = 3;
@@ -160,6 +164,12 @@ export class Workload implements History {
     await this.#options.until('no create was acknowledged', () => this.isAcknowledged(fromMs));
   }
 
+  /** Resolves at any moment while creates are acknowledged. */
+  async untilAnyMoment(): Promise<void> {
+    await this.untilAcknowledged();
+    await sleep(this.#options.random.integer(MOMENT_MS_MAX));
+  }
+
   /** Whether a create that began after this time was acknowledged. */
   isAcknowledged(fromMs: number): boolean {
     return this.creates.some(({ startMs, pet }) => pet !== undefined && startMs > fromMs);
@@ -179,7 +189,9 @@ export class Workload implements History {
     const { random } = this.#options;
     const client = new Client(this.#options.key);
     let isCommandDue = runsCommand && this.#options.runCommand !== undefined;
-    for (let count = 0; count < OPERATIONS || !this.#isOver; count += 1) {
+    const isMore = (count: number) =>
+      count < OPERATIONS || !this.#isOver || (count < OPERATIONS_MAX && this.#lacksKind());
+    for (let count = 0; isMore(count); count += 1) {
       const choice = random.integer(20);
       if (isCommandDue && count >= COMMAND_AT) isCommandDue = !(await this.#command());
       else if (choice < 9) await this.#create(client);
@@ -189,6 +201,13 @@ export class Workload implements History {
       if (count >= FAST_OPERATIONS) await sleep(PAUSE_MS);
     }
     client.close();
+  }
+
+  #lacksKind(): boolean {
+    const isDue = (kind: (typeof KINDS)[number]) =>
+      kind !== 'repeated creates' &&
+      (kind !== 'commands' || this.#options.runCommand !== undefined);
+    return !this.#isAbandoned && KINDS.some((kind) => isDue(kind) && !(kind in this.counts));
   }
 
   async #create(client: Client): Promise<void> {
