@@ -1,25 +1,24 @@
 // The commands as a program of commander. Only this file uses it.
 
 import { Command as Parser, CommanderError } from 'commander';
+import { VERSION } from '../installation.ts';
 import { UsageError, type Setting } from '../setting.ts';
 import type { Command, CommandGroup, Io, Parsed, Registry } from './command.ts';
 import { programName } from './program-name.ts';
 
-const VERSION_WORDS = ['--version', '-v', '-V', 'version'];
+/** What a report of a problem should name. */
+const VERSIONS = `petstore ${VERSION}\nNode.js ${process.versions.node}\nSQLite ${process.versions.sqlite}`;
 const HELP_WIDTH_MAX = 100;
 const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 wrong use or settings.';
 
 /** Runs the command that the arguments name and returns its exit code. Only that command is loaded. */
 export async function execute(
   registry: Registry,
-  args: readonly string[],
+  words: readonly string[],
   io: Io,
 ): Promise<number> {
-  // `help keys create` is `keys create --help`.
-  const words = args.length === 0 || args[0] === 'help' ? [...args.slice(1), '--help'] : args;
   refusePasswords(words);
   const [name = ''] = words;
-  if (VERSION_WORDS.includes(name)) return showVersion(io);
   const load = Object.hasOwn(registry, name) ? registry[name] : undefined;
   const all = load === undefined ? await loadAll(registry) : groupOf({ [name]: await load() });
   let exitCode = 0;
@@ -65,16 +64,10 @@ function groupOf(commands: CommandGroup['commands']): CommandGroup {
   return { purpose: "Keeps a store's catalogue of animals", commands };
 }
 
-async function showVersion(io: Io): Promise<number> {
-  const { versions } = await import('./versions.ts');
-  io.stdout.write(versions());
-  return 0;
-}
-
 function newProgram({ stdout, stderr }: Io): Parser {
   const width = Math.min(stdout.columns ?? HELP_WIDTH_MAX, HELP_WIDTH_MAX);
   return new Parser(programName())
-    .option('-v, --version', 'show the versions of the program and its parts')
+    .version(VERSIONS, '-v, --version', 'show the versions of the program and its parts')
     .helpOption('-h, --help', 'show this help')
     .enablePositionalOptions()
     .addHelpText('afterAll', `\n${EXIT_CODES}`)
@@ -93,13 +86,12 @@ type Run = (command: Command, parsed: Parsed) => Promise<void>;
 
 function define(parser: Parser, found: Command | CommandGroup, run: Run): void {
   const name = [...ancestors(parser), parser.name()].join(' ');
-  parser
-    .description(`${found.purpose}.`)
-    .helpCommand(false)
-    .exitOverride((error) => {
-      throw isHelp(error) ? error : new UsageError(`${plainMessage(error)}; see ${name} --help.`);
-    });
+  parser.description(`${found.purpose}.`).exitOverride((error) => {
+    const isRefused = error.exitCode !== 0 && error.code !== 'commander.help';
+    throw isRefused ? new UsageError(`${plainMessage(error)}; see ${name} --help.`) : error;
+  });
   if ('commands' in found) {
+    parser.helpCommand('help [command]', 'Show the help of a command.');
     parser.showSuggestionAfterError(found.suggestsCommands ?? true);
     parser.addHelpText('after', `\n${name} COMMAND --help explains a command.`);
     for (const [word, member] of Object.entries(found.commands)) {
@@ -125,10 +117,6 @@ function ancestors({ parent }: Parser): string[] {
 
 function programOf(parser: Parser): Parser {
   return parser.parent === null ? parser : programOf(parser.parent);
-}
-
-function isHelp({ code }: CommanderError): boolean {
-  return code === 'commander.help' || code === 'commander.helpDisplayed';
 }
 
 /** The message in one line, without the value of an option, which may be a secret. */
