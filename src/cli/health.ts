@@ -1,45 +1,37 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { loadConfig, SETTINGS, type Config } from '../config.ts';
-import { baseUrlOf, localUrl } from '../listen.ts';
-import { integerFrom, UsageError, type Flags, type Variables } from '../setting.ts';
+import { get, type IncomingMessage } from 'node:http';
+import { loadConfig, SETTINGS } from '../config.ts';
+import { localUrl } from '../listen.ts';
+import { UsageError } from '../setting.ts';
 import { defineCommand } from './command.ts';
 
 /** Longer than `/readyz` takes when the store does not respond. */
 const TIMEOUT_MS = 5_000;
 
-const { env } = SETTINGS;
-const baseUrl = {
-  ...SETTINGS['base-url'],
-  defaultText: 'from host and port',
-  description: 'where the service is',
+const ASKED = {
+  host: { ...SETTINGS.host, description: 'the address to ask' },
+  port: { ...SETTINGS.port, description: 'the port to ask' },
+  'admin-host': { ...SETTINGS['admin-host'], description: 'the address that --live asks' },
+  'admin-port': { ...SETTINGS['admin-port'], description: 'the admin port, which --live asks' },
 };
-const host = { ...SETTINGS.host, description: 'the address to ask' };
-const port = { ...SETTINGS.port, ...integerFrom(1, 65_535), description: 'the port to ask' };
-const adminHost = { ...SETTINGS['admin-host'], description: 'the address that --live asks' };
-const adminPort = { ...SETTINGS['admin-port'], description: 'the admin port, which --live asks' };
-/** Where --live does not ask. */
-const NOT_LIVE = ['base-url', 'host', 'port'];
 
 export const health = defineCommand({
-  purpose: 'Ask the service whether it can serve requests',
-  options: {
-    'base-url': baseUrl,
-    host,
-    port,
-    'admin-host': adminHost,
-    'admin-port': adminPort,
-    env,
-  },
+  purpose: 'Ask the service on this machine whether it can serve requests',
+  options: { ...ASKED, env: SETTINGS.env },
   switches: { live: 'ask whether the process runs (/livez), even if it cannot serve requests yet' },
   notes: `The exit code is 0 if /readyz (with --live, /livez of the admin port) returns 200, and 1
-otherwise: for containers and scripts. PETSTORE_BASE_URL is used only without --host, --port, --env,
-PETSTORE_HOST and PETSTORE_PORT: in a container it is the address of a proxy.`,
+otherwise: for containers and scripts.`,
   examples: ['health', 'health --env staging', 'health --live --admin-port 9465'],
   async action({ flags, switches, io }) {
     const config = loadConfig(flags, io.env);
+    const { host, port, adminHost, adminPort } = config;
+    if (switches.live && !adminPort) {
+      throw new UsageError('--live asks the admin port: --admin-port must name it.');
+    }
     const state = switches.live ? 'alive' : 'ready';
-    const url = switches.live ? livezOf(config, flags) : readyzOf(config, flags, io.env);
+    const url = switches.live
+      ? `${localUrl(adminHost, Number(adminPort))}/livez`
+      : `${localUrl(host, port)}/readyz`;
     const problem = await problemOf(url, TIMEOUT_MS);
     if (problem === undefined) {
       io.stdout.write(`${state}\n`);
@@ -50,36 +42,8 @@ PETSTORE_HOST and PETSTORE_PORT: in a container it is the address of a proxy.`,
   },
 });
 
-function readyzOf(config: Config, flags: Flags, variables: Variables): string {
-  const site = isLocal(flags, variables)
-    ? localUrl(config.host, config.port)
-    : baseUrlOf(config, config.port).replace(/\/v1$/, '');
-  return `${site}/readyz`;
-}
-
-/** The admin port responds while the start still waits for its database. */
-function livezOf(config: Config, flags: Flags): string {
-  const given = NOT_LIVE.find((name) => flags[name] !== undefined);
-  if (given !== undefined) {
-    throw new UsageError(`--live asks the admin port: name --admin-port instead of --${given}.`);
-  }
-  if (!config.adminPort) {
-    const setting = `--admin-port (${SETTINGS['admin-port'].variable})`;
-    throw new UsageError(`--live asks the admin port, and ${setting} names none: name its port.`);
-  }
-  return `${localUrl(config.adminHost, config.adminPort)}/livez`;
-}
-
-/** Whether an address of this machine was given. A flag takes precedence over every variable. */
-function isLocal(flags: Flags, variables: Variables): boolean {
-  if (flags['base-url'] !== undefined) return false;
-  const isFlagged = [flags['host'], flags['port'], flags['env']].some((flag) => flag !== undefined);
-  return isFlagged || [host, port].some(({ variable }) => Boolean(variables[variable]));
-}
-
 /** Why the response is not 200, or undefined if it is. */
 export async function problemOf(url: string, timeoutMs: number): Promise<string | undefined> {
-  const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http');
   const request = get(url, { agent: false, signal: AbortSignal.timeout(timeoutMs) });
   try {
     const [response] = (await once(request, 'response')) as [IncomingMessage];

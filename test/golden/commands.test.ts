@@ -163,7 +163,6 @@ class Session {
   async #startService(): Promise<void> {
     const service = await startTestService(storageOf('--data', this.#folder));
     this.#t.after(() => service.close());
-    this.#names.set('<SITE>', new URL(service.baseUrl).origin);
     this.#names.set('<PORT>', new URL(service.baseUrl).port);
   }
 }
