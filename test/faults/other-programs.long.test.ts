@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { MAIN } from '../../harness/command.ts';
-import { commandsBelow } from '../../harness/documented-commands.ts';
+import { commandsBelow, petstoreFolder } from '../../harness/documented-commands.ts';
 import { Load } from '../../harness/load.ts';
 import { findProgram, needsProgram } from '../../harness/needs.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
@@ -119,13 +118,6 @@ test(
   },
 );
 
-/** `petstore` as the pages write it, in a folder for the PATH. */
-function petstoreIn(folder: string): string {
-  const script = `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`;
-  writeFileSync(join(folder, 'petstore'), script, { mode: 0o755 });
-  return folder;
-}
-
 test(
   'Litestream as backup.md says, beside VACUUM and checkpoints: a restored replica has every acknowledged animal, and new ids begin above',
   { skip: needsProgram('litestream') },
@@ -134,11 +126,7 @@ test(
     const folder = temporaryFolder(t);
     const restored = join(folder, 'restored');
     mkdirSync(join(folder, 'nas'));
-    const PATH = [
-      petstoreIn(folder),
-      dirname(findProgram('litestream') ?? ''),
-      process.env['PATH'],
-    ];
+    const PATH = [petstoreFolder(t), dirname(findProgram('litestream') ?? ''), process.env['PATH']];
     const env = { PATH: PATH.join(delimiter), PETSTORE_DATA: restored };
     const [, replicate = '', ...restore] = commandsBelow('backup.md', '## A replica')
       .replaceAll('/var/lib/petstore', data)

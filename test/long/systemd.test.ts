@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MAIN } from '../../harness/command.ts';
-import { commandsBelow } from '../../harness/documented-commands.ts';
+import { blocksBelow, commandsBelow } from '../../harness/documented-commands.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { needs, needsProgram } from '../../harness/needs.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -101,6 +101,40 @@ test(
     const [created, ready, verified, readyAgain, pets] = output.split('\n');
     assert.deepEqual([created, ready, readyAgain, pets], [REX, 'ready', 'ready', `[${REX}]`]);
     assert.match(String(verified), /animals: 1, last id: 1, problems: 0\.$/);
+  },
+);
+
+test(
+  'the documented installation starts the service, and its commands import, back up, restore and list the keys',
+  { skip },
+  async (t) => {
+    const [install = '', settings = '', start = ''] = blocksBelow('running.md', '## Under systemd');
+    const [use = '', restore = '', withSettings = ''] = blocksBelow(
+      'running.md',
+      '### Commands on the store of the unit',
+    );
+    const nightly = commandsBelow('running.md', '### Backup every night');
+    const output = await run(
+      t,
+      `cd ~/release; set -e; exec 2>&1
+useradd() { :; }
+journalctl() { cat ~/manager; }
+mkdir -p /var/lib/petstore/production /var/lib/petstore-backup/production
+${install}
+cat > /etc/petstore/production.env << 'END'
+${settings.split('# With PostgreSQL')[0]}PETSTORE_DATA='/var/lib/petstore'
+END
+${start}
+printf 'name,category\\nRex,7\\n' > animals.csv
+${use}${nightly}pets -d "$NEW"
+${restore.replace('FILE', '$(ls ~/var/lib/petstore-backup/production)')}pets
+${withSettings}systemctl is-enabled petstore@production petstore-backup@production.timer
+`,
+    );
+    assert.match(output, /animals: 1, first new id: 3;/);
+    assert.ok(output.includes(`\n[${REX}]\n`), output);
+    assert.equal(output.match(/first key/g)?.length, 2, output);
+    assert.match(output, /\nenabled\nenabled\n$/);
   },
 );
 

@@ -1,17 +1,15 @@
 // The commands of docs that change a PostgreSQL database, run as they are printed.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { chmodSync, chownSync, globSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { newCertificate } from '../../harness/certificate.ts';
+import { blocksBelow, runInShell } from '../../harness/documented-commands.ts';
 import { needsProgram } from '../../harness/needs.ts';
 import { PGBOUNCER_MISSING, startPgBouncer } from '../../harness/pgbouncer.ts';
 import { PostgresServer, TEST_PASSWORD, unprivilegedUser } from '../../harness/postgres-server.ts';
-import { MAIN } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
@@ -48,7 +46,7 @@ test(
     await source.kill();
     await source.start();
 
-    const [dump = '', ...restore] = blocksOf('backup.md', 'PostgreSQL')
+    const [dump = '', ...restore] = blocksBelow('backup.md', '## PostgreSQL')
       .join('')
       .split(/(?=^psql)/m);
     assert.match(dump, /^pg_dump /m);
@@ -88,7 +86,7 @@ test(
     );
     const { key } = service;
     await service.close();
-    const command = blocksOf('postgresql.md', 'A primary that has lost animals').join('');
+    const command = blocksBelow('postgresql.md', '## A primary that has lost animals').join('');
     assert.match(command, /^PGTARGETSESSIONATTRS=\S+ psql /m);
     await runInShell(t, command, temporaryFolder(t), { DATABASE_URL: url });
     const restarted = await startTestService(storageOf('--database', url));
@@ -122,7 +120,7 @@ test(
         .replace('one:5432,two:5432', `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`),
     );
     assert.equal(urls.length, 3);
-    const step = blocksOf('postgresql.md', 'A primary that has lost animals').join('');
+    const step = blocksBelow('postgresql.md', '## A primary that has lost animals').join('');
     for (const url of urls) {
       const variables = { DATABASE_URL: url };
       const commands = `petstore keys create --name first --create
@@ -150,6 +148,37 @@ async function tlsFiles(folder: string) {
 }
 
 test(
+  'the blocks of running.md dump a database, and let the owner of its tables migrate it',
+  needsDump,
+  async (t) => {
+    const source = await PostgresServer.start({ installation });
+    t.after(() => source.close());
+    const url = source.url(await source.createDatabase());
+    const [dump = '', migrate = ''] = blocksBelow('running.md', '### Upgrade on PostgreSQL');
+    const untilStarted = `${migrate.trim()} > log 2>&1 &
+      while ! grep '"msg":"started"' log; do sleep 0.1; done; kill $!; wait $!`;
+    const variables = { DATABASE_URL: url, OWNER_URL: url };
+    await runInShell(t, `${untilStarted}\n${dump}`, temporaryFolder(t), variables);
+  },
+);
+
+test(
+  'the commands of troubleshooting.md for PostgreSQL run beside a service',
+  needsPsql,
+  async (t) => {
+    const url = server.url(await server.createDatabase());
+    const service = await startTestService(storageOf('--database', url));
+    t.after(() => service.close());
+    const commands = blocksBelow('troubleshooting.md', '## All database connections are in use');
+    const inLines = read('troubleshooting.md').matchAll(/`(psql [^`]+)`/g);
+    commands.push(...[...inLines].map(([, command = '']) => command));
+    const variables = { DATABASE_URL: url };
+    const printed = await runInShell(t, commands.join('\n'), temporaryFolder(t), variables);
+    assert.match(printed, /pg_is_in_recovery[^]*wait_event_type/);
+  },
+);
+
+test(
   'an environment that troubleshooting.md corrects is the one that the service needs',
   needsPsql,
   async (t) => {
@@ -170,7 +199,7 @@ for (const pooler of ['no pooler', 'PgBouncer']) {
     async (t) => {
       // The role of the page is a superuser in the tests.
       const role = pooler === 'PgBouncer' ? 'pooled' : 'direct';
-      const changes = blocksOf('postgresql.md', 'Change the password').map((block) =>
+      const changes = blocksBelow('postgresql.md', '## Change the password').map((block) =>
         block.replaceAll(/\bpetstore(_2)?\b/g, `${role}$1`).split(/^#.*$/m),
       );
       assert.equal(changes.length, 2);
@@ -252,28 +281,4 @@ function post(service: TestService | undefined, key = service?.key ?? '') {
 
 function read(page: string): string {
   return readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
-}
-
-/** The blocks of commands of a section. */
-function blocksOf(page: string, heading: string): string[] {
-  const [, section = ''] = read(page).split(`\n## ${heading}\n`);
-  const blocks = (section.split(/^## /m)[0] ?? '').matchAll(/^```sh\n([^`]+)^```$/gm);
-  return [...blocks].map(([, commands = '']) => commands);
-}
-
-/** Runs commands as somebody who pastes them, with `petstore` in the PATH. The first that fails ends them. */
-async function runInShell(
-  t: TestContext,
-  commands: string,
-  cwd: string,
-  variables: Record<string, string>,
-): Promise<string> {
-  const programs = temporaryFolder(t);
-  const petstore = join(programs, 'petstore');
-  writeFileSync(petstore, `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`);
-  chmodSync(petstore, 0o755);
-  const PATH = [programs, process.env['PATH']].join(delimiter);
-  const env = { PATH, ...variables };
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-euc', commands], { cwd, env });
-  return stdout;
 }

@@ -5,6 +5,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { blocksOf } from '../../harness/documented-commands.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadAll } from '../../src/cli/execute.ts';
 import { SETTINGS } from '../../src/config.ts';
@@ -177,6 +178,43 @@ test('docs/README.md names every page of docs/', () => {
   const rows = read('docs/README.md').matchAll(/^\| .+ \| \[([\w/-]+\.md)\]\(\1\) \|$/gm);
   const named = [...rows].map(([, page = '']) => page);
   assert.deepEqual([...named, 'README.md'].toSorted(), pages.toSorted());
+});
+
+/** Blocks of commands that no test runs, and why. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'access.md ## TLS and proxies': 'test/faults/nginx.long.test.ts runs nginx with the file',
+  'clients.md ## Go': 'npm run test:generators',
+  'clients.md ## Python': 'npm run test:generators',
+  'commands.md # Commands': 'a file of variables, which the next page explains',
+  'monitoring.md ## Traces': 'npm run test:traces does the same with the packages of its lock file',
+  'postgresql.md # PostgreSQL and failover':
+    'test/process/postgres-pages.long.test.ts reads its URLs',
+  'postgresql.md ## A standby and failover': 'the same',
+  'postgresql.md ## Move from SQLite': 'the same',
+  'postgresql.md ## A role that only reads and writes rows':
+    'test/process/postgres-start.long.test.ts',
+  'running.md ## In a container': 'needs an engine for containers, and the network',
+  'running.md ## On Kubernetes': 'needs a cluster',
+};
+
+test('every block of commands in docs/ is run by a test, or has a reason', () => {
+  const named = tests.flatMap((file) =>
+    [...read(file).matchAll(/'([\w-]+\.md)',\s*'(#+ [^']+)'/g)].map(
+      ([, page, heading]) => `${page} ${heading}`,
+    ),
+  );
+  const blocks = globSync('*.md', { cwd: join(root, 'docs') }).flatMap((page) =>
+    blocksOf(page).map(({ heading }) => `${page} ${heading}`),
+  );
+  const run = new Set([...named, ...Object.keys(NOT_RUN)]);
+  assert.deepEqual(
+    blocks.filter((block) => !run.has(block)),
+    [],
+  );
+  assert.deepEqual(
+    Object.keys(NOT_RUN).filter((block) => !blocks.includes(block) || named.includes(block)),
+    [],
+  );
 });
 
 /** Generated, or tables that a reader looks something up in. */
