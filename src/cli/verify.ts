@@ -10,20 +10,14 @@ export const verify = defineCommand({
     { name: 'FILE', description: 'a backup to check instead of the store', isOptional: true },
   ],
   options: STORE_OPTIONS,
-  switches: { json: 'write the result as one JSON document' },
   notes: `Each problem is one line on standard output, and the exit code is then 1. The tables, indexes,
 triggers and views are compared with those of a new store: what somebody else has added is named on
 standard error if it does no harm, and is a problem otherwise. Nothing is changed, and a store of
 any version and environment is accepted.`,
-  examples: ['verify', 'verify --json'],
-  async action({ arguments: [file], switches, flags, io }) {
+  examples: ['verify', 'verify sunday.sqlite'],
+  async action({ arguments: [file], flags, io }) {
     const { name, animals, lastId, problems, warnings } = await verifyNamed(file, flags, io);
-    if (switches.json) {
-      io.stdout.write(
-        `{"animals":${animals},"lastId":${lastId},"problems":${JSON.stringify(problems)},"warnings":${JSON.stringify(warnings)}}\n`,
-      );
-    }
-    if (!switches.json) for (const problem of problems) io.stdout.write(`${problem}\n`);
+    for (const problem of problems) io.stdout.write(`${problem}\n`);
     for (const warning of warnings) io.stderr.write(`${name}: ${warning}.\n`);
     io.stderr.write(
       `${name}: animals: ${animals}, last id: ${lastId}, problems: ${problems.length}.\n`,

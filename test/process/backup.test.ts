@@ -76,11 +76,9 @@ test('a backup of a running service is restored after it has stopped, and no id 
     restored.stderr,
     /^Restored \S+petstore\.sqlite from \S+monday\.sqlite, complete and checked; animals: 1, first new id: 3; the former file is \S+-1\.\n$/,
   );
-  const verified = await runHere(['verify', '--data', data, '--json']);
-  assert.deepEqual(
-    [verified.code, verified.stdout],
-    [0, '{"animals":1,"lastId":2,"problems":[],"warnings":[]}\n'],
-  );
+  const verified = await runHere(['verify', '--data', data]);
+  assert.deepEqual([verified.code, verified.stdout], [0, '']);
+  assert.match(verified.stderr, /: animals: 1, last id: 2, problems: 0\.\n$/);
   const again = await startTestService(storageOf('--data', data));
   assert.match((await create(again.baseUrl)).text, /^\{"id":3,/);
   await again.close();
@@ -209,8 +207,4 @@ test('on PostgreSQL backup names the tool to use, restore the page and no comman
     [broken.code, broken.stdout],
     [1, 'animals with an id that was never assigned: 2 (the first is 7)\n'],
   );
-  const asJson = await runHere(['verify', '--json', '--database', url]);
-  assert.equal(asJson.code, 1);
-  const { problems } = JSON.parse(asJson.stdout) as { problems: string[] };
-  assert.deepEqual(problems, [broken.stdout.trimEnd()]);
 });

@@ -105,9 +105,7 @@ before(async () => {
 async function runExample(cwd: string, example: string): Promise<Finished> {
   cpSync(everything, cwd, { recursive: true, verbatimSymlinks: true });
   const { production, adminPort, databaseUrl } = services;
-  const line = example
-    .replace('http://127.0.0.1:8080/v1', production.baseUrl)
-    .replace('--admin-port 9465', `--admin-port ${adminPort}`);
+  const line = example.replace('--admin-port 9465', `--admin-port ${adminPort}`);
   const env: Record<string, string> = {
     ...(example.startsWith('copy') && { DATABASE_URL: databaseUrl }),
   };
@@ -118,7 +116,6 @@ async function runExample(cwd: string, example: string): Promise<Finished> {
       PETSTORE_ADMIN_PORT: 'off',
     });
   }
-  env['PETSTORE_BASE_URL'] = production.baseUrl;
   env['PETSTORE_PORT'] = new URL(production.baseUrl).port;
   // Only a shell understands the others.
   if (!/^[\w @%+=:,./-]+$/.test(line)) return runInShell(`petstore ${line}`, cwd, env);

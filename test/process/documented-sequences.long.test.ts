@@ -49,12 +49,9 @@ test('the downgrade: the documented commands leave exactly the backup, also afte
     .filter((line) => !LEFT_OUT.test(line));
   const script = lines.join('\n').replaceAll('/var/lib/', `${folder}/`);
   execFileSync('sh', ['-e', '-u', '-c', script], { cwd: folder });
-  const verified = await runHere(['verify', '--data', data, '--json']);
-  assert.equal(
-    verified.stdout,
-    '{"animals":3,"lastId":3,"problems":[],"warnings":[]}\n',
-    verified.stderr,
-  );
+  const verified = await runHere(['verify', '--data', data]);
+  assert.equal(verified.code, 0, verified.stderr);
+  assert.match(verified.stderr, /: animals: 3, last id: 3, problems: 0\.\n$/);
   const next = await serve(t, ['--data', data]);
   next.signal('SIGTERM');
   assert.equal(await next.ended, 0);
