@@ -332,7 +332,7 @@ export class Workload implements History {
     const count = 1 + random.integer(IDS_PER_COMMAND_MAX);
     const ids = Array.from({ length: count }, () => random.pick(there));
     const status = random.isOneIn(2) ? undefined : random.pick(PET_STATUSES);
-    const verb = status === undefined ? ['remove', '--yes'] : ['set-status', '--to', status];
+    const verb = status === undefined ? ['remove', '--yes'] : ['set', '--status', status];
     const isRefused = random.isOneIn(5);
     const named = [...ids.map(String), ...(isRefused ? [NO_SUCH_ID] : [])];
     const args = ['catalogue', ...verb, ...storeFlags, ...named];

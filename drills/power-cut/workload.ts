@@ -161,7 +161,7 @@ class Session {
     const acknowledged = [...this.workload.load.creates.acknowledged.values()];
     const ids = acknowledged.map((text) => BigInt((JSON.parse(text) as WirePet).id));
     const chosen = (from: number) => ids.slice(from, from + 8);
-    await this.#change('set-status', chosen(0), ['catalogue', 'set-status', '--to', 'sold']);
+    await this.#change('set-status', chosen(0), ['catalogue', 'set', '--status', 'sold']);
     await this.#change(
       'remove',
       [...chosen(20), ...ids.slice(-8)],

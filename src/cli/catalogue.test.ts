@@ -66,7 +66,7 @@ test('petstore catalogue › a running service shows the change in its next resp
   for (let time = 0; time < 5; time += 1) await service.send('/pets?status=available');
   const { headers } = await service.send('/pets?status=available');
 
-  assert.equal((await run(['set-status', '1', '--to', 'sold', ...service.flags])).code, 0);
+  assert.equal((await run(['set', '1', '--status', 'sold', ...service.flags])).code, 0);
   const tag = { 'if-none-match': String(headers.etag) };
   const listed = await service.send('/pets?status=available', { headers: tag });
   assert.equal(listed.status, 200);

@@ -1,6 +1,6 @@
-import { oneOf, UsageError, type Flags, type Setting } from '../setting.ts';
+import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { INT64_MAX, INT64_MIN, parseTypedInt64 } from '../domain/int64.ts';
-import { isName, NAME_CODE_POINTS_MAX, PET_STATUSES, type NewPet } from '../domain/pet.ts';
+import { isName, NAME_CODE_POINTS_MAX, PET_STATUSES } from '../domain/pet.ts';
 import { isBlank, trimName } from '../domain/typed-name.ts';
 import type { CatalogueAdministration } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
@@ -12,61 +12,45 @@ const IDS = { name: 'ID', description: 'the ids of the animals', isRepeated: tru
 const NOTES = `All animals are changed in one transaction. If an id does not exist, nothing is changed: each such
 id is reported on a line of its own, and the exit code is 1.`;
 
-/** A command that gives animals another value of one field. */
-function setField<To extends Setting>(
-  what: string,
-  to: To,
-  examples: [string, string],
-  fieldsOf: (value: NonNullable<ReturnType<To['parse']>>) => Partial<NewPet>,
-) {
-  return defineCommand({
-    purpose: `Set the ${what} of animals`,
-    arguments: [IDS],
-    options: { to: { ...to, isRequired: true }, ...STORE_OPTIONS },
-    notes: NOTES,
-    examples,
-    action: ({ arguments: texts, options, flags, io }) =>
-      change(texts, flags, io, async (store, ids, animals) => {
-        const value = options.to as NonNullable<ReturnType<To['parse']>>;
-        const missing = await store.changePets(ids, fieldsOf(value));
-        return { missing, done: `Set the ${what} of ${animals} to ${printable(String(value))}.` };
-      }),
-  });
-}
-
-const setStatus = setField(
-  'status',
-  { ...oneOf(PET_STATUSES), description: 'the new status (available, pending or sold)' },
-  ['catalogue set-status 1 2 --to sold', 'catalogue set-status 1 --to available'],
-  (status) => ({ status }),
-);
-
-const setName = setField(
-  'name',
-  {
-    value: 'NAME',
-    parse: (text: string) => {
-      const name = trimName(text);
-      return isName(name) && !isBlank(name) ? name : undefined;
+const set = defineCommand({
+  purpose: 'Give animals a status, a name or a category',
+  arguments: [IDS],
+  options: {
+    status: { ...oneOf(PET_STATUSES), description: 'the new status' },
+    name: {
+      value: 'NAME',
+      parse: (text: string) => {
+        const name = trimName(text);
+        return isName(name) && !isBlank(name) ? name : undefined;
+      },
+      mustBe: `a text of 1 to ${NAME_CODE_POINTS_MAX} characters, of which one can be seen`,
+      description: 'the new name; the space around it is removed',
     },
-    mustBe: `a text of 1 to ${NAME_CODE_POINTS_MAX} characters, of which one can be seen`,
-    description: 'the new name; the space around it is removed',
+    category: {
+      value: 'CATEGORY',
+      parse: parseTypedInt64,
+      mustBe: `a whole number from ${INT64_MIN} to ${INT64_MAX}`,
+      description: 'the new category, a whole number',
+    },
+    ...STORE_OPTIONS,
   },
-  ['catalogue set-name 3 --to Bella', 'catalogue set-name 3 --to "Bella the second"'],
-  (name) => ({ name }),
-);
-
-const setCategory = setField(
-  'category',
-  {
-    value: 'CATEGORY',
-    parse: parseTypedInt64,
-    mustBe: `a whole number from ${INT64_MIN} to ${INT64_MAX}`,
-    description: 'the new category, a whole number',
+  notes: NOTES,
+  examples: ['catalogue set 1 2 --status sold', 'catalogue set 3 --name Bella --category 7'],
+  action: ({ arguments: texts, options: { status, name, category }, flags, io }) => {
+    const fields = {
+      ...(status !== undefined && { status }),
+      ...(name !== undefined && { name }),
+      ...(category !== undefined && { categoryId: category }),
+    };
+    if (Object.keys(fields).length === 0) {
+      throw new UsageError('catalogue set needs --status, --name or --category.');
+    }
+    return change(texts, flags, io, async (store, ids, animals) => ({
+      missing: await store.changePets(ids, fields),
+      done: `Changed ${animals}.`,
+    }));
   },
-  ['catalogue set-category 1 2 --to 7', 'catalogue set-category 3 --to 12'],
-  (categoryId) => ({ categoryId }),
-);
+});
 
 const remove = defineCommand({
   purpose: 'Remove animals, after a question',
@@ -96,9 +80,7 @@ export const catalogue: CommandGroup = {
   // remove is similar to rename.
   suggestsCommands: false,
   commands: {
-    'set-status': setStatus,
-    'set-name': setName,
-    'set-category': setCategory,
+    set,
     remove,
   },
 };

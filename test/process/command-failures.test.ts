@@ -150,7 +150,7 @@ test(
     for (const args of [
       ['serve', '--port', '0', '--admin-port', 'off'],
       ['keys', 'create', '--name', 'b'],
-      ['catalogue', 'set-status', '1', '--to', 'sold'],
+      ['catalogue', 'set', '1', '--status', 'sold'],
       ['backup', `${backup}-2`],
       ['restore', backup, '--ids-above', '1000'],
     ]) {

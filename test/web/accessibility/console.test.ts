@@ -182,7 +182,7 @@ async function changedStates(t: TestContext): Promise<void> {
   await console.select('Lola', 'Mia');
   await assertLooks(page, 'selected');
   await page.route('**/v1/pets?**', (route) => route.abort());
-  await stage.run(['catalogue', 'set-status', '1', '--to', 'available', ...stage.place]);
+  await stage.run(['catalogue', 'set', '1', '--status', 'available', ...stage.place]);
   await page.locator('#selection').getByRole('button', { name: 'Pending' }).click();
   await console.says('1 of 2 animals were not changed');
   await console.undo().hover();
