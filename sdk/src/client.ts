@@ -137,7 +137,7 @@ function inRange(min: number, name: string, value: number): number {
 }
 
 /** Browsers do not offer randomUUID to pages loaded over plain HTTP. */
-function newIdempotencyKey(): string {
+export function newIdempotencyKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 

@@ -1,3 +1,4 @@
+import { newIdempotencyKey } from '../../../../sdk/src/client.ts';
 import { parseTypedInt64 } from '../../../domain/int64.ts';
 import type { Pet } from '../../../../sdk/src/index.ts';
 import { curlCommand, jsonText } from './curl.ts';
@@ -7,7 +8,7 @@ import { explain, type Fault } from './fault.ts';
 import { faultNotice } from './notice.ts';
 import { PetFields } from './pet-fields.ts';
 import { petName } from './pet.ts';
-import { BASE_URL, newIdempotencyKey, type Session } from './session.ts';
+import { BASE_URL, type Session } from './session.ts';
 
 const EXAMPLE = { name: 'Rex', categoryId: 7n };
 

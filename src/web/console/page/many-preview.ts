@@ -1,8 +1,8 @@
+import { newIdempotencyKey } from '../../../../sdk/src/client.ts';
 import { button, element } from './dom.ts';
 import { grouped } from './fields.ts';
 import type { Added, AddOptions, Fault, Preview } from './many-list.ts';
 import { petName, statusChip } from './pet.ts';
-import { newIdempotencyKey } from './session.ts';
 
 export interface PreviewEvents {
   add: (options: AddOptions) => void;

@@ -151,11 +151,3 @@ function plainNumbers(json: unknown): unknown {
     ),
   );
 }
-
-const IDEMPOTENCY_KEY_BYTES = 16;
-
-/** Uses getRandomValues, because browsers do not offer randomUUID to pages loaded over plain HTTP. */
-export function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(IDEMPOTENCY_KEY_BYTES));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
