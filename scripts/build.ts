@@ -4,19 +4,16 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
+import { modulesFrom } from '../src/web/assets.ts';
 
 const ROOT = dirname(import.meta.dirname);
 export const BUILD = join(ROOT, 'build');
 
 /** Scripts without types for browsers, which get a TypeScript file of the repository under its own name. */
 function buildBrowserScripts(): void {
-  const files = new Set(globSync('src/web/*/page/*.ts', { cwd: ROOT }));
-  for (const file of files) {
+  for (const file of globSync('src/web/*/page/main.ts', { cwd: ROOT }).flatMap(modulesFrom)) {
     const script = stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'));
-    for (const [, path = ''] of script.matchAll(/\bfrom '(\.[^']+)'/g)) {
-      files.add(normalize(join(dirname(file), path)));
-    }
     const target = join(BUILD, file.replace(/\.ts$/, '.browser.js'));
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, script);

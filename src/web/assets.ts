@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import type { HttpResponse } from '../http/message.ts';
@@ -52,6 +53,18 @@ export interface Asset {
 /** A file of the program at /assets/ and its path in the repository, so that imports work. */
 export function fileAsset(file: string): [path: string, page: Page] {
   return [`/assets/${file}`, assetPage({ file })];
+}
+
+/** A script and all that it imports, below the repository root. A page preloads them, so that none waits for another. */
+export function modulesFrom(script: string): string[] {
+  const files = new Set([script]);
+  for (const file of files) {
+    const code = readProgramFile(new URL(file, ROOT));
+    for (const [, path = ''] of code.matchAll(/^(?:im|ex)port (?!type )[^']*from '(\.[^']+)'/gm)) {
+      files.add(posix.join(posix.dirname(file), path));
+    }
+  }
+  return [...files];
 }
 
 /** Serves a file, of a script without its types. Pages cost nothing until they are used. */

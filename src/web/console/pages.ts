@@ -1,24 +1,11 @@
 import { KEY_PREFIX, type Environment } from '../../domain/key-form.ts';
 import type { Page } from '../../http/pages.ts';
-import { listProgramFolder } from '../../installation.ts';
-import { assetPage, fileAsset, HTML_HEADERS } from '../assets.ts';
+import { assetPage, fileAsset, HTML_HEADERS, modulesFrom } from '../assets.ts';
 
 const PAGE_FOLDER = 'src/web/console/page';
 
-/** The modules of the console that are not in its folder. */
-const SHARED_MODULES = [
-  ...['client', 'error', 'index', 'json', 'link', 'request'].map((name) => `sdk/src/${name}.ts`),
-  'src/pet-file/csv.ts',
-  ...['int64', 'key-form', 'printable', 'typed-name'].map((name) => `src/domain/${name}.ts`),
-];
-
-/** All modules of the console. The page preloads them, so that none waits for another. */
-export function consoleModules(): string[] {
-  const own = listProgramFolder(new URL('page/', import.meta.url))
-    .map((name) => name.replace(/\.browser\.js$/, '.ts'))
-    .filter((name) => name.endsWith('.ts'));
-  return [...own.map((name) => `${PAGE_FOLDER}/${name}`), ...SHARED_MODULES];
-}
+/** All modules of the console. */
+export const CONSOLE_MODULES = modulesFrom(`${PAGE_FOLDER}/main.ts`);
 
 /** Created once per environment: otherwise the files are the same for every service in this process. */
 const made = new Map<Environment, [path: string, page: Page][]>();
@@ -31,23 +18,24 @@ export function consolePages(environment: Environment): [path: string, page: Pag
 }
 
 function newPages(environment: Environment): [path: string, page: Page][] {
-  const modules = consoleModules();
   return [
     [
       '/',
       assetPage({
         file: `${PAGE_FOLDER}/index.html`,
         headers: HTML_HEADERS,
-        edit: (html) => preloadModules(fillTemplate(html, environment), modules),
+        edit: (html) => preloadModules(fillTemplate(html, environment)),
       }),
     ],
-    ...modules.map(fileAsset),
+    ...CONSOLE_MODULES.map(fileAsset),
     ...['parts.css', 'style.css', 'icon.svg'].map((name) => fileAsset(`${PAGE_FOLDER}/${name}`)),
   ];
 }
 
-function preloadModules(html: string, modules: readonly string[]): string {
-  const links = modules.map((file) => `<link rel="modulepreload" href="assets/${file}" />\n`);
+function preloadModules(html: string): string {
+  const links = CONSOLE_MODULES.map(
+    (file) => `<link rel="modulepreload" href="assets/${file}" />\n`,
+  );
   return html.replace('</head>', `${links.join('')}</head>`);
 }
 

@@ -6,9 +6,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import { bytesOf, type HttpRequest } from '../../http/message.ts';
 import { respondWithPage } from '../../http/pages.ts';
-import { consoleModules, consolePages } from './pages.ts';
+import { CONSOLE_MODULES, consolePages } from './pages.ts';
 
-const MODULES = consoleModules();
 const pages = new Map(consolePages('production'));
 
 function ask(path: string, headers: HttpRequest['headers'] = {}) {
@@ -67,7 +66,7 @@ test('every asset that the page names exists, and it names no other host', async
 });
 
 test('the served modules lack only their types', async () => {
-  for (const file of MODULES) {
+  for (const file of CONSOLE_MODULES) {
     const source = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8');
     assert.equal(await textOf(`/assets/${file}`), stripTypeScriptTypes(source), file);
   }
@@ -118,10 +117,10 @@ test('every module of the console is preloaded and used, and what it imports is 
   const preloaded = [...html.matchAll(/rel="modulepreload" href="assets\/([^"]+)"/g)];
   assert.deepEqual(
     preloaded.map(([, file]) => file),
-    MODULES,
+    CONSOLE_MODULES,
   );
-  const used = new Set([`/assets/${MODULES.find((file) => file.endsWith('/main.ts'))}`]);
-  for (const file of MODULES) {
+  const used = new Set([`/assets/${CONSOLE_MODULES.find((file) => file.endsWith('/main.ts'))}`]);
+  for (const file of CONSOLE_MODULES) {
     const code = await textOf(`/assets/${file}`);
     for (const [, from = ''] of code.matchAll(/(?:from |import\()'([^']+)'/g)) {
       const { pathname } = new URL(from, `http://pets.example/assets/${file}`);
@@ -129,7 +128,10 @@ test('every module of the console is preloaded and used, and what it imports is 
       used.add(pathname);
     }
   }
-  assert.deepEqual([...used].toSorted(), MODULES.map((file) => `/assets/${file}`).toSorted());
+  assert.deepEqual(
+    [...used].toSorted(),
+    CONSOLE_MODULES.map((file) => `/assets/${file}`).toSorted(),
+  );
 });
 
 test('in staging the console says so in its title, in a band and in the examples', async () => {

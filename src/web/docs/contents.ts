@@ -1,5 +1,7 @@
 // Which pages there are at /docs, in their order, and what they know about the service.
 
+import { modulesFrom } from '../assets.ts';
+
 /** What the pages say about the service that shows them. */
 export interface DocumentedService {
   /** The URL that the samples show. Ends in /v1. */
@@ -63,9 +65,4 @@ function operation(name: string, title: string): DocsPage {
 }
 
 /** The scripts of the pages, below the repository root. */
-export const DOCS_MODULES = [
-  'src/domain/key-form.ts',
-  ...['clipboard', 'key', 'languages', 'main', 'rank', 'search', 'site', 'try'].map(
-    (name) => `src/web/docs/page/${name}.ts`,
-  ),
-];
+export const DOCS_MODULES = modulesFrom('src/web/docs/page/main.ts');

@@ -15,12 +15,11 @@ interface Content {
 /** For readers who came by the search, and have read no other page. */
 const COMMAND =
   '<p class="small"><code>petstore</code> is the command as it was installed. In a clone of the repository it is <code>./petstore</code>.</p>';
-const SHARED_MODULES = ['src/web/console/page/dom.ts', 'src/web/console/page/stored-key.ts'];
 
 /** The whole page around its content. */
 export function layout({ page, html, sections, root, isWide }: Content): string {
   const isForOperators = page.group === 'Run the service';
-  const preloads = [...DOCS_MODULES, ...SHARED_MODULES].map(
+  const preloads = DOCS_MODULES.map(
     (file) => `<link rel="modulepreload" href="${root}assets/${file}">`,
   );
   return `<!doctype html>
