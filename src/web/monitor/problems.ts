@@ -36,7 +36,7 @@ export function problemsOf(
     problems.push({
       title: 'The store cannot take new animals',
       remedy:
-        'Those it has can be read. The log has the cause, often a full disk: make room, and the next animal that is stored ends this message.',
+        'Those it has can be read. The log has the cause: often a full disk, otherwise what petstore verify finds. The next animal that is stored ends this message.',
     });
   }
   const share = diskShare(latest);
