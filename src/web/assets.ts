@@ -104,14 +104,7 @@ export function contentPage(
   const made = new Map<Coding | undefined, Promise<Representation>>();
   return async (request) => {
     const coding = codingFor(request.headers['accept-encoding']);
-    const representation = made.getOrInsertComputed(coding, () =>
-      make(coding).catch((fault: unknown) => {
-        // The next request tries again.
-        made.delete(coding);
-        throw fault;
-      }),
-    );
-    return respondConditionally(request, await representation);
+    return respondConditionally(request, await made.getOrInsertComputed(coding, make));
   };
 }
 

@@ -9,13 +9,7 @@ const ROOT = new URL('../../../', import.meta.url);
 export function docsPages(service: DocumentedService): [path: string, page: Page][] {
   let rendering: Promise<Site> | undefined;
   const site = () =>
-    (rendering ??= import('./site.ts')
-      .then(({ renderSite }) => renderSite(service, ROOT))
-      .catch((fault: unknown) => {
-        // The next request tries again.
-        rendering = undefined;
-        throw fault;
-      }));
+    (rendering ??= import('./site.ts').then(({ renderSite }) => renderSite(service, ROOT)));
   return [
     ...DOCS.map(({ path }): [string, Page] => [
       path,

@@ -164,21 +164,6 @@ test('a page that does not exist leads back, also behind a proxy that adds a pat
   }
 });
 
-test('pages that could not be made are made by the next request', async () => {
-  let isBroken = true;
-  const service: DocumentedService = {
-    ...SERVICE,
-    get baseUrl() {
-      if (isBroken) throw new Error('test');
-      return SERVICE.baseUrl;
-    },
-  };
-  const broken = publicPages(docsPages(service));
-  await assert.rejects(textOf('/docs', broken), { message: 'test' });
-  isBroken = false;
-  assert.equal(await textOf('/docs', broken), await textOf('/docs'));
-});
-
 test('every id on a page at /docs occurs once', async () => {
   for (const { path } of DOCS) {
     const ids = [...(await textOf(path)).matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
