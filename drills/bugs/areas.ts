@@ -13,7 +13,7 @@ interface Area {
   far: readonly string[];
 }
 
-const INTERFACE = ['test/golden', 'test/contract', 'test/interface'];
+const INTERFACE = ['test/golden', 'test/interface'];
 const AREAS: readonly Area[] = [
   {
     prefix: 'src/domain/',

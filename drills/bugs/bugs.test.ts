@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { brokenByBug } from '../broken/broken.ts';
-import { parseTap } from './sandbox.ts';
 import { testsFor, tierFiles } from './areas.ts';
 import { allBugs, parseBugs, withBug } from './list.ts';
 import { matrixOf } from './questions.ts';
@@ -160,62 +159,3 @@ function recordWith(files: Readonly<Record<string, string>>) {
   writeFileSync(path, JSON.stringify(files));
   return path;
 }
-
-test('results are read from TAP with their titles, outcomes and reasons', () => {
-  const output = [
-    'TAP version 13',
-    '# Subtest: suite',
-    '    ok 1 - right \\# one',
-    '      ---',
-    '      duration_ms: 1',
-    '      ...',
-    '    not ok 2 - wrong',
-    '      ---',
-    "      location: '/a/b.test.ts:3:70'",
-    "      failureType: 'testCodeFailure'",
-    '      error: |-',
-    '        Expected values to be equal:',
-    '      ...',
-    '    ok 3 - left out # SKIP needs cc',
-    'not ok 1 - suite',
-    '  ---',
-    "  type: 'suite'",
-    "  failureType: 'subtestsFailed'",
-    '  ...',
-    '',
-  ].join('\n');
-  assert.deepEqual(parseTap(output), [
-    {
-      title: 'right # one',
-      isSuite: false,
-      outcome: 'passed',
-      reason: '',
-      path: '',
-      failureType: '',
-    },
-    {
-      title: 'wrong',
-      isSuite: false,
-      outcome: 'failed',
-      reason: 'Expected values to be equal:',
-      path: '/a/b.test.ts',
-      failureType: 'testCodeFailure',
-    },
-    {
-      title: 'left out',
-      isSuite: false,
-      outcome: 'skipped',
-      reason: 'needs cc',
-      path: '',
-      failureType: '',
-    },
-    {
-      title: 'suite',
-      isSuite: true,
-      outcome: 'failed',
-      reason: '',
-      path: '',
-      failureType: 'subtestsFailed',
-    },
-  ]);
-});

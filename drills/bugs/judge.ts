@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Sandbox, TestResult } from './sandbox.ts';
+import type { TestResult } from './run-tests.ts';
+import type { Sandbox } from './sandbox.ts';
 import { withBug, type Bug } from './list.ts';
 import type { NoticedBy } from './record.ts';
 
@@ -51,6 +52,7 @@ export class Judge {
     return undefined;
   }
 
+  /** One run is enough: the record has a test only after it has failed twice with the bug, in another run of the drill. */
   async #noticeAgain(
     sandbox: Sandbox,
     bug: Bug,

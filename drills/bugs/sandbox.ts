@@ -2,45 +2,27 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { run } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import '../../harness/memory-folder.ts';
 import { canMount } from '../../harness/small-disk.ts';
+import type { TestResult } from './run-tests.ts';
 
 /** Tests that take longer have failed: a change may have removed the end of a loop. */
 const TESTS_MS_MAX = 600_000;
 const TEST_MS_MAX = 120_000;
 /** PostgreSQL runs as another user. */
 const OPEN_MODE = 0o1777;
-const RUNNER = [
-  '--import=./harness/memory-folder.ts',
-  '--test',
-  '--test-reporter=tap',
-  `--test-timeout=${TEST_MS_MAX}`,
-  '--test-force-exit',
-  // Node.js may then not read node_modules, which is a link to a folder outside.
-  '--test-skip-pattern=permission model',
-  // Of a drill, which is then quick.
-  '--test-skip-pattern=/^control: /',
-];
+const RUNNER = fileURLToPath(new URL('run-tests.ts', import.meta.url));
+/**
+ * Node.js cannot read node_modules, which is a link to a folder outside, under its permission model. A drill is quick here,
+ * and its controls show nothing of a bug.
+ */
+const SKIPPED = [/permission model/, /^control: /].map(({ source }) => source);
 const QUICK = { DRILL_FULL: undefined, DRILL_ROUNDS: undefined, DRILL_SEED: undefined };
-/** A line of TAP for each test, and for one that has failed a block that says why. */
-const RESULT = /^( *)(not )?ok \d+ - (.*?)(?: # SKIP ?(.*))?\n(?: *---\n([\s\S]*?)^ *\.\.\.\n)?/gm;
-const LOCATION = /^ *location: '(.*?)(:\d+)*'$/m;
-const FAILURE_TYPE = /^ *failureType: '(\w+)'$/m;
-const SUITE = /^ *type: 'suite'$/m;
-const ERROR = /^ *error: (?:\|-\n)?(.*)$/m;
 
-/** One test of a file, or a suite of tests. A file that cannot be loaded is a test with its name. */
-export interface TestResult {
-  title: string;
-  isSuite: boolean;
-  outcome: 'passed' | 'failed' | 'skipped';
-  /** Why it was skipped, or the first line of its error. */
-  reason: string;
-  /** Where it is, if it has failed. */
-  path: string;
-  /** How it has failed, in a word of Node.js, such as `testCodeFailure`. */
-  failureType: string;
-}
+type TestsOptions = Parameters<typeof run>[0];
 
 /** A worktree of the project, with what is not committed, in which one file at a time is changed. */
 export class Sandbox implements Disposable {
@@ -85,13 +67,18 @@ export class Sandbox implements Disposable {
   ): Promise<TestResult[]> {
     const temporary = mkdtempSync(join(this.#folder, 't-'));
     chmodSync(temporary, OPEN_MODE);
-    const patterns = titles.map((title) => `--test-name-pattern=${RegExp.escape(title)}`);
     try {
       const all = [files].flat();
-      // They start no server, and have no hooks outside a suite.
-      const isolation = all.every((file) => file.endsWith('.unit.test.ts')) ? 'none' : 'process';
-      const flags = [...RUNNER, `--test-isolation=${isolation}`, ...patterns];
-      return await this.#run([...flags, ...all], temporary, isEnough);
+      const options: TestsOptions = {
+        files: all,
+        // Unit tests start no server, and have no hooks outside a suite.
+        isolation: all.every((file) => file.endsWith('.unit.test.ts')) ? 'none' : 'process',
+        ...(titles.length > 0 && { testNamePatterns: titles.map((title) => RegExp.escape(title)) }),
+        testSkipPatterns: SKIPPED,
+        timeout: TEST_MS_MAX,
+        forceExit: true,
+      };
+      return await this.#run(options, temporary, isEnough);
     } finally {
       // A database that was ended with its test may still write for a moment.
       rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -99,11 +86,13 @@ export class Sandbox implements Disposable {
   }
 
   #run(
-    flags: readonly string[],
+    options: TestsOptions,
     temporary: string,
     isEnough: (result: TestResult) => boolean,
   ): Promise<TestResult[]> {
-    const [program = '', ...args] = [...this.#namespace, process.execPath, ...flags];
+    const memory = '--import=./harness/memory-folder.ts';
+    const runner = [process.execPath, memory, RUNNER, JSON.stringify(options)];
+    const [program = '', ...args] = [...this.#namespace, ...runner];
     const child = spawn(program, args, {
       cwd: this.#folder,
       // Without the mark of a test that runs a test.
@@ -116,21 +105,22 @@ export class Sandbox implements Disposable {
     // Nothing of a test remains when the drill is ended early.
     process.once('exit', kill);
     return new Promise((resolve) => {
-      let output = '';
+      const results: TestResult[] = [];
       let ended = 'the test runner';
       const overdue = setTimeout(() => {
         ended = 'a test that did not end';
         kill();
       }, TESTS_MS_MAX);
-      child.stdout.on('data', (chunk: Buffer) => {
-        output += chunk.toString();
-        if (parseTap(output).some(isEnough)) kill();
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        if (!line.startsWith('{"title":')) return;
+        const result = JSON.parse(line) as TestResult;
+        results.push(result);
+        if (isEnough(result)) kill();
       });
       child.on('close', (code) => {
         clearTimeout(overdue);
         process.off('exit', kill);
         kill();
-        const results = parseTap(output);
         const isExplained = code === 0 || results.some(isFailed);
         resolve(isExplained ? results : [...results, failed(ended)]);
       });
@@ -161,18 +151,6 @@ function killGroup(leader: number | undefined): void {
 
 function failed(title: string): TestResult {
   return { title, isSuite: false, outcome: 'failed', reason: '', path: '', failureType: '' };
-}
-
-/** The results in the output of the reporter `tap`, which may still grow. */
-export function parseTap(output: string): TestResult[] {
-  return [...output.matchAll(RESULT)].map(([, , not, title = '', skipped, block = '']) => ({
-    title: title.replaceAll(/\\([\\#])/g, '$1'),
-    isSuite: SUITE.test(block),
-    outcome: not !== undefined ? 'failed' : skipped !== undefined ? 'skipped' : 'passed',
-    reason: skipped ?? ERROR.exec(block)?.[1]?.trim() ?? '',
-    path: LOCATION.exec(block)?.[1] ?? '',
-    failureType: FAILURE_TYPE.exec(block)?.[1] ?? '',
-  }));
 }
 
 /** Does some work for each item, in each sandbox for one at a time. */
