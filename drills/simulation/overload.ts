@@ -52,7 +52,7 @@ export class Overload {
     const { time } = this.#runtime;
     // Before the start: a key that is new is looked for only every 100 ms.
     await this.#processes.command((store) => store.createApiKey(this.#key.record));
-    await this.#processes.start();
+    await this.#processes.start(1);
     simulated.createMs = CREATE_MS;
     const startMs = time.nowMs;
     const overloadedMs = startMs + NORMAL_MS;
@@ -103,7 +103,7 @@ export class Overload {
       headers: { 'content-type': 'application/json' },
     };
     const request = newHttpRequest(this.#key, '/pets', kind === 'create' ? create : {});
-    const { status } = await this.#processes.service.handle(request);
+    const { status } = await this.#processes.service(0).handle(request);
     sent.status = status;
     sent.endMs = time.nowMs;
   }

@@ -5,6 +5,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/store.ts';
 import { closeDatabases } from './database.ts';
 import type { Row } from './model.ts';
 import { SimulatedService, type ServiceParts } from './service.ts';
+import { SERVICES } from './story.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** Every response must be there within this time, and every part opened or closed. */
@@ -14,13 +15,13 @@ const SELECT_ALL = 'SELECT id, name, category_id AS categoryId, status FROM pets
 
 export type Outcome<Value> = { value: Value } | { error: unknown };
 
-/** The processes that have the file open: the service, and one that runs commands. */
+/** The processes that have the file open: the services, and one that runs commands. */
 export class Processes {
   readonly #parts: ServiceParts;
   /** A store has failed: its process ends, and whoever runs it starts it again. */
   hasFailed = false;
   readonly #time: VirtualTime;
-  #service: SimulatedService | undefined;
+  #services: SimulatedService[] = [];
   #commandStore: Store | undefined;
   #observer: StatementSync | undefined;
 
@@ -33,18 +34,21 @@ export class Processes {
     writeFileSync(parts.file, emptyStore);
   }
 
-  get service(): SimulatedService {
-    if (this.#service === undefined) throw new Error('the service does not run');
-    return this.#service;
+  service(index: number): SimulatedService {
+    const service = this.#services[index];
+    if (service === undefined) throw new Error('the service does not run');
+    return service;
   }
 
-  async start(): Promise<void> {
+  async start(count = SERVICES): Promise<void> {
     let lastError: unknown;
     // A fault may end a start. Whoever runs the service then starts it again.
     for (let starts = 0; starts < STARTS_MAX; starts += 1) {
-      const opened = await this.#outcomeOf(() => SimulatedService.open(this.#parts));
+      const opened = await this.#outcomeOf(() =>
+        Promise.all(Array.from({ length: count }, () => SimulatedService.open(this.#parts))),
+      );
       if ('value' in opened) {
-        this.#service = opened.value;
+        this.#services = opened.value;
         return;
       }
       lastError = opened.error;
@@ -54,7 +58,7 @@ export class Processes {
   }
 
   async restart(): Promise<void> {
-    for (const part of [this.#service, this.#commandStore]) {
+    for (const part of [...this.#services, this.#commandStore]) {
       if (part !== undefined) await this.#outcomeOf(() => part.close());
     }
     this.end();
@@ -64,7 +68,7 @@ export class Processes {
   /** Ends all processes at once. What they were going to do is forgotten. */
   end(): void {
     this.hasFailed = false;
-    this.#service = undefined;
+    this.#services = [];
     this.#commandStore = undefined;
     this.#observer = undefined;
     // Of threads that have not ended by themselves.

@@ -14,6 +14,9 @@ interface Point {
 /** One request, and what came of it. */
 export type Exchange = {
   key: ClientKey;
+  service: number;
+  /** Called in the turn in which the response arrives. */
+  onResponse?: () => void;
   start?: Point;
   /** Set when nothing more can come: with the response, or with the end of the process. */
   end?: Point;

@@ -3,12 +3,16 @@ import type { Random } from '../../harness/random.ts';
 import { FAULTS, type Fault } from './database.ts';
 
 export const KEYS = 3;
+/** Of one deployment. */
+export const SERVICES = 2;
 const HOUR_MS = 3_600_000;
 
 /** What happens to a request on its way. */
 interface Sent {
   /** The next request is sent before this one has its response. */
   isOverlapped: boolean;
+  /** Which of the services gets it. */
+  service: number;
 }
 
 /**
@@ -16,7 +20,15 @@ interface Sent {
  * other steps are left out.
  */
 export type Step =
-  | (Sent & { do: 'create'; key: number; isClaimed: boolean; status: PetStatus; isLost: boolean })
+  /** Of a create that is watched, others read the end of the list meanwhile, and its client then does so too. */
+  | (Sent & {
+      do: 'create';
+      key: number;
+      isClaimed: boolean;
+      status: PetStatus;
+      isLost: boolean;
+      isWatched: boolean;
+    })
   | (Sent & { do: 'retry'; which: number; isLost: boolean })
   | (Sent & { do: 'repeat'; which: number; isChanged: boolean })
   | (Sent & {
@@ -42,7 +54,10 @@ export type Request = Extract<Step, Sent>;
 
 type NewStep = (random: Random) => Step;
 
-const sent = (random: Random): Sent => ({ isOverlapped: random.isOneIn(2) });
+const sent = (random: Random): Sent => ({
+  isOverlapped: random.isOneIn(2),
+  service: random.integer(SERVICES),
+});
 const which = (random: Random) => random.integer(1_000);
 /** Mostly the same key: claims and caches are about repetition. */
 const key = (random: Random) => (random.isOneIn(3) ? random.integer(KEYS) : 0);
@@ -56,6 +71,7 @@ const NEW_STEPS: readonly [weight: number, newStep: NewStep][] = [
       isClaimed: !random.isOneIn(3),
       status: random.pick(PET_STATUSES),
       isLost: random.isOneIn(5),
+      isWatched: random.isOneIn(4),
       ...sent(random),
     }),
   ],

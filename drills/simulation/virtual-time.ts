@@ -53,6 +53,9 @@ function stop(timer: { isActive: boolean } | undefined): void {
  */
 export class VirtualTime {
   nowMs = 0;
+  /** How long the next turn of the event loop takes that does something at its end. */
+  nextTurnMs = (): number => 0;
+  #turnEndMs = 0;
   #timers: VirtualTimer[] = [];
   #immediates: { callback: () => void; owner: Owner; isActive: boolean }[] = [];
   readonly #process: Owner = {};
@@ -65,6 +68,7 @@ export class VirtualTime {
       this.#startTimer(callback, delayMs ?? 0, isRepeated);
     const immediate = (callback: () => void) => {
       const entry = { callback, owner: this.#owner, isActive: true };
+      if (this.#immediates.length === 0) this.#turnEndMs = this.nowMs + this.nextTurnMs();
       this.#immediates.push(entry);
       return entry;
     };
@@ -125,8 +129,9 @@ export class VirtualTime {
         realSetImmediate(resolve);
       });
       if (isDone()) return true;
-      if (this.#runImmediates()) continue;
       const next = this.#timers.find(({ isActive }) => isActive);
+      // What is due before the end of the turn is part of it.
+      if ((next?.dueMs ?? Infinity) > this.#turnEndMs && this.#runImmediates()) continue;
       if (next === undefined || next.dueMs > endMs) {
         this.nowMs = endMs;
         return false;
@@ -138,6 +143,7 @@ export class VirtualTime {
   #runImmediates(): boolean {
     const immediates = this.#immediates.filter(({ isActive }) => isActive);
     this.#immediates = [];
+    if (immediates.length > 0) this.nowMs = Math.max(this.nowMs, this.#turnEndMs);
     for (const entry of immediates) {
       if (entry.isActive) this.runAs(entry.owner, entry.callback);
     }

@@ -12,12 +12,16 @@ import {
   type Exchange,
 } from './responses.ts';
 import { newClientKey, newHttpRequest, type ClientKey } from './service.ts';
-import { KEYS, type Request, type Step } from './story.ts';
+import { KEYS, SERVICES, type Request, type Step } from './story.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const START_MS = Date.parse('2026-11-15T12:00:00Z');
 /** How long after a fault the store may still refuse: the slowest fault takes 6 s. */
 const RECOVERY_MS = 12_000;
+/** Long enough for a create of another process. */
+const TURN_MS_MAX = 15;
+/** A create takes as long, unless something fails. */
+const WATCHED_MS = 20;
 /** A revoked key is refused everywhere within this time. */
 const REVOCATION_MS = 5_000;
 
@@ -30,7 +34,7 @@ export interface WorldRuntime {
   setRandom: (random: Random) => void;
 }
 
-/** One service with its clients. It performs a story, and its model says what must be true. */
+/** Two services with their clients. It performs a story, and its model says what must be true. */
 export class World {
   readonly #model = new Model();
   readonly #time: VirtualTime;
@@ -53,6 +57,7 @@ export class World {
     this.#time = time;
     this.#random = newRandom(seed);
     setRandom(this.#random);
+    time.nextTurnMs = () => this.#random.integer(TURN_MS_MAX);
     const clock = { now: () => new Date(this.#nowMs), elapsedMs: () => time.nowMs };
     const file = join(folder, 'petstore.sqlite');
     this.#processes = new Processes({ file, clock }, time, emptyStore);
@@ -95,7 +100,10 @@ export class World {
     }
     if ('isOverlapped' in step) {
       const exchange = this.#newExchange(step);
-      if (exchange !== undefined) this.#send(exchange);
+      if (exchange !== undefined) {
+        if (step.do === 'create' && step.isWatched) this.#watch(exchange);
+        this.#send(exchange);
+      }
       if (!step.isOverlapped) await this.#settle();
       return;
     }
@@ -116,10 +124,11 @@ export class World {
     if (key === undefined) return undefined;
     const ids = [...this.#model.animals.keys()];
     const chosen = (which: number) => ids[which % Math.max(1, ids.length)] ?? 0n;
-    if (step.do === 'get') return { kind: 'get', key, id: chosen(step.which) };
+    const { service } = step;
+    if (step.do === 'get') return { kind: 'get', key, service, id: chosen(step.which) };
     const { limit, status, isConditional } = step;
     const afterId = step.after === 0 ? 0n : chosen(step.after);
-    return { kind: 'list', key, query: { limit, status, afterId }, isConditional };
+    return { kind: 'list', key, service, query: { limit, status, afterId }, isConditional };
   }
 
   #newCreate(step: Step & { do: 'create' }): Exchange | undefined {
@@ -129,7 +138,8 @@ export class World {
     this.#model.intents.set(intent.name, intent);
     this.#keyOf.set(intent.name, key);
     if (step.isClaimed) this.#unanswered.add(intent.name);
-    return { kind: 'create', key, intent, isChanged: false, isLost: step.isLost };
+    const { service, isLost } = step;
+    return { kind: 'create', key, service, intent, isChanged: false, isLost };
   }
 
   #newRepetition(step: Step & { do: 'retry' | 'repeat' }): Exchange | undefined {
@@ -141,7 +151,29 @@ export class World {
     const nowMs = { fromMs: this.#nowMs, toMs: this.#nowMs + PATIENCE_MS };
     // A changed create is sent only while its claim is certainly found.
     if (isChanged && this.#model.isClaimFound(intent, nowMs) !== true) return undefined;
-    return { kind: 'create', key, intent, isChanged, isLost: step.do === 'retry' && step.isLost };
+    const isLost = step.do === 'retry' && step.isLost;
+    return { kind: 'create', key, service: step.service, intent, isChanged, isLost };
+  }
+
+  /**
+   * Others read the end of the list through the next service all the time, so that it is cached, and one of them arrives in
+   * the turn of the event loop in which the create is acknowledged. Its client reads it in that turn.
+   */
+  #watch(create: Exchange): void {
+    const { key } = create;
+    const service = (create.service + 1) % SERVICES;
+    const afterId = [...this.#model.animals.keys()].reduce(
+      (last, id) => (id > last ? id : last),
+      0n,
+    );
+    const query = { limit: 100, status: undefined, afterId };
+    const read = () => this.#send({ kind: 'list', key, service, query, isConditional: false });
+    create.onResponse = read;
+    for (let ms = 1; ms <= WATCHED_MS; ms += 1) {
+      this.#time.in(ms, () => {
+        if (create.end === undefined) read();
+      });
+    }
   }
 
   #send(exchange: Exchange): void {
@@ -154,10 +186,11 @@ export class World {
     this.#exchanges.push(exchange);
     const request = newHttpRequest(exchange.key, targetOf(exchange), optionsOf(exchange));
     const respond = async () => {
-      const response = await this.#processes.service.handle(request);
+      const response = await this.#processes.service(exchange.service).handle(request);
       if (exchange.end !== undefined) return;
       exchange.response = response;
       this.#end(exchange);
+      exchange.onResponse?.();
     };
     void respond();
   }

@@ -11,7 +11,6 @@ import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { NEEDS_LINUX } from '../../harness/needs.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
-import { readAfterCreates } from './stale-reads.ts';
 import { MAIN, runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -395,12 +394,6 @@ test(
     assert.ok(peakMiB - beforeMiB < 150, `${Math.round(peakMiB - beforeMiB)} MiB more`);
   },
 );
-
-test('a read through one process sees every create that another process has acknowledged', async () => {
-  const report = await readAfterCreates({ reads: 200 });
-  assert.ok(report.creates > 0);
-  assert.deepEqual(report.violations, []);
-});
 
 test(
   'beyond what the descriptors of the process allow, connections are refused, counted and logged once, and /metrics responds',
