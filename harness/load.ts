@@ -38,11 +38,19 @@ export interface LoadOptions {
   requestMsMax?: number;
 }
 
+/** The time of a request is infinite until it has ended. */
+export interface Sent {
+  startMs: number;
+  tookMs: number;
+  /** With 503. */
+  isRefused: boolean;
+}
+
 /** Clients that create and read animals until they are stopped. Each keeps its connection. */
 export class Load {
   readonly creates: Creates;
-  /** How long each request took, if the load is timed. */
-  readonly timesMs: number[] = [];
+  /** Each request, if the load is timed. */
+  readonly sent: Sent[] = [];
   /** When creates were acknowledged. */
   readonly acknowledgedMs: number[] = [];
   readonly counts = { requests: 0, refused: 0, unanswered: 0, repeated: 0, slowestMs: 0 };
@@ -203,12 +211,14 @@ export class Load {
   ): Promise<ClientResponse | undefined> {
     const { mayRefuse, mayDisconnect, requestMsMax = Number.POSITIVE_INFINITY } = this.#options;
     this.#inFlight.set(baseUrl, (this.#inFlight.get(baseUrl) ?? 0) + 1);
-    const began = performance.now();
+    const sent = { startMs: performance.now(), tookMs: Number.POSITIVE_INFINITY, isRefused: false };
+    if (this.#options.isTimed === true) this.sent.push(sent);
     try {
       const response = await send();
       if (response.status === expected) return response;
-      if (response.status === 503) this.counts.refused += 1;
-      if (response.status !== 503 || mayRefuse !== true) {
+      sent.isRefused = response.status === 503;
+      if (sent.isRefused) this.counts.refused += 1;
+      if (!sent.isRefused || mayRefuse !== true) {
         this.violations.push(`${what} failed: ${response.status} ${response.body}`);
       }
     } catch (error) {
@@ -217,8 +227,8 @@ export class Load {
         this.violations.push(`${what} failed: ${String(error)}`);
       }
     } finally {
-      const tookMs = performance.now() - began;
-      if (this.#options.isTimed === true) this.timesMs.push(tookMs);
+      const tookMs = performance.now() - sent.startMs;
+      sent.tookMs = tookMs;
       this.counts.slowestMs = Math.max(this.counts.slowestMs, Math.round(tookMs));
       if (tookMs > requestMsMax) this.violations.push(`${what} took ${Math.round(tookMs)} ms`);
       this.#inFlight.set(baseUrl, (this.#inFlight.get(baseUrl) ?? 1) - 1);

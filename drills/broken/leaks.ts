@@ -3,7 +3,7 @@
 import { openSync } from 'node:fs';
 import { intercept } from './intercept.ts';
 
-const LEAK_BYTES = 4 * 1024;
+const LEAK_BYTES = 16 * 1024;
 const FILE_EVERY = 100;
 
 const leaked: Buffer[] = [];

@@ -2,7 +2,7 @@
 
 import { intercept } from './intercept.ts';
 
-const STOP_MS = 20;
+const STOP_MS = 60;
 
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 intercept((event) => {

@@ -12,9 +12,6 @@ import { FileSystem } from './file-system.ts';
 import { findMissingTool, Recorder, type RecordedEvent } from './recording.ts';
 import { runWorkload, type Workload } from './workload.ts';
 
-// Files in memory: a disk would only make the drill slower.
-await import('../../harness/memory-folder.ts');
-
 /** Each recording of the service is cut this often. */
 const CUTS_PER_RECORDING = 500;
 const CREATES = 500;

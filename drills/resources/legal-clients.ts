@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../../harness/client.ts';
-import { Load } from '../../harness/load.ts';
+import { Load, type Sent } from '../../harness/load.ts';
 import type { ServiceProcess } from '../../harness/service-process.ts';
+import { until } from '../../harness/until.ts';
 import { startBareServer } from './bare-server.ts';
 
 const CLIENTS = 8;
-const PAUSE_MS = 10;
+const PAUSE_MS = 20;
 const CREATE_EVERY = 4;
 /** Fewer responses have no 99th percentile. */
 const RESPONSES_MIN = 200;
@@ -14,6 +15,8 @@ const RESPONSES_MIN = 200;
 export interface Moment {
   serviceMs: number;
   bareMs: number;
+  /** The slowest response of the bare server: the machine stood still for so long. */
+  bareSlowestMs: number;
   refused: number;
 }
 
@@ -21,7 +24,7 @@ export interface Moment {
 export class LegalClients {
   readonly #load: Load;
   readonly #service: ServiceProcess;
-  readonly #bareMs: number[] = [];
+  readonly #bareSent: Sent[] = [];
   #bare: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
@@ -51,15 +54,19 @@ export class LegalClients {
     return this.#load.violations;
   }
 
-  /** The times of the responses while `work` runs. */
+  /** What came of the requests that were sent while `work` ran. */
   async during(work: () => Promise<unknown>): Promise<Moment> {
-    const [from, bareFrom] = [this.#load.timesMs.length, this.#bareMs.length];
-    const refusedBefore = this.#load.counts.refused;
+    const fromMs = performance.now();
     await work();
+    const toMs = performance.now();
+    const isSentThen = ({ startMs }: Sent) => startMs >= fromMs && startMs < toMs;
+    const [sent, bare] = [this.#load.sent.filter(isSentThen), this.#bareSent.filter(isSentThen)];
+    await until('each request has ended', () => [...sent, ...bare].every(hasEnded));
     return {
-      serviceMs: p99Of(this.#load.timesMs.slice(from)),
-      bareMs: p99Of(this.#bareMs.slice(bareFrom)),
-      refused: this.#load.counts.refused - refusedBefore,
+      serviceMs: p99Of(sent),
+      bareMs: p99Of(bare),
+      bareSlowestMs: bare.reduce((most, { tookMs }) => Math.max(most, tookMs), 0),
+      refused: sent.filter(({ isRefused }) => isRefused).length,
     };
   }
 
@@ -75,16 +82,20 @@ export class LegalClients {
   async #list(url: string): Promise<void> {
     const client = new Client('');
     while (!this.#isOver) {
-      const sentMs = performance.now();
+      const sent = { startMs: performance.now(), tookMs: Infinity, isRefused: false };
+      this.#bareSent.push(sent);
       await client.get(url);
-      this.#bareMs.push(performance.now() - sentMs);
+      sent.tookMs = performance.now() - sent.startMs;
       await sleep(PAUSE_MS);
     }
     client.close();
   }
 }
 
-function p99Of(times: readonly number[]): number {
-  if (times.length < RESPONSES_MIN) return 0;
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? 0;
+const hasEnded = ({ tookMs }: Sent) => tookMs < Infinity;
+
+function p99Of(sent: readonly Sent[]): number {
+  if (sent.length < RESPONSES_MIN) return 0;
+  const times = sent.map(({ tookMs }) => tookMs).toSorted((one, other) => one - other);
+  return times[Math.floor(times.length * 0.99)] ?? 0;
 }

@@ -19,12 +19,18 @@ drill(
     'each chunk of a body stays in memory': {
       finds: ['MiB were in use before'],
       search: (options) =>
-        attackService(options, { attacks: ['mix'], nodeFlags: brokenBy('keeps-chunks') }),
+        attackService(options, {
+          attacks: ['chunks with a key'],
+          nodeFlags: brokenBy('keeps-chunks'),
+        }),
     },
     'each new connection stops the process for a moment': {
       finds: ['p99 of legal requests'],
       search: (options) =>
-        attackService(options, { attacks: ['abort'], nodeFlags: brokenBy('stops-at-connections') }),
+        attackService(
+          { ...options, rounds: 80 },
+          { attacks: ['abort'], nodeFlags: brokenBy('stops-at-connections') },
+        ),
     },
   },
 );
@@ -33,10 +39,10 @@ drill(
 // tenth.
 drill(
   'the service needs no restart: memory, open files and the log of SQLite do not grow',
-  { unit: 'requests', rounds: 5_000_000, quickRounds: 40_000 },
+  { unit: 'requests', rounds: 5_000_000, quickRounds: 12_000 },
   (options) => onBothStores(({ database }) => endure(options, { database })),
   {
-    'each request leaves 4 KiB behind, and some an open file': {
+    'each request leaves 16 KiB behind, and some an open file': {
       finds: ['the memory grew', 'files were open'],
       search: (options) => endure(options, { nodeFlags: brokenBy('leaks') }),
     },
