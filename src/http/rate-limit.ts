@@ -13,13 +13,10 @@ export interface RateUsage {
 
 export type CountRequest = (keyId: string) => Promise<RateUsage>;
 
-/** How long requests pass uncounted if no portion can be taken. After that they are refused. */
-const UNCOUNTED_MS_MAX = 5_000;
-
 /**
  * Counts the requests of each key. A process takes a portion of what is left to a key, and no request waits
- * while the portion lasts. No request is in two portions, so the limit is never exceeded. An unused rest is not
- * given back.
+ * while the portion lasts. No request is in two portions, and none passes uncounted, so the limit is never exceeded.
+ * An unused rest is not given back.
  */
 export class RateLimiter {
   readonly #limit: RateLimit;
@@ -28,7 +25,6 @@ export class RateLimiter {
   /** The current portion of each key. At most one per key of the store. */
   readonly #held = new Map<string, Portion & { endsAtMs: number }>();
   readonly #taking = new Map<string, Promise<void>>();
-  #failingSinceMs: number | undefined;
 
   constructor(limit: RateLimit, takePortion: TakePortion, clock: Clock) {
     this.#limit = limit;
@@ -47,30 +43,18 @@ export class RateLimiter {
     return { limit: this.#limit, left, secondsLeft: Math.ceil((held.endsAtMs - nowMs) / 1000) };
   }
 
+  /** Requests of a key that need a portion at the same time share it. */
   async #takeAndCount(keyId: string): Promise<RateUsage> {
-    const askedAtMs = this.#clock.elapsedMs();
-    try {
-      await this.#take(keyId, askedAtMs);
-    } catch (error) {
-      this.#failingSinceMs ??= askedAtMs;
-      if (this.#clock.elapsedMs() - this.#failingSinceMs > UNCOUNTED_MS_MAX) throw error;
-      const { requests, windowSeconds } = this.#limit;
-      return { limit: this.#limit, left: requests - 1, secondsLeft: windowSeconds };
-    }
+    await this.#taking.getOrInsertComputed(keyId, () =>
+      this.#take(keyId).finally(() => this.#taking.delete(keyId)),
+    );
     return this.count(keyId);
   }
 
-  /** Requests of a key that need a portion at the same time share it. */
-  #take(keyId: string, askedAtMs: number): Promise<void> {
-    return this.#taking.getOrInsertComputed(keyId, () =>
-      this.#hold(keyId, askedAtMs).finally(() => this.#taking.delete(keyId)),
-    );
-  }
-
   /** Measured from before the request, so that the window ends here no later than at its counter. */
-  async #hold(keyId: string, askedAtMs: number): Promise<void> {
+  async #take(keyId: string): Promise<void> {
+    const askedAtMs = this.#clock.elapsedMs();
     const portion = await this.#takePortion(keyId);
-    this.#failingSinceMs = undefined;
     this.#held.set(keyId, { ...portion, endsAtMs: askedAtMs + portion.endsInMs });
   }
 }

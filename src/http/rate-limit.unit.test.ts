@@ -53,35 +53,17 @@ test('rate limit: requests that wait at once share the portions, and each is cou
   assert.equal(usages.filter((usage) => usage.left >= 0).length, 7);
 });
 
-test('rate limit: without the counter, requests are not counted for 5 seconds and then refused', async () => {
+test('rate limit: without the counter, a request that needs a portion is refused, and the next one asks again', async () => {
   const away = new Refusal('unavailable', 'The store cannot be reached.');
-  let isAway = true;
-  const { rateLimiter, time } = newRateLimiter(async () => {
-    if (isAway) throw away;
-    return portionOf(5, 0);
+  const taken: (Portion | Refusal)[] = [portionOf(1, 5), away, portionOf(1, 4)];
+  const { rateLimiter } = newRateLimiter(async () => {
+    const portion = taken.shift() ?? assert.fail('one portion more is taken');
+    if (portion instanceof Refusal) throw portion;
+    return portion;
   });
-  for (const nowMs of [0, 2_500, 5_000]) {
-    time.nowMs = nowMs;
-    assert.deepEqual(await rateLimiter.count('a'), { limit: LIMIT, left: 99, secondsLeft: 60 });
-  }
-  time.nowMs = 5_001;
+  assert.equal((await rateLimiter.count('a')).left, 5);
   await assert.rejects(async () => rateLimiter.count('a'), away);
-  isAway = false;
   assert.equal((await rateLimiter.count('a')).left, 4);
-  isAway = true;
-  // A new failure: 5 seconds begin again.
-  time.nowMs = 100_000;
-  assert.ok((await rateLimiter.count('a')).left > 0);
-});
-
-test('rate limit: a request that has waited for the counter for over 5 seconds is refused', async () => {
-  const away = new Refusal('unavailable', 'The store cannot be reached.');
-  const reply = Promise.withResolvers<Portion>();
-  const { rateLimiter, time } = newRateLimiter(() => reply.promise);
-  const waiting = rateLimiter.count('a');
-  time.nowMs = 5_001;
-  reply.reject(away);
-  await assert.rejects(async () => waiting, away);
 });
 
 test('rate limit: a portion is not used after its window', async () => {
