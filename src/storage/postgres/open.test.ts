@@ -71,7 +71,10 @@ for (const [what, url, message, access] of refusals) {
 
 test('a missing password is named, and the connection is closed', async () => {
   const message = await refusalOf(server.url().replace(`:${TEST_PASSWORD}`, ''));
-  assert.match(message, /needs a password for the user petstore: add it to the database URL/);
+  assert.match(
+    message,
+    /needs a password for the user petstore: add it to the file that PGPASSFILE names/,
+  );
   // PostgreSQL itself would close it after 60 seconds.
   const deadlineMs = Date.now() + 20_000;
   while (openSockets() > 0 && Date.now() < deadlineMs) await sleep(10);
