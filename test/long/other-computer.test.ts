@@ -35,7 +35,7 @@ test(
   async (t) => {
     const service = await startTestService(sqliteStorage);
     t.after(() => service.close());
-    const [, create = ''] = /^petstore (keys create .*)$/m.exec(SECTION) ?? [];
+    const [, create = ''] = /^petstore (keys create .*?)  /m.exec(SECTION) ?? [];
     const data = service.flags[1] ?? '';
     const created = await runHere([...create.split(' '), '--data', data]);
     const key = created.stdout.trim();
