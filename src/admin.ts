@@ -106,7 +106,7 @@ function newHandle(
       return errorResponse('internal_error', 'The service failed; its log has the cause.');
     });
     const requestId = requestIdOf(request.headers, newRequestId);
-    return { ...response, headers: [...headers, 'X-Request-Id', requestId] };
+    return { ...response, headers: [...headers, 'X-Request-Id', requestId], requestId };
   };
 }
 

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { SETTINGS, type Config } from '../config.ts';
 import { VERSION } from '../installation.ts';
+import { siteOf } from '../http/target.ts';
 import { isLoopback, networkUrls } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import type { Service } from '../service.ts';
@@ -84,7 +85,7 @@ function networkOf({ baseUrl, host }: Config, started: Started): string[] {
 }
 
 function placesOf(config: Config, { baseUrl, adminUrl }: Started): (readonly [string, string])[] {
-  const site = baseUrl.replace(/\/v1$/, '');
+  const site = siteOf(baseUrl);
   return [
     ['Console', `${site}/`],
     ['Docs', `${site}/docs`],

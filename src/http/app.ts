@@ -163,16 +163,16 @@ export class App implements Handler {
     this.#requestLog.add(context, { response, durationMs, error });
     if (code !== undefined) context.headers.push(this.#helpLink(code));
     if (cors !== undefined && !context.isOfConsole) context.headers.push(cors.headers(request));
-    return { status, headers, moreHeaders: context.headers, body, isBinary };
+    const { requestId, headers: moreHeaders } = context;
+    return { status, headers, moreHeaders, body, isBinary, requestId };
   }
 }
 
 function responseToError(error: unknown, operation: Endpoint | undefined): HttpResponse {
   if (!(error instanceof Refusal)) return errorResponse('internal_error', FAILED);
-  const { code, message } = error;
-  if (code !== 'unsupported_media_type') return errorResponse(code, message);
+  // Of these errors only `unsupported_media_type` has a header whose value is that of the request.
   const accepted = (operation?.accepts ?? [JSON_MEDIA_TYPE]).join(', ');
-  return errorResponse(code, message, ['Accept-Post', accepted]);
+  return errorResponse(error.code, error.message, accepted);
 }
 
 function operationRemoved({ removedAt, successorPath }: Deprecation): HttpResponse {

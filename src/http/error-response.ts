@@ -1,38 +1,41 @@
 import { ERROR_CODES, ERRORS, type ErrorBody, type ErrorCode } from '../domain/errors.ts';
 import { jsonResponse, type HttpResponse } from './message.ts';
+import { siteOf } from './target.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 /** The message of a 500. */
 export const FAILED = 'The service failed; its log has the cause under the request id.';
 const CHALLENGE = 'Bearer realm="petstore"';
 
-const INVALID_TOKEN = ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token"`];
-const RETRY = ['Retry-After', String(RETRY_AFTER_SECONDS)];
+const INVALID_TOKEN = ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token"`] as const;
+const RETRY = ['Retry-After', String(RETRY_AFTER_SECONDS)] as const;
 
-/** Headers of every response with this code. */
-const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
-  missing_api_key: ['WWW-Authenticate', CHALLENGE],
-  invalid_api_key: INVALID_TOKEN,
-  expired_api_key: INVALID_TOKEN,
-  unavailable: RETRY,
-  overloaded: RETRY,
-};
+/** The header of each code that has one. Without a value here, it is that of the response. */
+export const HEADER_OF_ERROR: Partial<Record<ErrorCode, readonly [name: string, value?: string]>> =
+  {
+    missing_api_key: ['WWW-Authenticate', CHALLENGE],
+    invalid_api_key: INVALID_TOKEN,
+    expired_api_key: INVALID_TOKEN,
+    insufficient_scope: ['WWW-Authenticate'],
+    method_not_allowed: ['Allow'],
+    unsupported_media_type: ['Accept-Post'],
+    rate_limited: ['Retry-After'],
+    unavailable: RETRY,
+    overloaded: RETRY,
+  };
 
 /** The only writer of errors: every response of 400 or above is made here. */
-export function errorResponse(
-  code: ErrorCode,
-  message: string,
-  headers: readonly string[] = [],
-): HttpResponse {
+export function errorResponse(code: ErrorCode, message: string, value = ''): HttpResponse {
   const status = ERRORS[code].status;
   const body: ErrorBody = { code, message, status };
-  const all = ['Cache-Control', 'no-store', ...(HEADERS_OF_CODE[code] ?? []), ...headers];
-  return { ...jsonResponse(status, JSON.stringify(body), all), code };
+  const [name, usual = value] = HEADER_OF_ERROR[code] ?? [];
+  const headers = ['Cache-Control', 'no-store', ...(name === undefined ? [] : [name, usual])];
+  return { ...jsonResponse(status, JSON.stringify(body), headers), code };
 }
 
 /** The header that leads from an error to its explanation, per code. The lists are frozen: each is encoded once. */
 export function helpLinks(baseUrl: string): (code: ErrorCode) => readonly string[] {
-  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/errors`;
+  const page = `${siteOf(baseUrl)}/docs/errors`;
   const links = new Map(
     ERROR_CODES.map((code) => [code, Object.freeze(['Link', `<${page}#${code}>; rel="help"`])]),
   );
@@ -41,10 +44,8 @@ export function helpLinks(baseUrl: string): (code: ErrorCode) => readonly string
 
 /** A 403 names the scope that is needed (RFC 6750). */
 export function insufficientScope(scope: string): HttpResponse {
-  return errorResponse('insufficient_scope', `This API key lacks the scope ${scope}.`, [
-    'WWW-Authenticate',
-    `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
-  ]);
+  const challenge = `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
+  return errorResponse('insufficient_scope', `This API key lacks the scope ${scope}.`, challenge);
 }
 
 const PATHS = 'The interface has /v1/pets and /v1/pets/{petId}; /docs describes it.';
@@ -55,5 +56,5 @@ export function notFound(remedy = PATHS): HttpResponse {
 
 export function methodNotAllowed(methods: readonly string[]): HttpResponse {
   const allow = methods.join(', ');
-  return errorResponse('method_not_allowed', `The path supports only ${allow}.`, ['Allow', allow]);
+  return errorResponse('method_not_allowed', `The path supports only ${allow}.`, allow);
 }

@@ -28,6 +28,8 @@ export interface HttpResponse {
   body: string;
   /** Each character of the body is one byte, as in a compressed file. Otherwise the body is a text. */
   isBinary?: boolean | undefined;
+  /** The id of its request, which is also one of its headers. */
+  requestId?: string;
 }
 
 /** The length of a body as it is sent. */

@@ -1,6 +1,7 @@
-import { ERRORS, ErrorBody, ErrorCode } from '../domain/errors.ts';
+import { ERROR_CODES, ERRORS, ErrorBody, ErrorCode } from '../domain/errors.ts';
 import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { STATUS_CODES } from './wire/node-http.ts';
+import { HEADER_OF_ERROR } from './error-response.ts';
 import type { Operation, OperationResponse, ResponseHeader } from './operation.ts';
 import { COMMON_ERRORS, operations, RESPONSE_HEADERS } from './operations.ts';
 
@@ -19,14 +20,6 @@ const GENERAL_ERRORS: readonly ErrorCode[] = [
 
 /** Errors that are the same for every operation. They are components, so that a generator names them once. */
 const SHARED_STATUSES = [401, 403, 429, 503];
-
-const HEADERS_OF_ERROR: Partial<Record<number, readonly string[]>> = {
-  401: ['WWW-Authenticate'],
-  403: ['WWW-Authenticate'],
-  415: ['Accept-Post'],
-  429: ['Retry-After'],
-  503: ['Retry-After'],
-};
 
 /** The two environments of the specification, with the base URLs of the default settings. */
 const ENVIRONMENTS = [
@@ -116,8 +109,9 @@ function describe(operation: Operation): object {
 
 /** The headers that any response with this status can have, in the order of the checks. */
 function headersOf(status: number, { deprecation }: Operation): string[] {
+  const codes = ERROR_CODES.filter((code) => ERRORS[code].status === status);
   return [
-    ...(HEADERS_OF_ERROR[status] ?? []),
+    ...codes.flatMap((code) => HEADER_OF_ERROR[code]?.[0] ?? []),
     'X-Request-Id',
     ...(deprecation === undefined ? [] : ['Deprecation', 'Sunset', 'Link']),
     ...(status === 401 ? [] : ['RateLimit', 'RateLimit-Policy']),

@@ -6,6 +6,7 @@ import { NewPet, Pet, Pets, PetStatus } from '../domain/pet.ts';
 import { consoleEndpoints } from './console/endpoints.ts';
 import type { Endpoint, Operation, Parameter, ResponseHeader } from './operation.ts';
 import { createPet, getPet, GET_PET_DEPRECATION, listPets } from './pets.ts';
+import { siteOf } from './target.ts';
 
 const prefer: Parameter = {
   name: 'Prefer',
@@ -215,7 +216,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, ResponseHeader>> = {
 export function deprecationHeaders({ deprecation }: Endpoint, baseUrl: string): string[] {
   if (deprecation === undefined) return [];
   const { since, removedAt, successorPath } = deprecation;
-  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/deprecations`;
+  const page = `${siteOf(baseUrl)}/docs/deprecations`;
   return [
     'Deprecation',
     `@${since.getTime() / 1000}`,

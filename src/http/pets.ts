@@ -14,7 +14,7 @@ import type { Deprecation, OperationParts, RequestContext } from './operation.ts
 import { readJsonBody } from './json-body.ts';
 import { JSON_MEDIA_TYPE, type HttpResponse } from './message.ts';
 import { newRepresentation, respondConditionally, type Representation } from './response-cache.ts';
-import { hasUnknownParameters, parseQuery } from './target.ts';
+import { hasUnknownParameters, parseQuery, siteOf } from './target.ts';
 
 /** The specification gives the date of removal. The deprecation began with interface version 1.0.0. */
 export const GET_PET_DEPRECATION: Deprecation = {
@@ -75,7 +75,7 @@ function neighbourLinks(
  * nothing else in the response would say why.
  */
 function strictHelpLink(baseUrl: string): string {
-  const page = `${baseUrl.replace(/\/v1$/, '')}/docs/strict-handling`;
+  const page = `${siteOf(baseUrl)}/docs/strict-handling`;
   return `<${page}>; rel="help"; type="text/html"`;
 }
 

@@ -78,6 +78,6 @@ export function rateLimited({ secondsLeft }: RateUsage): HttpResponse {
   return errorResponse(
     'rate_limited',
     `This API key has used up its requests; try again in ${secondsLeft} seconds.`,
-    ['Retry-After', String(secondsLeft)],
+    String(secondsLeft),
   );
 }

@@ -18,6 +18,11 @@ export function parseTarget(target: string): { path: string; query: string } {
   };
 }
 
+/** What stands before `/v1` in the base URL of the interface: the address of the pages, without a slash at its end. */
+export function siteOf(baseUrl: string): string {
+  return baseUrl.replace(/\/v1$/, '');
+}
+
 function decodePath(path: string): string {
   try {
     return decodeURIComponent(path.replaceAll(/%2f/gi, '%252F'));

@@ -17,6 +17,7 @@ import { PetStore, type NewPet } from '../../sdk/src/index.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { execute } from '../../src/cli/execute.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
+import { siteOf } from '../../src/http/target.ts';
 import { openLog } from '../../src/ops/log.ts';
 import { openConfiguredStore, startService, type Service } from '../../src/service.ts';
 import { flagsOf } from '../../harness/test-service.ts';
@@ -169,7 +170,7 @@ export class Stage {
       log: openLog('silent', process.stderr),
     });
     this.key = this.#service.firstKey ?? this.key;
-    this.site = this.#service.baseUrl.replace(/\/v1$/, '');
+    this.site = siteOf(this.#service.baseUrl);
   }
 
   async stop(): Promise<void> {

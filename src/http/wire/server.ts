@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { counter, type Figure, type Measured } from '../../ops/metrics.ts';
 import { errorResponse, FAILED } from '../error-response.ts';
-import { requestIdOf, type Handler } from '../message.ts';
+import type { Handler } from '../message.ts';
 import type { Responder } from './connection.ts';
 import { Connections, type ClosedForRoom } from './connections.ts';
 import {
@@ -187,15 +187,14 @@ function newResponder(parts: ServerParts): Responder {
     respondToRefusal({ code, message }, address) {
       const requestId = newRequestId();
       onRefusal?.(code, requestId, address);
-      return errorResponse(code, message, ['X-Request-Id', requestId, ...helpLink(code)]);
+      const moreHeaders = [['X-Request-Id', requestId], helpLink(code)];
+      return { ...errorResponse(code, message), moreHeaders };
     },
-    respondToInvalid({ headers, moreHeaders = [] }, error) {
-      const all = [headers, ...moreHeaders].flat();
-      const given = all.find((_, index) => all[index - 1] === 'X-Request-Id');
-      const requestId = requestIdOf({ 'x-request-id': given }, newRequestId);
+    respondToInvalid({ requestId = newRequestId() }, error) {
       onInvalidResponse?.(error, requestId);
       // Without the link: the base URL may be what is invalid.
-      return errorResponse('internal_error', FAILED, ['X-Request-Id', requestId]);
+      const moreHeaders = [['X-Request-Id', requestId]];
+      return { ...errorResponse('internal_error', FAILED), moreHeaders };
     },
   };
 }

@@ -3,6 +3,7 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../domain/idempotency.ts';
 import { CURSOR_LENGTH_MAX, LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../../domain/page.ts';
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import { operations } from '../../http/operations.ts';
+import { siteOf } from '../../http/target.ts';
 import { readProgramFile } from '../../installation.ts';
 import { layout } from './layout.ts';
 import { Markdown } from './markdown.ts';
@@ -57,11 +58,6 @@ export async function renderSite(service: DocumentedService, repository: URL): P
     pages,
     searchIndex: linkBase === baseUrl ? searchIndex : searchIndex.replaceAll(site, ''),
   };
-}
-
-/** The address of the pages, without a slash at its end. */
-function siteOf(base: string): string {
-  return base.replace(/\/v1$/, '');
 }
 
 /** The values that replace {{name}} in the texts. */

@@ -1,4 +1,5 @@
 import type { Environment } from '../../domain/key-form.ts';
+import { siteOf } from '../../http/target.ts';
 import { escapeHtml } from '../html.ts';
 import type { Failure, FigureReader } from './history.ts';
 import { durationText, problemsOf, stateOf } from './problems.ts';
@@ -58,5 +59,5 @@ export function renderFacts(facts: Facts): string {
 
 /** The address of the console, which ends in `/`, or undefined if the port of the service is not known. */
 export function siteUrlOf(service: MonitoredService): string | undefined {
-  return service.baseUrl?.replace(/v1$/, '');
+  return service.baseUrl && `${siteOf(service.baseUrl)}/`;
 }
