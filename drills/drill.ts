@@ -13,6 +13,7 @@ const VIOLATIONS_SHOWN_MAX = 20;
 const PROGRESS_MS = 20_000;
 /** What `drills/run.ts` chooses. Without it, a drill is quick, and the same each time. */
 const { DRILL_SEED = '1', DRILL_FULL, DRILL_ROUNDS } = process.env;
+export const isQuick = DRILL_FULL === undefined;
 
 export interface DrillOptions {
   rounds: number;
@@ -57,7 +58,7 @@ export function drill(
 ): void {
   const { unit, quickRounds, skip = false } = size;
   test(promise, { skip }, async (t) => {
-    const rounds = Number(DRILL_ROUNDS ?? (DRILL_FULL === undefined ? quickRounds : size.rounds));
+    const rounds = Number(DRILL_ROUNDS ?? (isQuick ? quickRounds : size.rounds));
     const { passed, violations, figures } = await search(optionsOf(t, rounds));
     for (const [name, figure] of Object.entries({ checks: passed, [unit]: rounds, ...figures })) {
       t.diagnostic(`${name}: ${typeof figure === 'number' ? shown(figure) : figure}`);

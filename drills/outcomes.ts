@@ -34,7 +34,8 @@ export function collect(
   const outcomeOf = ({ entryFile, file = '' }: Place) =>
     outcomes.get(basename(entryFile ?? file, '.drill.ts')) ?? newOutcome();
   stream.on('test:pass', (data) => {
-    const { skip } = data;
+    const { skip, details } = data;
+    if (details.type === 'suite') return;
     const outcome = outcomeOf(data);
     if (typeof skip !== 'string') outcome.passed += 1;
     else if (!outcome.skipped.includes(skip)) outcome.skipped.push(skip);
@@ -43,6 +44,7 @@ export function collect(
     const { name, details } = data;
     const { error } = details;
     const outcome = outcomeOf(data);
+    if (details.type === 'suite') return;
     if (isAborted(error)) outcome.hasEnded = false;
     else outcome.failures.push(`${name}: ${messageOf(error)}`);
   });

@@ -19,7 +19,7 @@ const NAMED_ONLY = ['patroni', 'bugs'];
 const USAGE = `npm run drill                                   what there is
 npm run drill -- NAME… [--rounds N] [--seed N]  these drills
 npm run drill -- all                            all drills but ${NAMED_ONLY.join(' and ')}
-npm run drill -- NAME… --quick                  few rounds, one drill per core
+npm run drill -- NAME… --quick                  few rounds, several drills at once
 npm run drill -- NAME… --seconds N              ends after that time, and lists what was not reached
 npm run drill -- NAME… --write                  writes what a full run has shown to docs/reliability.md
 npm run drill -- bugs --commits N               only the bugs in files that the last N commits have changed
@@ -91,7 +91,7 @@ async function runDrills(
   if (!values.quick) process.env['DRILL_FULL'] = '1';
   const stream = run({
     files: names.map((name) => FILES.get(name) ?? ''),
-    concurrency: values.quick ? availableParallelism() : 1,
+    concurrency: values.quick ? availableParallelism() + 1 : 1,
     execArgv: ['--test-force-exit'],
     ...(seconds !== undefined && { signal: AbortSignal.timeout(seconds * 1_000) }),
   });

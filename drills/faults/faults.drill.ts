@@ -1,10 +1,11 @@
+import { describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { listAll, type WirePet } from '../../harness/client.ts';
 import { runHere } from '../../harness/command.ts';
 import { newRandom, type Random } from '../../harness/random.ts';
 import { until as untilTrue } from '../../harness/until.ts';
 import { brokenByBug } from '../broken/broken.ts';
-import { drill, type DrillOptions, type DrillReport } from '../drill.ts';
+import { drill, isQuick, type DrillOptions, type DrillReport } from '../drill.ts';
 import { findViolations, type CreateRecord } from './checker.ts';
 import { Deployment, type StoreName } from './deployment.ts';
 import { Follower } from './follower.ts';
@@ -15,62 +16,67 @@ import { KINDS, Workload } from './workload.ts';
 
 const QUICK_ROUNDS = 1;
 const ROUNDS = 50;
+/** So many faults at once, on up to two stores each. */
+const QUICK_FAULTS = 3;
 /** A control ends when it has found what it must. */
 const CONTROL_ROUNDS = 25;
 /** How long a fault waits for what must happen. In a control it may never happen. */
 const WAIT_MS_MAX = 60_000;
 const CONTROL_WAIT_MS_MAX = 5_000;
 
-for (const fault of FAULTS) {
-  const { name, rounds = ROUNDS, skip = false, controls } = fault;
+// Faults mostly wait. In a full run each has the machine for itself, so that a seed repeats more.
+describe('faults', { concurrency: isQuick ? QUICK_FAULTS : 1 }, () => {
+  for (const fault of FAULTS) {
+    const { name, rounds = ROUNDS, skip = false, controls } = fault;
+    drill(
+      name,
+      { unit: 'rounds', rounds, quickRounds: QUICK_ROUNDS, skip },
+      (options) => search(fault, options),
+      Object.fromEntries(
+        Object.entries(controls).map(([brokenBy, { finds, ...broken }]) => [
+          brokenBy,
+          {
+            finds: [finds],
+            search: (options) =>
+              search(fault, { ...options, rounds: CONTROL_ROUNDS }, { ...broken, finds }),
+          },
+        ]),
+      ),
+    );
+  }
+
   drill(
-    name,
-    { unit: 'rounds', rounds, quickRounds: QUICK_ROUNDS, skip },
-    (options) => search(fault, options),
+    'the store is lost in any way and restored, twice from one backup',
+    { unit: 'rounds', rounds: 100, quickRounds: 2 },
+    searchRestores,
+    {
+      'the backup is only moved into place': {
+        finds: ['was given again', 'an ended key got'],
+        search: (options) => searchRestores(options, restoreByCopy),
+      },
+    },
+  );
+
+  drill(
+    'an import, a copy and a list of the console are ended at any moment, and done again',
+    { unit: 'rounds', rounds: 50, quickRounds: 2 },
+    (options) => searchKills(options),
     Object.fromEntries(
-      Object.entries(controls).map(([brokenBy, { finds, ...broken }]) => [
-        brokenBy,
+      Object.entries({
+        'an import forgets where it was': 'an import',
+        'a copy to PostgreSQL that is killed leaves a part of the animals': 'a copy',
+        'a list whose response was lost is added twice': 'a list',
+      }).map(([bug, found]) => [
+        bug,
         {
-          finds: [finds],
-          search: (options) =>
-            search(fault, { ...options, rounds: CONTROL_ROUNDS }, { ...broken, finds }),
+          finds: [found],
+          search: (options: DrillOptions) =>
+            searchKills({ ...options, rounds: CONTROL_ROUNDS }, brokenByBug(bug)),
         },
       ]),
     ),
   );
-}
-
-drill(
-  'the store is lost in any way and restored, twice from one backup',
-  { unit: 'rounds', rounds: 100, quickRounds: 4 },
-  searchRestores,
-  {
-    'the backup is only moved into place': {
-      finds: ['was given again', 'an ended key got'],
-      search: (options) => searchRestores(options, restoreByCopy),
-    },
-  },
-);
-
-drill(
-  'an import, a copy and a list of the console are ended at any moment, and done again',
-  { unit: 'rounds', rounds: 50, quickRounds: 2 },
-  (options) => searchKills(options),
-  Object.fromEntries(
-    Object.entries({
-      'an import forgets where it was': 'an import',
-      'a copy to PostgreSQL that is killed leaves a part of the animals': 'a copy',
-      'a list whose response was lost is added twice': 'a list',
-    }).map(([bug, found]) => [
-      bug,
-      {
-        finds: [found],
-        search: (options: DrillOptions) =>
-          searchKills({ ...options, rounds: CONTROL_ROUNDS }, brokenByBug(bug)),
-      },
-    ]),
-  ),
-);
+});
 
 /** Causes the fault again and again, on each of its stores. A control uses one of them. */
 async function search(fault: Fault, options: DrillOptions, broken?: Break): Promise<DrillReport> {
@@ -78,7 +84,7 @@ async function search(fault: Fault, options: DrillOptions, broken?: Break): Prom
   const violations: string[] = [];
   const counts: Record<string, number> = {};
   let passed = 0;
-  for (const store of broken === undefined ? fault.stores : [broken.store ?? first]) {
+  const onStore = async (store: StoreName) => {
     for (const history of await runOn(store, fault, options, broken)) {
       violations.push(...history.violations.map((text) => `${store}, ${text}`));
       passed += history.passed;
@@ -86,7 +92,9 @@ async function search(fault: Fault, options: DrillOptions, broken?: Break): Prom
         counts[kind] = (counts[kind] ?? 0) + count;
       }
     }
-  }
+  };
+  const stores = broken === undefined ? fault.stores : [broken.store ?? first];
+  await Promise.all(stores.map(onStore));
   if (broken === undefined) {
     const kinds = KINDS.filter((kind) => kind !== 'commands' || fault.losesCommands !== true);
     const missing = kinds.filter((kind) => counts[kind] === undefined);

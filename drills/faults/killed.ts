@@ -14,13 +14,15 @@ import { ServiceProcess } from '../../harness/service-process.ts';
 import { disposableFolder } from '../../harness/temporary-folder.ts';
 import type { DrillOptions, DrillReport } from '../drill.ts';
 
-const ANIMALS = 10_000;
+/** In several parts: an import stores at most 256 KiB at once, and a copy 2,000 animals. */
+const ANIMALS = 5_000;
+const NAME_END = 'x'.repeat(200);
 /** The console sends at most 5,000. */
 const CONSOLE_ANIMALS = 3_000;
 /** How long the first try may work. Each later one may work longer. */
 const WORK_MS = 10;
 const LONGER = 3;
-const POLL_MS = 5;
+const POLL_MS = 20;
 
 interface Store {
   flags: string[];
@@ -92,7 +94,7 @@ async function databaseStore(server: PostgresServer): Promise<Store> {
 }
 
 const namesOf = (begin: string, count: number) =>
-  Array.from({ length: count }, (_, at) => `${begin},\n${at}`);
+  Array.from({ length: count }, (_, at) => `${begin},\n${at} ${NAME_END}`);
 
 function textOf(names: readonly string[], isTable: boolean): string {
   if (isTable) return `name,categoryId\n${names.map((name) => `"${name}",1\n`).join('')}`;
@@ -125,10 +127,11 @@ class Tries {
     }
   }
 
-  /** Sends a list as the console does, to a process that is killed meanwhile. */
+  /** Sends a list as the console does, to a process that is killed meanwhile. The first response counts as lost. */
   async add(body: string, { flags }: Store): Promise<void> {
     const key = newSecret('production', randomBytes);
     const client = new Client(key);
+    let responses = 0;
     for (const ms of this.#times()) {
       const service = await ServiceProcess.start({ key, flags, nodeFlags: this.#nodeFlags });
       const url = new URL('/console/import', service.baseUrl).href;
@@ -136,8 +139,9 @@ class Tries {
       const sent = client.send(url, { method: 'POST', headers, body });
       const response = await Promise.race([sent.catch(() => undefined), sleep(ms)]);
       await service.kill();
-      if (response !== undefined) break;
-      this.ended += 1;
+      if (response === undefined) this.ended += 1;
+      else responses += 1;
+      if (responses === 2) break;
     }
     client.close();
   }

@@ -54,13 +54,17 @@ export async function searchRestores(
   const violations: string[] = [];
   let passed = 0;
   for (let number = 0; number < rounds; number += 1) {
-    const names = [number, number + Math.floor(number / NAMES.length) + 1].map(
-      (each) => NAMES[each % NAMES.length] ?? '',
-    );
+    const random = newRandom(seed + number);
+    // Each of them in the first rounds.
+    const first = 2 * number;
+    const names =
+      first < NAMES.length
+        ? NAMES.slice(first, first + 2)
+        : [random.pick(NAMES), random.pick(NAMES)];
     const title = `round ${number}: ${names.join(', then ')}`;
     onProgress(title);
     await using folder = await disposableFolder();
-    const round = new Round(join(folder.path, 'store'), newRandom(seed + number));
+    const round = new Round(join(folder.path, 'store'), random);
     try {
       await round.run(names, restore);
     } catch (error) {
