@@ -54,7 +54,11 @@ const AREAS: readonly Area[] = [
     near: ['src/http', ...INTERFACE],
     far: ['src/cli', 'test/process', 'test/faults', 'test/long'],
   },
-  { prefix: 'sdk/', near: ['sdk'], far: ['check', 'test/process', 'test/packaging'] },
+  {
+    prefix: 'sdk/',
+    near: ['sdk'],
+    far: ['check', 'test/project', 'test/process', 'test/packaging'],
+  },
   { prefix: 'check/', near: ['check', 'test/golden'], far: ['test/interface'] },
   {
     prefix: '',

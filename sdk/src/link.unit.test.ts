@@ -14,6 +14,8 @@ test('the next page is found among other links, however they are written', () =>
     '</v1/pets?cursor=abc>; rel="next"',
     '<?cursor=abc>; rel="next"; crossorigin',
     '<?cursor=abc>; crossorigin; rel = "next"',
+    // The rest of a link is not used, so that the key goes to no other origin.
+    '<https://stranger.example/v1/pets?cursor=abc>; rel="next"',
   ]) {
     assert.equal(findCursor(header(link), 'next', BASE_URL), 'abc', link);
   }
