@@ -1,7 +1,7 @@
-// What a person sees of a run: a dot for each file, each failure in full, what was skipped, and the counts.
+// What a person sees of a run: a report of node:test, why files ended, what was skipped, and the counts.
 
 import type { EventData, run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { dot, spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import type { Output } from '../src/cli/command.ts';
 
@@ -14,17 +14,25 @@ export async function report(
   isVerbose: boolean,
 ): Promise<boolean> {
   const skipped = new Map<string, number>();
+  // A file that ends without a result has written why.
+  const written = new Map<string, string>();
+  let ends = '';
   let summary: EventData.TestSummary | undefined;
-  stream.on('test:pass', ({ skip }) => {
-    if (skip === undefined || skip === false) return;
+  stream.on('test:pass', ({ skip = false }) => {
     const reason = skip === true ? 'no reason was given' : skip;
-    skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+    if (reason !== false) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+  });
+  const keep = ({ file = '', message }: { file?: string; message: string }) =>
+    void written.set(file, `${written.get(file) ?? ''}${message.trimEnd()}\n`);
+  stream.on('test:stderr', keep).on('test:diagnostic', keep);
+  stream.on('test:fail', ({ name, file = '' }) => {
+    if (name === file) ends += written.get(file) ?? '';
   });
   stream.on('test:summary', (data) => {
     if (data.file === undefined) summary = data;
   });
-  if (isVerbose) await pipeline(stream, new spec(), output, { end: false });
-  else await pipeline(stream, onlyFailures, new spec(), output, { end: false });
+  await pipeline(stream, isVerbose ? new spec() : dot, output, { end: false });
+  output.write(ends);
   const reasons = [...skipped].toSorted(([, one], [, other]) => other - one);
   for (const [reason, count] of reasons) output.write(`Skipped ${count}: ${reason}\n`);
   if (summary === undefined) return false;
@@ -35,25 +43,4 @@ export async function report(
     `${tests} tests: ${passed} passed, ${failed} failed, ${cancelled} cancelled, ${left} skipped, ${seconds} s\n`,
   );
   return summary.success;
-
-  async function* onlyFailures(events: TestsStream) {
-    // What each file has written is shown if it ends without a result.
-    const written = new Map<string, string>();
-    for await (const event of events) {
-      if (event.type === 'test:stderr' || event.type === 'test:diagnostic') {
-        const { file = '', message } = event.data;
-        written.set(file, `${written.get(file) ?? ''}${message.trimEnd()}\n`);
-      } else if (event.type === 'test:complete') {
-        if (event.data.name === event.data.file) output.write('.');
-      } else if (event.type === 'test:fail') {
-        const { name, file = '' } = event.data;
-        const message = written.get(file);
-        if (name === file && message !== undefined) {
-          yield { type: 'test:stderr', data: { file, message } };
-        }
-        yield event;
-      }
-    }
-    output.write('\n');
-  }
 }

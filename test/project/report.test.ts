@@ -12,15 +12,11 @@ const HEAD = `import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 `;
 
-/** Runs test files of these contents, `a.test.ts` first, and returns what is shown. */
-async function reportOf(
-  t: TestContext,
-  contents: readonly string[],
-  { isVerbose = false } = {},
-): Promise<string> {
+/** Runs test files of these contents, and returns what is shown. */
+async function reportOf(t: TestContext, contents: readonly string[], isVerbose = false) {
   const root = temporaryFolder(t);
   const files = contents.map((content, index) => {
-    const file = join(root, `${String.fromCharCode(97 + index)}.test.ts`);
+    const file = join(root, `${index}.test.ts`);
     writeFileSync(file, `${HEAD}${content}\n`);
     return file;
   });
@@ -35,27 +31,26 @@ process.stdout.write((await report(stream, process.stdout, ${isVerbose})) ? 'pas
   return stdout.replace(/\d+ s(?=\n\w+$)/, 'N s');
 }
 
-test('a green run shows a dot for each file, what was skipped, one line per reason, and the counts', async (t) => {
-  const shown = await reportOf(t, [
+test('a green run shows dots, or with --verbose each test, what was skipped and why, and the counts', async (t) => {
+  const contents = [
     `test('one', { skip: 'needs a cat' }, () => {});
 describe('Dogs', () => { test('two', () => {}); test('three', (t) => t.skip('needs a dog')); });`,
     `test('four', { skip: 'needs a dog' }, () => {}); console.error('a warning');`,
-  ]);
-  assert.deepEqual(shown.trimStart().split(/\n+/), [
-    '..',
+  ];
+  const end = [
     'Skipped 2: needs a dog',
     'Skipped 1: needs a cat',
     '4 tests: 1 passed, 0 failed, 0 cancelled, 3 skipped, N s',
     'passed',
-  ]);
+  ];
+  const shown = await reportOf(t, contents);
+  assert.deepEqual(shown.split(/\n+/), ['.....', ...end]);
+  const verbose = await reportOf(t, contents, true);
+  assert.match(verbose, /^﹣ one .*\n▶ Dogs\n {2}✔ two /);
+  assert.ok(verbose.endsWith(end.join('\n')));
 });
 
-test('with --verbose each test is shown', async (t) => {
-  const shown = await reportOf(t, [`test('one', () => {});`], { isVerbose: true });
-  assert.match(shown, /^✔ one \(.*\)\n[\s\S]*\n1 tests: 1 passed, .* s\npassed$/);
-});
-
-test('each failure is shown in full, with its place and why', async (t) => {
+test('each failure is shown in full, and why a file has ended', async (t) => {
   const shown = await reportOf(t, [
     `test('purr', () => assert.deepEqual({ legs: 4 }, { legs: 5 }));`,
     `import { nothing } from './none.ts'; test('never', nothing);`,
@@ -66,12 +61,12 @@ test('next', () => new Promise((resolve) => { setTimeout(resolve, 500); }));`,
     `after(() => { throw new Error('at the end'); }); test('fine', () => {});`,
   ]);
   for (const reason of [
-    /^test at .*a\.test\.ts:3:1\n✖ purr .*\n.*AssertionError[\s\S]*^ *\+ +legs: 4\n *- +legs: 5$/m,
+    /^✖ purr .*\n.*AssertionError[\s\S]*^ *\+ +legs: 4\n *- +legs: 5$[\s\S]*0\.test\.ts:3:/m,
     /^Error \[ERR_MODULE_NOT_FOUND\]: Cannot find module '.*none\.ts'/m,
     /^✖ Hooked .*\n +Error: no hook$/m,
     /^✖ slow .*\n +'test timed out after 10ms'$/m,
     /Error: Test "late" .*"Error: too late"/,
-    /^✖ .*f\.test\.ts .*\n +Error: at the end$/m,
+    /^✖ .*5\.test\.ts .*\n +Error: at the end$/m,
   ]) {
     assert.match(shown, reason);
   }
