@@ -40,16 +40,22 @@ export function openRuntimeFigures(): Measured {
   };
 }
 
-/** The open files and sockets, and how many there may be. Only Linux tells. */
 function fileFigures(): Figure[] {
+  const max = findFilesMax();
+  if (max === undefined) return [];
+  return [
+    gauge('process_open_fds', 'Open files and sockets.', readdirSync('/proc/self/fd').length),
+    gauge('process_max_fds', 'The most open files and sockets.', max),
+  ];
+}
+
+/** How many files and sockets this process may have open, if that is known and limited. */
+export function findFilesMax(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
-    const max = Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
-    return [
-      gauge('process_open_fds', 'Open files and sockets.', readdirSync('/proc/self/fd').length),
-      gauge('process_max_fds', 'The most open files and sockets.', max),
-    ];
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]) || undefined;
   } catch {
-    return [];
+    // Only Linux has the file, and the permission model of Node.js may forbid it.
+    return undefined;
   }
 }

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { counter, type Figure, type Measured } from '../../ops/metrics.ts';
+import { findFilesMax } from '../../ops/process-figures.ts';
 import { errorResponse, FAILED } from '../error-response.ts';
 import type { Handler } from '../message.ts';
 import type { Responder } from './connection.ts';
@@ -17,8 +17,8 @@ import {
 import { closeListener, createNodeServer, listenTo, type NodeServer } from './node-http.ts';
 
 const CONNECTIONS_MAX = 10_000;
-/** The descriptors that are reserved for files, the database and the admin port. */
-const DESCRIPTORS_RESERVED = 128;
+/** Reserved for files, the database and the admin port. */
+const FILES_RESERVED = 128;
 /** After this long without a byte in either direction, a connection is closed. */
 const QUIET_MS_MAX = 65_000;
 const DROP_INTERVAL_MS = 60_000;
@@ -200,19 +200,10 @@ function newResponder(parts: ServerParts): Responder {
 }
 
 /**
- * Connections beyond this are closed at once, and counted. Without descriptors the system would do the same unseen,
- * and the admin port would have none either. Only Linux tells how many there are.
+ * Connections beyond this are closed at once, and counted. With no file left the system would do the same unseen, and
+ * the admin port would have none either.
  */
 function findConnectionsMax(): number {
-  const descriptors = Number(/^Max open files +(\d+)/m.exec(readLimits())?.[1] ?? Infinity);
-  return Math.min(CONNECTIONS_MAX, Math.max(1, descriptors - DESCRIPTORS_RESERVED));
-}
-
-function readLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8');
-  } catch {
-    // The file does not exist elsewhere, and the permission model of Node.js may forbid it.
-    return '';
-  }
+  const files = findFilesMax() ?? Number.POSITIVE_INFINITY;
+  return Math.min(CONNECTIONS_MAX, Math.max(1, files - FILES_RESERVED));
 }
