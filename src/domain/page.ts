@@ -64,14 +64,15 @@ export function parsePageRequest(values: QueryValues, otherFault?: Refusal): Pag
   return { limit, status, ...(position ?? { afterId: 0n }) };
 }
 
-function refusalOf(faults: readonly Refusal[]): Refusal {
+/** One Refusal of several, which are at least one. */
+export function refusalOf(faults: readonly Refusal[]): Refusal {
   const other = faults.find(({ code }) => code !== 'invalid_cursor');
   const message = faults.map((fault) => fault.message).join(' ');
   return new Refusal(other?.code ?? 'invalid_cursor', message);
 }
 
 /** A repeated parameter is a fault, because it is unclear which value counts. */
-function parseOnce<Value>(
+export function parseOnce<Value>(
   values: QueryValues,
   name: string,
   parse: (text: string) => Value | Refusal,

@@ -191,6 +191,14 @@ describe('App.handle', () => {
     });
   }
 
+  test('of five lists at once, four are read, and one is refused as overloaded', async () => {
+    const lists = Array.from({ length: 5 }, (_, index) =>
+      handle({ ...newSent(TARGETS[2]), target: '/console/import?dry-run', body: `[${index}]` }),
+    );
+    const statuses = (await Promise.all(lists)).map(({ status }) => status);
+    assert.deepEqual(statuses, [200, 200, 200, 200, 503]);
+  });
+
   test('a key that is revoked before the body ends changes and adds nothing', async () => {
     const stored = await listAll();
     for (const target of TARGETS) {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../domain/errors.ts';
+import { parseOnce, refusalOf } from '../../domain/page.ts';
 import type { ImportProgress } from '../../domain/store.ts';
 import { parseColumns } from '../../pet-file/columns.ts';
 import { markedEncoding } from '../../pet-file/encoding.ts';
@@ -25,7 +26,7 @@ export const LIST_MEDIA_TYPES = [
   'application/octet-stream',
 ];
 export const LIST_BYTES_MAX = 1024 * 1024;
-/** Each takes several MiB. Further ones are refused. */
+/** Each takes several times its size: together, those that may wait would take more memory than all other requests. */
 const LISTS_AT_ONCE_MAX = 4;
 const PETS_SHOWN_MAX = 5;
 const FAULTS_SHOWN_MAX = 20;
@@ -165,17 +166,17 @@ function parseSwitch(text: string): true | undefined {
 
 function parseOptions(context: RequestContext): ImportOptions {
   const { values, unknownFault } = parseQuery(context);
-  const faults: string[] = [];
+  const faults: Refusal[] = [];
   const read = <Value>(
     name: string,
     parse: (text: string) => Value | undefined,
     mustBe: string,
   ): Value | undefined => {
-    const [text, ...others] = values.get(name) ?? [];
-    if (text === undefined) return undefined;
-    const value = others.length === 0 ? parse(text) : undefined;
-    if (value === undefined) faults.push(`${name} must be ${mustBe}, and be given once.`);
-    return value;
+    const fault = new Refusal('invalid_parameter', `${name} must be ${mustBe}.`);
+    const value = parseOnce(values, name, (text) => parse(text) ?? fault);
+    if (!(value instanceof Refusal)) return value;
+    faults.push(value);
+    return undefined;
   };
   const options: ImportOptions = {
     isDryRun: read('dry-run', parseSwitch, 'without a value') ?? false,
@@ -192,8 +193,7 @@ function parseOptions(context: RequestContext): ImportOptions {
       '1 to 64 letters, digits, _ or -',
     ),
   };
-  if (unknownFault !== undefined) faults.push(unknownFault.message);
-  if (faults.length === 0) return options;
-  const isUnknown = faults.length === 1 && unknownFault !== undefined;
-  throw new Refusal(isUnknown ? 'unknown_parameter' : 'invalid_parameter', faults.join(' '));
+  if (unknownFault !== undefined) faults.push(unknownFault);
+  if (faults.length > 0) throw refusalOf(faults);
+  return options;
 }
