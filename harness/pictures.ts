@@ -1,15 +1,12 @@
 // Takes the pictures of the README from a real service with a believable catalogue: npm run pictures.
 
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { randomBytes, randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { PetStore, type NewPet } from '../sdk/src/index.ts';
-import { loadConfig } from '../src/config.ts';
-import { openLog } from '../src/ops/log.ts';
-import { startService } from '../src/service.ts';
-import { findChromium } from '../harness/chromium.ts';
+import { siteOf } from '../src/http/target.ts';
+import { findChromium } from './chromium.ts';
+import { sqliteStorage, startTestService } from './test-service.ts';
 
 const FOLDER = new URL('../docs/images/', import.meta.url).pathname;
 /** All pictures together, so that a clone stays small. */
@@ -42,26 +39,19 @@ const PAGES: [name: string, path: string, isReady: string][] = [
   ['reference', '/docs/reference#listPets', '#listPets'],
 ];
 
-const folder = mkdtempSync(join(tmpdir(), 'petstore-pictures-'));
-const flags = { port: '0', 'admin-port': 'off', data: folder, log: 'silent' };
-const service = await startService(loadConfig(flags, {}), {
-  clock: { now: () => new Date(), elapsedMs: () => performance.now() },
-  randomBytes,
-  newRequestId: randomUUID,
-  isWorker: false,
-  log: openLog('silent', process.stderr),
-});
+const service = await startTestService(sqliteStorage, { logLevel: 'silent' });
+const site = siteOf(service.baseUrl);
 const browser = await chromium.launch(findChromium());
 try {
-  const apiKey = service.firstKey ?? '';
-  const { pets } = new PetStore({ baseUrl: service.baseUrl, apiKey });
+  const { baseUrl, key } = service;
+  const { pets } = new PetStore({ baseUrl, apiKey: key });
   for (const [name, categoryId, status] of ANIMALS) await pets.create({ name, categoryId, status });
   mkdirSync(FOLDER, { recursive: true });
   let bytes = 0;
   for (const scheme of ['light', 'dark'] as const) {
-    const page = await signedInPage(browser, scheme, apiKey);
+    const page = await signedInPage(browser, scheme, key);
     for (const [name, path, isReady] of PAGES) {
-      await page.goto(service.baseUrl.replace(/\/v1$/, path));
+      await page.goto(site + path);
       await page.locator(isReady).first().waitFor();
       const file = join(FOLDER, `${name}-${scheme}.webp`);
       writeFileSync(file, await takePicture(page));
@@ -73,7 +63,6 @@ try {
 } finally {
   await browser.close();
   await service.close();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 async function signedInPage(
@@ -82,7 +71,7 @@ async function signedInPage(
   key: string,
 ): Promise<Page> {
   const page = await opened.newPage({ viewport: VIEW, colorScheme, reducedMotion: 'reduce' });
-  await page.goto(service.baseUrl.replace(/v1$/, ''));
+  await page.goto(`${site}/`);
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Open the catalogue' }).click();
   await page.locator('#rows tr').first().waitFor();
