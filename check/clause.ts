@@ -1,7 +1,7 @@
 import type { ServiceUnderCheck } from './service-under-check.ts';
 
 /** The sections of the specification that state a promise, in its order. */
-export const SECTIONS = [
+const SECTIONS = [
   'Introduction',
   'What the service does',
   'Resources and their fields',

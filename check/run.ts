@@ -46,7 +46,7 @@ function whyUncheckable(clause: Clause): string {
 }
 
 /** Clauses that add animals run first, so that the others have animals to judge. */
-export function serviceClausesInRunOrder(): ServiceClause[] {
+function serviceClausesInRunOrder(): ServiceClause[] {
   const clauses = CLAUSES.filter((clause) => clause.kind === 'service');
   const early = clauses.filter(({ afterwards }) => afterwards !== true);
   return [

@@ -4,8 +4,6 @@ import type { TestContext } from 'node:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export type DisposableFolder = Awaited<ReturnType<typeof disposableFolder>>;
-
 /** A folder that is removed when it is disposed of. */
 export function disposableFolder() {
   return mkdtempDisposable(join(tmpdir(), 'petstore-'));

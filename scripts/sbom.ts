@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 
 const ROOT = dirname(import.meta.dirname);
 
-export interface LockedPackage {
+interface LockedPackage {
   version: string;
   license?: string;
   integrity?: string;

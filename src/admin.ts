@@ -16,7 +16,7 @@ import type { Log } from './ops/log.ts';
 
 const ADMIN_GRACE_MS = 500;
 
-export interface Admin {
+interface Admin {
   url: string;
   close(): Promise<void>;
 }

@@ -58,7 +58,7 @@ export function readSettings<Of extends Settings>(
 }
 
 /** Parses a text, or throws a UsageError that names where the text comes from and what it must be. */
-export function parseValue<Of extends Pick<Setting, 'parse' | 'mustBe' | 'isSecret'>>(
+function parseValue<Of extends Pick<Setting, 'parse' | 'mustBe' | 'isSecret'>>(
   source: string,
   { parse, mustBe, isSecret }: Of,
   text: string,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorBody, InterfaceErrorCode } from '../../src/domain/errors.ts';
+import type { ErrorBody, ErrorCode } from '../../src/domain/errors.ts';
 import type {
   NewPet as DomainNewPet,
   Pet as DomainPet,
@@ -20,7 +20,7 @@ const proofs: [
   fieldsOfNewPet: Equal<keyof NewPet, keyof DomainNewPet>,
   requiredOfNewPet: Equal<RequiredKeys<NewPet>, 'name' | 'categoryId'>,
   newPetIsAccepted: DomainNewPet extends NewPet ? true : false,
-  code: Equal<ServiceErrorCode, InterfaceErrorCode>,
+  code: Equal<ServiceErrorCode, Exclude<ErrorCode, 'pet_changed'>>,
   codeOfBody: Equal<string, ErrorBody['code']>,
 ] = [true, true, true, true, true, true, true, true];
 

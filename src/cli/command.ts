@@ -38,7 +38,7 @@ const OF_PROCESS: Required<Pick<Io, 'clock' | 'randomBytes'>> = {
 };
 
 /** A word on the command line that is not an option. */
-export interface ArgumentDefinition {
+interface ArgumentDefinition {
   /** Its placeholder, such as `ID`. */
   name: string;
   description: string;
@@ -48,7 +48,7 @@ export interface ArgumentDefinition {
 }
 
 /** Options without a value, and what each does. */
-export type Switches = Readonly<Record<string, string>>;
+type Switches = Readonly<Record<string, string>>;
 
 export interface Call<Options extends Settings, Flag extends string> {
   arguments: readonly string[];

@@ -4,7 +4,7 @@ import { csvLine, guardFormula } from '../pet-file/csv.ts';
 
 /** The formats of an export. */
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 const COLUMNS = ['id', 'name', 'categoryId', 'status'] as const;
 /** With it, spreadsheets read the file as UTF-8. `petstore import` and the console accept it. */

@@ -78,7 +78,7 @@ export function hashApiKey(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-export type KeyState = 'active' | 'expired' | 'revoked';
+type KeyState = 'active' | 'expired' | 'revoked';
 
 /** A revocation time is not compared with the clock: another machine set it, and clocks differ. */
 export function stateOfKey(key: ApiKey, now: Date): KeyState {

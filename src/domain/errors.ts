@@ -63,7 +63,6 @@ export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** `pet_changed` is only for the console's own requests. */
-export type InterfaceErrorCode = Exclude<ErrorCode, 'pet_changed'>;
 export const INTERFACE_ERROR_CODES = ERROR_CODES.filter((code) => code !== 'pet_changed');
 
 /** An open string: a client that was generated from an `enum` could not read an error with a newer code. */

@@ -143,7 +143,7 @@ export function newPet(body: unknown, { refuseUnknown }: Strictness): NewPet {
 }
 
 /** A change of an animal: as the person saw it, and as it is to be. */
-export interface PetEdit {
+interface PetEdit {
   from: NewPet;
   to: NewPet;
 }

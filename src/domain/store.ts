@@ -120,7 +120,7 @@ export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {
 }
 
 /** What the rate limit of processes on several machines needs. */
-export interface RateLimitStore {
+interface RateLimitStore {
   /** The counters of all processes. A store that only one machine can use has none: they are in memory. */
   portions?(limit: RateLimit): TakePortion;
 }

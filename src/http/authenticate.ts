@@ -12,7 +12,7 @@ const HOW = 'Send it as "Authorization: Bearer <API_KEY>".';
 const KNOWN_HEADERS_MAX = 1_000;
 
 /** What a request says about its key. */
-export type Credentials = Pick<HttpRequest, 'headers'>;
+type Credentials = Pick<HttpRequest, 'headers'>;
 export type Authenticate = (request: Credentials) => Promise<ApiKey>;
 
 /** Creates the check that every operation begins with: finds the key of the caller, or refuses the request. */

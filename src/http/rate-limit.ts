@@ -4,7 +4,7 @@ import { errorResponse } from './error-response.ts';
 import type { HttpResponse } from './message.ts';
 
 /** What a key has left of its limit after this request. */
-export interface RateUsage {
+interface RateUsage {
   limit: RateLimit;
   /** The requests left in the window. Below 0 if this request exceeds the limit. */
   left: number;

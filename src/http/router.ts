@@ -27,7 +27,7 @@ export interface Route {
   byMethod: ReadonlyMap<string, Endpoint>;
 }
 
-export const routes: readonly Route[] = [
+const routes: readonly Route[] = [
   ...newRoutes(PREFIX, operations),
   ...newRoutes(CONSOLE_PREFIX, consoleEndpoints),
 ];

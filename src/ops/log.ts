@@ -5,7 +5,7 @@ export type LogLevel = 'silent' | 'fatal' | 'error' | 'warn' | 'info' | 'debug';
 
 export type Log = Logger;
 
-export interface LogTarget {
+interface LogTarget {
   write(text: string): unknown;
   isTTY?: boolean;
   /** Bytes that were written and not read yet. */

@@ -82,7 +82,7 @@ export class Histogram {
 /** Upper bounds of the latency buckets. */
 export const LATENCY_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
-export type Series = readonly [operation: string, status: number];
+type Series = readonly [operation: string, status: number];
 
 /** Counts requests. exposition.ts converts the counts to the format of Prometheus when `/metrics` is requested. */
 export class Metrics implements Measured {

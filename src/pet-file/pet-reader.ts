@@ -28,7 +28,7 @@ export interface PetPiece {
 }
 
 /** Reads animals from the bytes of a file, piece by piece. */
-export interface PetReader {
+interface PetReader {
   /** Returns the animals that are complete with this chunk, if any are. */
   push: (chunk: Uint8Array) => PetPiece[];
   /** Returns the rest when the file ends. */

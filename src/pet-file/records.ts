@@ -185,7 +185,7 @@ function endOfLine(bytes: Uint8Array, from: number, isLast: boolean): number | u
 }
 
 /** Shows the record in the encoding that it probably has, so that a person can tell. */
-export function notUtf8(bytes: Uint8Array): string {
+function notUtf8(bytes: Uint8Array): string {
   const start = bytes.subarray(0, SHOWN_BYTES_MAX);
   const text = new TextDecoder('windows-1252').decode(start).trim();
   const rest = bytes.length > SHOWN_BYTES_MAX ? '…' : '';

@@ -42,7 +42,7 @@ export function htmlResponse(body: string): HttpResponse {
   return { status: 200, headers: [...type, ...HTML_HEADERS], body };
 }
 
-export interface Asset {
+interface Asset {
   /** Below the repository root. */
   file: string;
   headers?: readonly string[];

@@ -146,7 +146,7 @@ export type ClientFault = NodeJS.ErrnoException & {
   bytesParsed?: number;
 };
 
-export interface NodeListeners {
+interface NodeListeners {
   onConnection: (socket: Socket) => void;
   onExchange: (exchange: Exchange, socket: Socket) => void;
   /** CONNECT. */

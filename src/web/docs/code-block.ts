@@ -1,6 +1,6 @@
 import { escapeHtml } from '../html.ts';
 
-export interface CodeBlock {
+interface CodeBlock {
   label: string;
   code: string;
   /** Whether the reader is meant to copy it. */

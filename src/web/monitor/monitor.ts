@@ -13,7 +13,7 @@ export interface Monitor {
   close(): void;
 }
 
-export interface MonitorParts extends MonitoredService {
+interface MonitorParts extends MonitoredService {
   isReady: () => Promise<boolean>;
   figures: () => Figure[] | Promise<Figure[]>;
   clock: Clock;
