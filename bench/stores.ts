@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PostgresServer } from '../harness/postgres-server.ts';
+import { NEW_STORE } from '../harness/store-identity.ts';
 import { openPostgresStore } from '../src/storage/postgres/store.ts';
 import { openSqliteStore } from '../src/storage/sqlite/store.ts';
 
@@ -32,7 +33,7 @@ export class SqliteStores {
 
   async #fill(animals: number): Promise<string> {
     const file = join(this.#folder, `animals-${animals}.sqlite`);
-    await openSqliteStore(file).close();
+    await openSqliteStore(file, NEW_STORE).close();
     const database = new DatabaseSync(file);
     database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -500000');
     const insert = database.prepare(
@@ -83,7 +84,7 @@ export class PostgresStores {
   static async start(animals: number): Promise<PostgresStores> {
     const server = await PostgresServer.start({ isDurable: true });
     const ofService = await server.createDatabase();
-    await (await openPostgresStore(server.url(ofService))).close();
+    await (await openPostgresStore(server.url(ofService), NEW_STORE)).close();
     const ofOthers = await server.createDatabase();
     for (const [name, sql] of [
       [ofService, fillSql(animals)],

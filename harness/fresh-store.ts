@@ -7,6 +7,7 @@ import { parseAddress } from '../src/storage/postgres/address.ts';
 import { openConnection, type Connection } from '../src/storage/postgres/connection.ts';
 import { openPostgresStore } from '../src/storage/postgres/store.ts';
 import type { PostgresServer } from './postgres-server.ts';
+import { NEW_STORE } from './store-identity.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
@@ -15,6 +16,7 @@ export async function openFresh(t: TestContext, server: PostgresServer) {
   const database = await server.createDatabase();
   const warnings: string[] = [];
   const store = await openPostgresStore(server.url(database), {
+    ...NEW_STORE,
     onWarning: (message) => warnings.push(message),
   });
   t.after(() => store.close());

@@ -105,16 +105,16 @@ export async function openConfiguredStore(
   return openSqliteStore(storeFile(config), access);
 }
 
-/** Only the service migrates a store, and gives one without an identity its own. */
+/** Only the service migrates a store. */
 function openServedStore(
   config: Config,
   { clock, randomBytes, isWorker, log }: Runtime,
   onFatal?: SqliteOptions['onFatal'],
 ): Promise<Store & Measured> {
+  const identity = newStoreIdentity(config.environment, { now: clock.now(), randomBytes });
   return openConfiguredStore(config, {
-    identity: newStoreIdentity(config.environment, { now: clock.now(), randomBytes }),
     // If the store that the primary has created is gone, no worker may create an empty one in its place.
-    mayCreate: !isWorker,
+    ...(!isWorker && { identity }),
     onWarning: (message) => log.warn(message),
     onRefused: (message) => log.error(message),
     onFatal,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import { hashApiKey, type ApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { parseJson } from '../../src/domain/json.ts';
@@ -33,7 +34,7 @@ export function checkAfterCut(
   const check = new Check(events, workload, acknowledgements);
   try {
     // Without its writer thread, the start of which takes longer than everything else.
-    const { database } = openStoreFile(file, { mayCreate: true });
+    const { database } = openStoreFile(file, NEW_STORE);
     using store = { database, [Symbol.dispose]: () => database.close() };
     check.animals(prepareReads(store.database));
     check.keys(prepareReads(store.database));

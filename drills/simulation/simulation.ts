@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newRandom, type Random } from '../../harness/random.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import { installDatabase, simulated } from './database.ts';
 import { newStory, shrink, tell, type Step } from './story.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -98,7 +99,7 @@ function report(done: number, failure: string[] | undefined): void {
 /** Creating the schema takes longer than a story: it is done once. */
 async function newEmptyStore(): Promise<Buffer> {
   const file = join(folder, 'empty.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   let isClosed = false;
   void store.close().then(() => (isClosed = true));
   await time.runUntil(() => isClosed, 60_000);

@@ -3,7 +3,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Environment } from '../domain/key-form.ts';
-import { findStoreIdentity } from '../storage/sqlite/migrate.ts';
+import { readStoreIdentity } from '../storage/sqlite/migrate.ts';
 import { openToRead } from '../storage/tools/sqlite-verify.ts';
 
 const DATED_NAME = /^petstore-(?:production|staging)-\d{4}-\d{2}-\d{2}T\d{6}Z\.sqlite$/;
@@ -49,7 +49,7 @@ export function removeOlderBackups(newest: string, count: number, now: Date): st
 function findStoreId(file: string): string | undefined {
   try {
     using backup = openToRead(file);
-    return findStoreIdentity(backup.database)?.id;
+    return readStoreIdentity(backup.database, file).id;
   } catch {
     return undefined;
   }

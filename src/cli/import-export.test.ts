@@ -11,6 +11,7 @@ import { anyCharacter } from '../../harness/any-character.ts';
 import { listPets } from '../../harness/list-pets.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import { loadConfig } from '../config.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
@@ -73,7 +74,7 @@ function newShop(t: TestContext) {
     storeFile,
     export: (...args: string[]) => run('export', args),
     async withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
-      const store = openSqliteStore(storeFile);
+      const store = openSqliteStore(storeFile, NEW_STORE);
       try {
         return await work(store);
       } finally {
@@ -162,7 +163,9 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
     t.after(() => server?.close());
     const url = server?.url(await server.createDatabase());
     const store =
-      url === undefined ? openSqliteStore(shop.storeFile) : await openPostgresStore(url);
+      url === undefined
+        ? openSqliteStore(shop.storeFile, NEW_STORE)
+        : await openPostgresStore(url, NEW_STORE);
     t.after(() => store.close());
     const pets = Array.from({ length: 5_000 }, (_, index) => {
       return { name: `Animal ${index}`, categoryId: 1n, status: 'available' } as const;

@@ -36,13 +36,12 @@ export async function openStoreByFlags(
   if (!mayCreate) requireStore(config, flags, variables, options);
   const { environment } = config;
   const store = await openConfiguredStore(config, {
-    mayCreate,
+    identity: mayCreate
+      ? newStoreIdentity(environment, { now: clock.now(), randomBytes })
+      : undefined,
     mayMigrate: false,
     waitsForDisk: true,
     onWarning: (message) => stderr.write(`petstore: ${message}.\n`),
-    ...(mayCreate && {
-      identity: newStoreIdentity(environment, { now: clock.now(), randomBytes }),
-    }),
   });
   return { config, name: nameOfStore(config), store };
 }

@@ -13,10 +13,8 @@ export interface StoreIdentity {
 export interface Access {
   /** A store of another environment is refused. */
   environment?: Environment;
-  /** A store that is created gets this one. */
-  identity?: StoreIdentity;
-  /** Whether a store that does not exist is created. By default it is. */
-  mayCreate?: boolean;
+  /** A store that does not exist is created with this identity. Without one, it is refused. */
+  identity?: StoreIdentity | undefined;
   /** Whether the schema of an earlier version is brought up to date. By default it is. */
   mayMigrate?: boolean;
 }
@@ -32,11 +30,11 @@ export function newStoreIdentity(
 
 /** Refuses a store of another environment; `other` says how to name another store. */
 export function requireEnvironment(
-  found: StoreIdentity | undefined,
+  found: StoreIdentity,
   wanted: Environment | undefined,
   { store, other }: { store: string; other: string },
 ): void {
-  if (found === undefined || wanted === undefined || found.environment === wanted) return;
+  if (wanted === undefined || found.environment === wanted) return;
   throw new StoreUnusable(
     `${store} is a ${found.environment} store, and the environment is ${wanted}: set --env or PETSTORE_ENV to ${found.environment}, or ${other}.`,
   );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { listPets } from '../../harness/list-pets.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { Refusal, type ErrorCode } from '../domain/errors.ts';
 import type { KeyStore, KeyUse, Store } from '../domain/store.ts';
@@ -105,7 +106,7 @@ describe('App.handle', () => {
 
   before(() => {
     folder = temporaryFolder();
-    store = openSqliteStore(join(folder, 'petstore.sqlite'));
+    store = openSqliteStore(join(folder, 'petstore.sqlite'), NEW_STORE);
   });
   after(async () => {
     await store.close();

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import { newApiKey, newSecret, type ApiKey } from '../domain/api-key.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { KeyRing } from './key-ring.ts';
@@ -28,7 +29,7 @@ async function openRing(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const folder = temporaryFolder();
   const file = join(folder, 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   const reads = { begun: 0, isGone: false, held: [] as (() => void)[], isHolding: false };
   let elapsedMs = 0;
   const counted = {
@@ -301,7 +302,7 @@ test('a closed ring reads no more, also if a read was under way', async (t) => {
 test('with 10,000 keys, a stream of invented keys leaves the process free for 20 times as long as it reads', async (t) => {
   const folder = temporaryFolder();
   const file = join(folder, 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   const record = newRecord();
   await store.createApiKey(record);
   {

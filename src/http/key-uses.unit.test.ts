@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import { newApiKey, newSecret } from '../domain/api-key.ts';
 import type { KeyStore } from '../domain/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
@@ -16,7 +17,7 @@ const PATIENT = { timeout: 60_000, interval: 20 };
 async function openHere(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: START });
   const folder = temporaryFolder();
-  const store = openSqliteStore(join(folder, 'petstore.sqlite'));
+  const store = openSqliteStore(join(folder, 'petstore.sqlite'), NEW_STORE);
   t.after(async () => {
     await store.close();
   });

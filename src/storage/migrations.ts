@@ -38,7 +38,7 @@ export function pendingMigrations(
   migrations: readonly Migration[],
   version: number,
   store: string,
-  { mayCreate = true, mayMigrate = true }: Access = {},
+  { identity, mayMigrate = true }: Access = {},
 ): Migration[] {
   const [first, newest] = [migrations[0]?.version ?? 0, migrations.at(-1)?.version ?? 0];
   const refused = (remedy: string) =>
@@ -49,7 +49,7 @@ export function pendingMigrations(
   if (version > 0 && version < first) {
     throw refused('it is from before the first release, and no version of the program migrates it');
   }
-  if (version === 0 && !mayCreate) throw noStore(store);
+  if (version === 0 && identity === undefined) throw noStore(store);
   if (version > 0 && version < newest && !mayMigrate) throw refused('start the service once');
   return migrations.filter((migration) => migration.version > version);
 }

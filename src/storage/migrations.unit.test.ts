@@ -3,7 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import type { Access } from '../domain/store-identity.ts';
 import { pendingMigrations, readMigrations } from './migrations.ts';
 
 test('migrations are read in the order of their numbers, and a gap is a mistake', async (context) => {
@@ -23,7 +25,7 @@ test('migrations are read in the order of their numbers, and a gap is a mistake'
 test('a store gets the migrations it lacks; an older one, and one from the future, are refused', () => {
   const migrations = [8, 9, 10].map((version) => ({ version, sql: '' }));
   const versions = (at: number) =>
-    pendingMigrations(migrations, at, 'it').map(({ version }) => version);
+    pendingMigrations(migrations, at, 'it', NEW_STORE).map(({ version }) => version);
   assert.deepEqual(versions(0), [8, 9, 10]);
   assert.deepEqual(versions(8), [9, 10]);
   assert.deepEqual(versions(10), []);
@@ -34,12 +36,12 @@ test('a store gets the migrations it lacks; an older one, and one from the futur
 
 test('a store is created or migrated only where that is allowed', () => {
   const migrations = [8, 9].map((version) => ({ version, sql: '' }));
-  const count = (version: number, access: { mayCreate?: boolean; mayMigrate?: boolean }) =>
+  const count = (version: number, access: Access) =>
     pendingMigrations(migrations, version, 'it', access).length;
-  assert.equal(count(0, { mayMigrate: false }), 2);
-  assert.equal(count(8, { mayCreate: false }), 1);
-  assert.equal(count(9, { mayCreate: false, mayMigrate: false }), 0);
-  assert.throws(() => count(0, { mayCreate: false }), /^StoreUnusable: there is no store at it:/);
+  assert.equal(count(0, { ...NEW_STORE, mayMigrate: false }), 2);
+  assert.equal(count(8, {}), 1);
+  assert.equal(count(9, { mayMigrate: false }), 0);
+  assert.throws(() => count(0, {}), /^StoreUnusable: there is no store at it:/);
   assert.throws(
     () => count(8, { mayMigrate: false }),
     /^StoreFault: it has .* needs 9: start the /,

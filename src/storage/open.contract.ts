@@ -12,11 +12,11 @@ export const LATER = newStoreIdentity('production', { now: new Date(), randomByt
 export const STAGING = newStoreIdentity('staging', { now: new Date(0), randomBytes });
 
 export const SERVE = { environment: PRODUCTION.environment, identity: PRODUCTION };
-export const COMMAND = { environment: 'production', mayCreate: false, mayMigrate: false } as const;
+export const COMMAND = { environment: 'production', mayMigrate: false } as const;
 export const OPENERS: readonly Access[] = [
   COMMAND,
   // A worker.
-  { ...SERVE, mayCreate: false },
+  { environment: 'production' },
   // A command with --create.
   { ...SERVE, mayMigrate: false },
   SERVE,
@@ -48,6 +48,12 @@ export function openContract(name: string, { newPlace, setVersion }: OpenContrac
     [
       ['nothing', false, '', [NO_STORE, NO_STORE, undefined, undefined]],
       ['a store', true, '', everyone(undefined)],
+      [
+        'a store without an identity',
+        true,
+        'DELETE FROM store_identity',
+        everyone(/does not say which store it is: move it away, and put a backup in its place\.$/),
+      ],
       ['a store of another environment', true, TO_STAGING, everyone(OTHER_ENVIRONMENT)],
       [
         'a newer store',

@@ -4,7 +4,7 @@ import type { ApiKey, Scope } from '../domain/api-key.ts';
 import { INT64_MAX } from '../domain/int64.ts';
 import type { Environment } from '../domain/key-form.ts';
 import type { NewPet, Pet } from '../domain/pet.ts';
-import type { ImportProgress } from '../domain/store.ts';
+import { StoreFault, type ImportProgress } from '../domain/store.ts';
 import type { StoreIdentity } from '../domain/store-identity.ts';
 
 // Rows are arrays in the order of these columns: one object per row would cost more than reading the row.
@@ -106,15 +106,20 @@ export const SELECT_IDENTITY = `SELECT ${IDENTITY_COLUMNS} FROM store_identity`;
 
 export type IdentityRow = [id: string, environment: Environment, createdAt: bigint];
 
-export function identityOfRow([id, environment, createdAt]: IdentityRow): StoreIdentity {
+export function identityOfRow(row: IdentityRow | undefined, store: string): StoreIdentity {
+  if (row === undefined) {
+    throw new StoreFault(
+      `${store} does not say which store it is: move it away, and put a backup in its place.`,
+    );
+  }
+  const [id, environment, createdAt] = row;
   return { id, environment, createdAt: new Date(Number(createdAt)) };
 }
 
-/** A store that has an identity keeps it. None of the values needs to be quoted. */
+/** None of the values needs to be quoted. */
 export function insertIdentity({ id, environment, createdAt }: StoreIdentity): string {
-  // only_row is written out: SQLite would number a second row 2, instead of finding the conflict.
-  return `INSERT INTO store_identity (only_row, ${IDENTITY_COLUMNS})
-          VALUES (TRUE, '${id}', '${environment}', ${createdAt.getTime()}) ON CONFLICT DO NOTHING`;
+  return `INSERT INTO store_identity (${IDENTITY_COLUMNS})
+          VALUES ('${id}', '${environment}', ${createdAt.getTime()})`;
 }
 
 function dateOf(time: bigint | null): Date | undefined {

@@ -14,6 +14,7 @@ import { serve, type ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, type Received } from '../../harness/test-service.ts';
 import { until } from '../../harness/until.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 /** The deadline of a write is 4 seconds. The rest is for a busy machine. */
 const REFUSED_MS_MAX = 10_000;
@@ -123,7 +124,7 @@ describe('while the disk hangs', { concurrency: true, skip: hanging.skip }, () =
       writeFileSync(file, 'name,categoryId\nRex,1\n');
       const disk = hanging.newDisk(folder);
       t.after(() => disk.release());
-      await openSqliteStore(join(folder, 'production', 'petstore.sqlite')).close();
+      await openSqliteStore(join(folder, 'production', 'petstore.sqlite'), NEW_STORE).close();
       disk.hold();
       const child = spawn(process.execPath, [MAIN, 'import', file, '--data', folder], {
         env: disk.env,

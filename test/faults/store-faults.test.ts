@@ -15,6 +15,7 @@ import { canMount, mountSmallDisk } from '../../harness/small-disk.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 import { until } from '../../harness/until.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 const RECOVERED_MS_MAX = 30_000;
 const REFUSED_MS = 1_500;
@@ -94,7 +95,7 @@ test(
   async (t) => {
     const { disk, unmount } = mountSmallDisk(10_000, 12);
     t.after(unmount);
-    await openSqliteStore(join(disk, 'production', 'petstore.sqlite')).close();
+    await openSqliteStore(join(disk, 'production', 'petstore.sqlite'), NEW_STORE).close();
     const folder = temporaryFolder(t);
     const backup = join(folder, 'backup.sqlite');
     assert.equal((await run(['backup', backup, '--data', disk])).code, 0);
@@ -103,15 +104,15 @@ test(
     }
     const isFull = String.raw`\(the disk is full: it has room for no more files \(df -i\)\)\.\n$`;
     const restore = ['restore', backup, '--ids-above', '1000'];
-    for (const [line, args] of [
+    for (const [line, args, data = disk] of [
       [`cannot be opened ${isFull}`, ['keys', 'list']],
       [`cannot be opened ${isFull}`, ['serve', '--port', '0', '--admin-port', 'off']],
       [`cannot be read ${isFull}`, ['verify']],
       [`cannot be read ${isFull}`, ['backup', join(folder, 'second.sqlite')]],
       [`cannot be replaced ${isFull}`, restore],
-      [String.raw`cannot be created \(the disk is full\)\.\n$`, [...restore, '--env', 'staging']],
-    ] as const) {
-      const { code, stderr } = await run([...args, '--data', disk]);
+      [String.raw`cannot be created \(the disk is full\)\.\n$`, restore, join(disk, 'new')],
+    ] as [line: string, args: string[], data?: string][]) {
+      const { code, stderr } = await run([...args, '--data', data]);
       assert.match(refusalIn(stderr), new RegExp(line));
       assert.equal(code, 1);
     }
@@ -120,7 +121,7 @@ test(
 
 async function newStore(t: TestContext): Promise<string> {
   const data = temporaryFolder(t);
-  await openSqliteStore(join(data, 'production', 'petstore.sqlite')).close();
+  await openSqliteStore(join(data, 'production', 'petstore.sqlite'), NEW_STORE).close();
   return data;
 }
 

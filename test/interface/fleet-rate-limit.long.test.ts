@@ -15,6 +15,7 @@ import {
   type Received,
   type TestService,
 } from '../../harness/test-service.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 const LIMIT = 200;
 const CONCURRENCY = 8;
@@ -82,7 +83,7 @@ test('processes on one PostgreSQL have one rate limit', async (t) => {
       now: new Date(),
       randomBytes,
     });
-    const store = await openPostgresStore(url);
+    const store = await openPostgresStore(url, NEW_STORE);
     await store.createApiKey(record);
     await store.close();
     const { counts, count } = newCounter(secret);

@@ -18,6 +18,7 @@ import { runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 /** A store with one key. */
 async function newStore(data: string): Promise<void> {
@@ -151,7 +152,7 @@ test('a terminal shows the progress of backup and restore, and what happened in 
   const file = join(data, 'production', 'petstore.sqlite');
   const here = ['--data', data];
   await newStore(data);
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   await store.importPets(
     Array.from({ length: 20_000 }, () => ({ name: 'Rex', categoryId: 7n, status: 'sold' })),
   );

@@ -21,6 +21,7 @@ import { freePort } from '../../harness/free-port.ts';
 import { runHere, type Finished } from '../../harness/command.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { sqliteStorage, startTestService, type TestService } from '../../harness/test-service.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 const EXAMPLE_MS_MAX = 60_000;
 const root = await loadAll(COMMANDS);
@@ -87,7 +88,10 @@ before(async () => {
     join(everything, 'sunday.sqlite'),
   );
   // The store is newer than its backup of Sunday.
-  const store = openSqliteStore(join(everything, 'data', 'production', 'petstore.sqlite'));
+  const store = openSqliteStore(
+    join(everything, 'data', 'production', 'petstore.sqlite'),
+    NEW_STORE,
+  );
   await store.createPet({ name: 'Max', categoryId: 7n, status: 'available' });
   await store.close();
   writeFileSync(join(everything, 'animals.ndjson'), '{"name":"Rex","categoryId":7}\n');

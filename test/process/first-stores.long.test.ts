@@ -18,6 +18,7 @@ import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { verifyPostgres } from '../../src/storage/tools/postgres-verify.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
 const SERVE = { environment: 'production', identity } as const;
@@ -92,7 +93,7 @@ for (const version of [1, 2, 3, 4, 5, 6, 7, 9]) {
       const expected = `${file} has schema version ${version}, this program needs 8: ${remedy}`;
       return error.message.startsWith(expected);
     };
-    for (const options of [SERVE, { mayCreate: false, mayMigrate: false }]) {
+    for (const options of [SERVE, { mayMigrate: false }]) {
       assert.throws(() => openSqliteStore(file, options), refused);
     }
     assert.throws(() => verifySqlite(file), refused);
@@ -122,7 +123,7 @@ test('SQLite: a step brings a store up to date, once, where that is allowed', (t
   );
   assert.equal(database.prepare('PRAGMA user_version').get()?.['user_version'], 9);
   assert.throws(
-    () => openSqliteStore(file),
+    () => openSqliteStore(file, NEW_STORE),
     /has schema version 9, this program needs 8: use a newer/,
   );
 });
@@ -164,7 +165,7 @@ test('PostgreSQL', async (t) => {
           error instanceof StoreFault &&
           !error.message.includes('\n') &&
           error.message.includes(` has schema version ${version}, this program needs 9: ${remedy}`);
-        for (const access of [SERVE, { mayCreate: false, mayMigrate: false }]) {
+        for (const access of [SERVE, { mayMigrate: false }]) {
           await assert.rejects(openPostgresStore(server.url(database), access), refused);
         }
         await assert.rejects(verifyPostgres(server.url(database)), refused);

@@ -17,6 +17,7 @@ import { exchange } from '../../harness/raw-socket.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { flagsOf, send, sqliteStorage } from '../../harness/test-service.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 const REPOSITORY = dirname(dirname(import.meta.dirname));
 const read = (name: string) => readFileSync(join(REPOSITORY, name), 'utf8');
@@ -162,7 +163,7 @@ test('sqlite: /metrics has the space on the disk, and the time of the last backu
   const backup = 'petstore_last_backup_timestamp_seconds';
   assert.equal(valueOf(metrics.sqlite, backup), BACKUP_SECONDS);
   assert.equal(valueOf(metrics.postgres, backup), undefined);
-  const store = openSqliteStore(join(temporaryFolder(t), 'petstore.sqlite'));
+  const store = openSqliteStore(join(temporaryFolder(t), 'petstore.sqlite'), NEW_STORE);
   t.after(() => store.close());
   assert.ok(!store.figures().some(({ name }) => name === backup));
 });
@@ -170,7 +171,7 @@ test('sqlite: /metrics has the space on the disk, and the time of the last backu
 test('sqlite: /metrics has the number of animals, and the size of the log', async (t) => {
   assert.equal(valueOf(metrics.sqlite, 'petstore_pets'), 2);
   assert.match(metrics.sqlite, /^petstore_wal_size_bytes \d+$/m);
-  const store = openSqliteStore(join(temporaryFolder(t), 'petstore.sqlite'));
+  const store = openSqliteStore(join(temporaryFolder(t), 'petstore.sqlite'), NEW_STORE);
   t.after(() => store.close());
   const pet = { name: 'Rex', categoryId: 1n, status: 'available' } as const;
   const logBytes = () =>

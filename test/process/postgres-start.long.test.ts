@@ -18,6 +18,7 @@ import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts'
 import { MAIN, runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
+import { NEW_STORE } from '../../harness/store-identity.ts';
 
 const POLL_MS = 20;
 
@@ -168,12 +169,12 @@ const readPage = (name: string) =>
 test('a role with only the documented GRANTs can do all that the service and the commands do', async (t) => {
   const [, grants = ''] = /^```sql\n([^`]+)^```$/m.exec(readPage('postgresql.md')) ?? [];
   const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database))).close();
+  await (await openPostgresStore(server.url(database), NEW_STORE)).close();
   await server.query(`CREATE ROLE petstore_rows LOGIN PASSWORD '${TEST_PASSWORD}'`);
   await server.query(`REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC`);
   await server.query(grants.replace('DATABASE petstore', `DATABASE ${database}`), database);
   const url = server.url(database).replace('petstore:', 'petstore_rows:');
-  const store = await openPostgresStore(url);
+  const store = await openPostgresStore(url, NEW_STORE);
   t.after(() => store.close());
 
   const now = new Date();

@@ -8,6 +8,7 @@ import { Client } from 'pg';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { send, startTestService } from '../../../harness/test-service.ts';
 import { until } from '../../../harness/until.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { openPostgresStore } from './store.ts';
 
@@ -63,7 +64,7 @@ test('failover: a replaced primary that keeps running is no longer used: creates
 
 test('failover: creates that wait for the standby of a replaced primary succeed on the new one, and a new process starts there', async (context) => {
   const { replaced, promoted, url } = await startPair(context, { isSynchronous: true });
-  const store = await openPostgresStore(url);
+  const store = await openPostgresStore(url, NEW_STORE);
   context.after(() => store.close());
   await store.createPet({ ...REX, name: 'before' });
   await promoted.query('SELECT pg_promote()');
@@ -79,7 +80,7 @@ test('failover: creates that wait for the standby of a replaced primary succeed 
   );
   assert.ok((await countOf(promoted, 'moved')) >= 1);
 
-  const other = await openPostgresStore(url);
+  const other = await openPostgresStore(url, NEW_STORE);
   context.after(() => other.close());
   await other.createPet({ ...REX, name: 'other' });
   assert.equal(await countOf(promoted, 'other'), 1);
@@ -88,7 +89,7 @@ test('failover: creates that wait for the standby of a replaced primary succeed 
 
 test('failover: a primary that is gone is replaced by the host that was promoted', async (context) => {
   const { replaced, promoted, url } = await startPair(context, { isSynchronous: false });
-  const store = await openPostgresStore(url);
+  const store = await openPostgresStore(url, NEW_STORE);
   context.after(() => store.close());
   await store.createPet({ ...REX, name: 'before' });
   await until('the standby has it', async () => (await countOf(promoted, 'before')) === 1);
@@ -115,14 +116,17 @@ test('failover: a primary that is gone is replaced by the host that was promoted
 test('failover: a single host is not watched; of several, open connections stay in use while no host responds to the watch', async (context) => {
   const server = await PostgresServer.start();
   context.after(() => server.close());
-  const single = await openPostgresStore(server.url());
+  const single = await openPostgresStore(server.url(), NEW_STORE);
   await single.ping();
   await sleep(WATCHES_MS / 2);
   assert.equal(await sessionsOf(server), 1, 'the only open sessions are those of the pool');
   await single.close();
 
   const hosts = `127.0.0.1:${server.port},127.0.0.1:1`;
-  const store = await openPostgresStore(`postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`);
+  const store = await openPostgresStore(
+    `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres`,
+    NEW_STORE,
+  );
   context.after(() => store.close());
   await store.createPet(REX);
   await sleep(WATCHES_MS);

@@ -1,6 +1,10 @@
 import { Refusal } from '../../domain/errors.ts';
 import { StoreUnusable } from '../../domain/store.ts';
-import { requireEnvironment, type Access } from '../../domain/store-identity.ts';
+import {
+  requireEnvironment,
+  type Access,
+  type StoreIdentity,
+} from '../../domain/store-identity.ts';
 import { pendingMigrations, readMigrations, type Migration } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import {
@@ -22,31 +26,29 @@ const MIGRATION_TIMEOUT_MS = 3_600_000;
 const LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Brings the schema up to date. Of several processes that start at once, one does it and the others wait. Throws
- * a Refusal if another session is in the way, such as one that creates the same tables: it will succeed later.
+ * Brings the schema up to date, and returns the identity of the store. Of several processes that start at once, one does it
+ * and the others wait. Throws a Refusal if another session is in the way, such as one that creates the same tables: it will
+ * succeed later.
  */
-export function migrate(
+export async function migrate(
   connection: Connection,
   shown: string,
   access: Access = {},
   migrations = readMigrations(MIGRATIONS),
-): Promise<void> {
-  return bringUpToDate(connection, { shown, access, migrations }, (run, work) =>
-    inTransaction(connection, run, async () => {
-      await run(NO_TRANSACTION_TIMEOUTS);
-      await work();
-    }),
-  );
-}
-
-/** The same in a transaction that the caller has begun. */
-export function migrateInTransaction(
-  connection: Connection,
-  shown: string,
-  access: Access,
-): Promise<void> {
-  const migrations = readMigrations(MIGRATIONS);
-  return bringUpToDate(connection, { shown, access, migrations }, (_, work) => work());
+): Promise<StoreIdentity> {
+  const run: Run = (text) => ask(connection, text, MIGRATION_TIMEOUT_MS);
+  try {
+    const version = await readVersion(connection, shown);
+    if (pendingMigrations(migrations, version, shown, access).length > 0) {
+      await inTransaction(connection, run, async () => {
+        await run(NO_TRANSACTION_TIMEOUTS);
+        await applyPending(run, { shown, access, migrations });
+      });
+    }
+    return await requireRightStore((text) => check(connection, text), shown, access);
+  } catch (error) {
+    throw error instanceof StoreUnusable ? error : refused(error, shown);
+  }
 }
 
 const CREATE_SCHEMA_TABLE = `
@@ -56,7 +58,23 @@ const CREATE_SCHEMA_TABLE = `
 
 /** What makes the tables of a new store. */
 export function newStoreStatements(): string[] {
-  return [CREATE_SCHEMA_TABLE, ...readMigrations(MIGRATIONS).map(({ sql }) => sql)];
+  const migrations = readMigrations(MIGRATIONS);
+  const version = `INSERT INTO petstore_schema (version) VALUES (${migrations.at(-1)?.version})`;
+  return [CREATE_SCHEMA_TABLE, version, ...migrations.map(({ sql }) => sql)];
+}
+
+/** Makes the tables that a copy fills, in its transaction, or finds those of an empty store. */
+export async function createTables(connection: Connection, shown: string): Promise<void> {
+  try {
+    const version = await readVersion(connection, shown);
+    if (version > 0) {
+      pendingMigrations(readMigrations(MIGRATIONS), version, shown, { mayMigrate: false });
+      return;
+    }
+    for (const text of newStoreStatements()) await ask(connection, text, MIGRATION_TIMEOUT_MS);
+  } catch (error) {
+    throw error instanceof StoreUnusable ? error : refused(error, shown);
+  }
 }
 
 type Run = (text: string) => Promise<readonly (readonly unknown[])[]>;
@@ -67,35 +85,18 @@ interface Opened {
   migrations: Migration[];
 }
 
-async function bringUpToDate(
-  connection: Connection,
-  { shown, access, migrations }: Opened,
-  transact: (run: Run, work: () => Promise<void>) => Promise<void>,
-): Promise<void> {
-  const run = (text: string) => ask(connection, text, MIGRATION_TIMEOUT_MS);
-  try {
-    const version = await readVersion(connection, shown);
-    if (pendingMigrations(migrations, version, shown, access).length > 0) {
-      await transact(run, () => applyPending(run, { shown, access, migrations }));
-    }
-    await requireRightStore((text) => check(connection, text), shown, access);
-  } catch (error) {
-    throw error instanceof StoreUnusable ? error : refused(error, shown);
-  }
-}
-
 async function requireRightStore(run: Run, shown: string, { environment }: Access) {
   const [row] = await run(SELECT_IDENTITY);
-  const found = row && identityOfRow(row as IdentityRow);
+  const found = identityOfRow(row as IdentityRow | undefined, shown);
   const correct = `correct a wrong one with UPDATE store_identity SET environment = '${environment}'`;
   const other = `name another database in the URL, or ${correct}`;
   requireEnvironment(found, environment, { store: shown, other });
+  return found;
 }
 
 /** Refuses a database without a store, and one with a schema that this program does not know. */
 export async function requireStore(connection: Connection, shown: string): Promise<void> {
-  const version = await readVersion(connection, shown);
-  pendingMigrations(readMigrations(MIGRATIONS), version, shown, { mayCreate: false });
+  pendingMigrations(readMigrations(MIGRATIONS), await readVersion(connection, shown), shown);
 }
 
 /** The version of the schema. 0 is a database without a store. */
@@ -131,9 +132,9 @@ async function applyPending(run: Run, { shown, access, migrations }: Opened): Pr
   const [row] = await run('SELECT version FROM petstore_schema FOR UPDATE');
   const version = Number(row?.[0] ?? 0);
   await run(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-  for (const { sql } of pendingMigrations(migrations, version, shown)) await run(sql);
+  for (const { sql } of pendingMigrations(migrations, version, shown, access)) await run(sql);
   await run(`UPDATE petstore_schema SET version = ${migrations.at(-1)?.version}`);
-  if (access.identity !== undefined) await run(insertIdentity(access.identity));
+  if (version === 0 && access.identity !== undefined) await run(insertIdentity(access.identity));
   await requireRightStore(run, shown, access);
 }
 

@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import { newCertificate } from '../../../harness/certificate.ts';
 import { openTo } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable, type Store } from '../../domain/store.ts';
@@ -25,7 +26,7 @@ async function refusalOf(
   { isAway = false, ...access }: Access & { isAway?: boolean } = {},
 ): Promise<string> {
   try {
-    const store = await openPostgresStore(url, access);
+    const store = await openPostgresStore(url, { ...NEW_STORE, ...access });
     await store.close();
   } catch (error) {
     const isExpected = isAway ? error instanceof Refusal : error instanceof StoreUnusable;
@@ -98,7 +99,7 @@ test('a read-only server is refused, and skipped where another host takes writes
   try {
     await other.query(`CREATE DATABASE ${database}`);
     const both = server.url(database).replace('/test_', `,127.0.0.1:${other.port}/test_`);
-    const store = await openPostgresStore(both);
+    const store = await openPostgresStore(both, NEW_STORE);
     const created = await store.createPet({ name: 'Rex', categoryId: 1n, status: 'sold' });
     assert.equal(created.kind, 'created');
     await store.close();
@@ -123,7 +124,7 @@ test('a user without the right to create tables is refused, and the right is nam
 
 test('a user who may only read is refused, and the missing rights are named', async () => {
   const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database))).close();
+  await (await openPostgresStore(server.url(database), NEW_STORE)).close();
   await server.query(
     `CREATE ROLE reader LOGIN PASSWORD '${TEST_PASSWORD}';
      GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`,
@@ -146,7 +147,7 @@ test('a user who may only read is refused, and the missing rights are named', as
 
 test('a catalogue in two schemas of the search_path is refused, and both are named', async () => {
   const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database))).close();
+  await (await openPostgresStore(server.url(database), NEW_STORE)).close();
   await server.query(
     'CREATE SCHEMA petstore CREATE TABLE petstore_schema (version integer NOT NULL)',
     database,
@@ -154,13 +155,13 @@ test('a catalogue in two schemas of the search_path is refused, and both are nam
   const message = await refusalOf(server.url(database));
   assert.match(message, /a catalogue in each of the schemas petstore, public: .*SET search_path/);
   await server.query(`ALTER DATABASE ${database} SET search_path = public`);
-  await (await openPostgresStore(server.url(database))).close();
+  await (await openPostgresStore(server.url(database), NEW_STORE)).close();
 });
 
 /** Opens a store as the service does: a refusal is followed by another attempt. */
 async function openWhenReady(url: string): Promise<Store> {
   try {
-    return await openPostgresStore(url);
+    return await openPostgresStore(url, NEW_STORE);
   } catch (error) {
     assert.ok(error instanceof Refusal && error.code === 'unavailable', String(error));
     await sleep(200);
@@ -322,7 +323,7 @@ async function startSecure({ asksUsers }: { asksUsers: boolean }) {
   await secure.start();
   const fileOf = (name: string) => encodeURIComponent(join(secure.data, name));
   const isEncrypted = async (parameters: string) => {
-    const store = await openPostgresStore(`${secure.url()}?${parameters}`);
+    const store = await openPostgresStore(`${secure.url()}?${parameters}`, NEW_STORE);
     await store.ping();
     const [row] = await secure.query(
       `SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
@@ -377,7 +378,7 @@ test('a migration may take an hour, where a statement of a request has seconds',
      CREATE EVENT TRIGGER see ON ddl_command_end EXECUTE FUNCTION see()`,
     database,
   );
-  await (await openPostgresStore(server.url(database))).close();
+  await (await openPostgresStore(server.url(database), NEW_STORE)).close();
   const timeouts = "SELECT DISTINCT timeout FROM seen WHERE made = 'public.pets'";
   assert.deepEqual(await server.query(timeouts, database), [['1h']]);
 });

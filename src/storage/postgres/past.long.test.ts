@@ -7,9 +7,10 @@ import { openFresh, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { startTestService, storageOf, type TestService } from '../../../harness/test-service.ts';
 import { until } from '../../../harness/until.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import type { Measured } from '../../ops/metrics.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
-import { openPostgresStore, type PostgresOptions } from './store.ts';
+import { openPostgresStore } from './store.ts';
 
 const server = await PostgresServer.start();
 after(() => server.close());
@@ -31,7 +32,7 @@ test('D43: a promoted standby without the last creates is refused with 503 and o
   assert.match(line, new RegExp(`${at} has lost animals: its last id is 3, and 5 was assigned`));
   await assertRefused(service);
   // Another process that remembers nothing assigns the ids again, and more.
-  const other = await openPostgresStore(url);
+  const other = await openPostgresStore(url, NEW_STORE);
   context.after(() => other.close());
   for (let created = 0; created < 4; created += 1) await other.createPet(REX);
   assert.equal(await lastIdOf(standby), 7);
@@ -48,18 +49,17 @@ test('D43: a promoted standby without the last creates is refused with 503 and o
   assert.equal(status, 200);
 });
 
-for (const otherId of [
-  newStoreIdentity('production', { now: new Date(), randomBytes }),
-  undefined,
-]) {
-  const whose = otherId === undefined ? 'one without an id' : 'another store';
+for (const hasId of [true, false]) {
+  const whose = hasId ? 'another store' : 'one without an id';
   test(`D43: a database that was swapped for ${whose} by renaming is refused with both ids, and served again after it was renamed back`, async (context) => {
     const [mine, other] = [await server.createDatabase(), await server.createDatabase()];
     const service = await startTestService(storageOf('--database', server.url(mine)));
     context.after(() => service.close());
     await create(service, 1);
     // The other one is a store with more animals: only its id shows that it is not the same.
-    await fill(server.url(other), 5, otherId && { identity: otherId });
+    const identity = newStoreIdentity('production', { now: new Date(), randomBytes });
+    await fill(server.url(other), 5, { identity });
+    if (!hasId) await server.query('DELETE FROM store_identity', other);
     const aside = `aside_${mine}`;
     await rename(mine, aside);
     await rename(other, mine);
@@ -67,7 +67,9 @@ for (const otherId of [
     const [[storeId] = []] = await server.query('SELECT store_id FROM store_identity', aside);
     assert.match(
       line,
-      new RegExp(`is another store: its id is ${otherId?.id ?? null}, and .* ${String(storeId)}`),
+      new RegExp(
+        `is another store: its id is ${hasId ? identity.id : null}, and .* ${String(storeId)}`,
+      ),
     );
     await assertRefused(service);
     assert.deepEqual(await server.query('SELECT last_id::int FROM pet_counter', mine), [[5]]);
@@ -111,6 +113,7 @@ test('D43: a process that creates nothing remembers what others have created, an
   const database = await server.createDatabase();
   const errors: string[] = [];
   const store = await openPostgresStore(server.url(database), {
+    ...NEW_STORE,
     onRefused: (message) => errors.push(message),
   });
   context.after(() => store.close());
@@ -164,8 +167,7 @@ test('D43: a session that asks while others create is compared with what was rem
   // From here on, the response to a new session arrives half a second after its snapshot.
   await server.query(
     `ALTER TABLE store_identity RENAME TO identity;
-     CREATE VIEW store_identity AS SELECT identity.* FROM identity, pg_sleep(0.5);
-     INSERT INTO identity (store_id, environment, created_at) VALUES ('one', 'production', 0)`,
+     CREATE VIEW store_identity AS SELECT identity.* FROM identity, pg_sleep(0.5)`,
     database,
   );
   // More at once than there are open sessions, again and again while the new ones ask. On a busy machine some of
@@ -219,7 +221,7 @@ async function startFork(context: TestContext) {
   return { primary, standby, url: `postgres://petstore:${TEST_PASSWORD}@${hosts}/postgres` };
 }
 
-async function fill(url: string, count: number, options: PostgresOptions = {}): Promise<void> {
+async function fill(url: string, count: number, options = NEW_STORE): Promise<void> {
   const store = await openPostgresStore(url, options);
   for (let created = 0; created < count; created += 1) await store.createPet(REX);
   await store.close();

@@ -38,7 +38,7 @@ export interface PastEvents {
 export class Past implements Measured {
   readonly #events: PastEvents;
   #lastId = 0n;
-  #storeId: string | null = null;
+  readonly #storeId: string;
   /**
    * Databases that were refused, with the reason. They stay refused: another process, which remembers less, may
    * assign the lost ids again, and then the counter shows nothing.
@@ -50,7 +50,8 @@ export class Past implements Measured {
   readonly #warned = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(events: PastEvents = {}) {
+  constructor(storeId: string, events: PastEvents = {}) {
+    this.#storeId = storeId;
     this.#events = events;
   }
 
@@ -71,10 +72,7 @@ export class Past implements Measured {
     throw new WrongServer('had lost animals, and its counter was raised meanwhile');
   }
 
-  /**
-   * Throws if the server has lost what this process knew before it asked. The first one takes the store of its
-   * connection for the right one.
-   */
+  /** Throws if the server is of another store, or has lost what this process knew before it asked. */
   async require(connection: Connection): Promise<void> {
     const known = this.#lastId;
     const deadline = deadlineIn(READ_TIMEOUT_MS);
@@ -83,7 +81,6 @@ export class Past implements Measured {
     const reason = this.#refused.get(database) ?? this.#lossIn(known, lastId, storeId);
     if (reason === undefined) {
       this.#requireSame(connection, database);
-      this.#storeId = storeId;
       return this.remember(lastId);
     }
     this.#refusals += 1;
@@ -138,7 +135,7 @@ export class Past implements Measured {
 
   #lossIn(known: bigint, lastId: bigint, storeId: string | null): string | undefined {
     const remedy = 'docs/postgresql.md says what to do';
-    if (this.#storeId !== null && storeId !== this.#storeId) {
+    if (storeId !== this.#storeId) {
       return `is another store: its id is ${storeId}, and this process has served ${this.#storeId}; ${remedy}`;
     }
     if (lastId >= known) return undefined;

@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import { listPets } from '../../../harness/list-pets.ts';
 import { PGBOUNCER_MISSING, startPgBouncer } from '../../../harness/pgbouncer.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { newApiKey, newSecret } from '../../domain/api-key.ts';
 import { newIdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet } from '../../domain/pet.ts';
@@ -67,7 +68,7 @@ test(
     context.after(() => pooler.close());
     const database = await server.createDatabase();
     await server.query(`ALTER DATABASE ${database} SET synchronous_commit = off`);
-    const store = await openPostgresStore(pooler.url(database));
+    const store = await openPostgresStore(pooler.url(database), NEW_STORE);
     await server.query(
       `CREATE TABLE seen (synchronous_commit text, statement_timeout text);
      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -128,7 +129,7 @@ test('a PostgreSQL without a free connection is named as that', async () => {
 
 async function refusalOf(url: string): Promise<string> {
   try {
-    const store = await openPostgresStore(url);
+    const store = await openPostgresStore(url, NEW_STORE);
     await store.close();
   } catch (error) {
     assert.ok(error instanceof StoreUnusable || error instanceof Refusal, String(error));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import type { Portion } from '../../domain/rate-limit.ts';
 import { openPostgresStore } from './store.ts';
 
@@ -16,7 +17,7 @@ test('rate limit: portions in PostgreSQL', async (t) => {
   t.after(() => server.close());
   const database = await server.createDatabase();
   const stores = await Array.fromAsync({ length: PROCESSES }, () =>
-    openPostgresStore(server.url(database)),
+    openPostgresStore(server.url(database), NEW_STORE),
   );
   t.after(() => Promise.all(stores.map((store) => store.close())));
   const take = async (keyId: string, index = 0): Promise<Portion> => {

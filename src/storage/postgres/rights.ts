@@ -10,7 +10,6 @@ export const STORE_RIGHTS: Rights = {
   api_keys: ['SELECT', 'INSERT', 'UPDATE'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   imports: ['SELECT', 'INSERT', 'UPDATE'],
-  // INSERT only while the store has no identity.
   store_identity: ['SELECT'],
   rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
 };

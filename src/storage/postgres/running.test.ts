@@ -11,6 +11,7 @@ import { listPets } from '../../../harness/list-pets.ts';
 import { openFresh, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { until } from '../../../harness/until.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { deadlineIn } from '../deadline.ts';
 import { parseAddress } from './address.ts';
@@ -94,7 +95,7 @@ test('an index by hand that refuses a create is not taken for an animal by hand'
 
 test('a create that is slow to commit holds back the higher ids of every other process', async (context) => {
   const { store, database } = await openFresh(context, server);
-  const other = await openPostgresStore(server.url(database));
+  const other = await openPostgresStore(server.url(database), NEW_STORE);
   context.after(() => other.close());
   await server.query(
     `CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -280,7 +281,10 @@ test('a server with fewer free connections than the store would use serves every
      GRANT ALL ON SCHEMA public TO limited`,
     database,
   );
-  const store = await openPostgresStore(server.url(database).replace('petstore:', 'limited:'));
+  const store = await openPostgresStore(
+    server.url(database).replace('petstore:', 'limited:'),
+    NEW_STORE,
+  );
   for (let round = 0; round < 3; round += 1) {
     const reads = Array.from({ length: 60 }, (_, index) => store.findImport(`file ${index}`));
     const creates = Array.from({ length: 20 }, () => store.createPet(REX));
@@ -293,12 +297,12 @@ test('when the server takes no more writes, the store moves to the host that doe
   const fenced = await PostgresServer.start();
   const other = await PostgresServer.start();
   try {
-    const elsewhere = await openPostgresStore(other.url());
+    const elsewhere = await openPostgresStore(other.url(), NEW_STORE);
     await elsewhere.close();
     // It has lost nothing that the other one has assigned.
     await other.query('UPDATE pet_counter SET last_id = 1000000');
     const both = fenced.url().replace('/postgres', `,127.0.0.1:${other.port}/postgres`);
-    const store = await openPostgresStore(both);
+    const store = await openPostgresStore(both, NEW_STORE);
     await store.createPet(REX);
     await fenced.query('ALTER SYSTEM SET default_transaction_read_only = on');
     await fenced.query('SELECT pg_reload_conf()');

@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import { listPets } from '../../../harness/list-pets.ts';
 import { openFresh, openTo, REX } from '../../../harness/fresh-store.ts';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { ImportProgress, Store } from '../../domain/store.ts';
 import { parseAddress } from './address.ts';
@@ -92,7 +93,7 @@ test('reads and batches with claims are planned once and search indexes, also if
 test('a create waits for its turn also where lock_timeout is configured', async (context) => {
   const { database } = await openFresh(context, server);
   await server.query(`ALTER DATABASE ${database} SET lock_timeout = '1ms'`);
-  const store = await openPostgresStore(server.url(database));
+  const store = await openPostgresStore(server.url(database), NEW_STORE);
   context.after(() => store.close());
   const other = new Client({ connectionString: server.url(database) });
   await other.connect();
@@ -107,7 +108,7 @@ test('a create waits for its turn also where lock_timeout is configured', async 
 test('a create whose wait for the standby is cancelled is refused, also where warnings are not reported', async (context) => {
   const { database } = await openFresh(context, server);
   await server.query(`ALTER DATABASE ${database} SET client_min_messages = error`);
-  const quiet = await openPostgresStore(server.url(database));
+  const quiet = await openPostgresStore(server.url(database), NEW_STORE);
   context.after(() => quiet.close());
   // Fails where the create is acknowledged every time.
   await withoutStandby(quiet, database, () => Promise.resolve());
@@ -174,7 +175,7 @@ test('a schema named like the role, with tables of its own, does not replace the
     database,
   );
   // The sessions that are open, and those of another process.
-  const other = await openPostgresStore(server.url(database));
+  const other = await openPostgresStore(server.url(database), NEW_STORE);
   context.after(() => other.close());
   await server.endSessions();
   for (const each of [store, other]) {
@@ -191,7 +192,7 @@ test('the catalogue lives in the schema that the search_path of the role names, 
     database,
   );
   for (let round = 1; round <= 2; round += 1) {
-    const store = await openPostgresStore(server.url(database));
+    const store = await openPostgresStore(server.url(database), NEW_STORE);
     context.after(() => store.close());
     await store.createPet(REX);
     const pets = await server.query('SELECT count(*)::int FROM "Pet Shop".pets', database);

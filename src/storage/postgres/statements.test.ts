@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { STATEMENTS } from './statements.ts';
 import { openPostgresStore } from './store.ts';
 
@@ -30,7 +31,7 @@ const PAGES = [
 async function openStore(t: TestContext): Promise<Client> {
   const server = await PostgresServer.start();
   const database = await server.createDatabase();
-  await (await openPostgresStore(server.url(database))).close();
+  await (await openPostgresStore(server.url(database), NEW_STORE)).close();
   const client = new Client({ connectionString: server.url(database) });
   await client.connect();
   t.after(async () => {

@@ -1,5 +1,6 @@
 import { after, before } from 'node:test';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { storeContract } from '../store.contract.ts';
 import { openPostgresStore } from './store.ts';
 
@@ -9,7 +10,7 @@ let empty: string;
 before(async () => {
   server = await PostgresServer.start();
   empty = await server.createDatabase();
-  await (await openPostgresStore(server.url(empty))).close();
+  await (await openPostgresStore(server.url(empty), NEW_STORE)).close();
 });
 after(() => server.close());
 
@@ -19,7 +20,7 @@ storeContract('PostgreSQL', {
   async newSubject() {
     const database = await server.createDatabase(empty);
     return {
-      open: () => openPostgresStore(server.url(database)),
+      open: () => openPostgresStore(server.url(database), NEW_STORE),
       async countCommits() {
         // Every row carries the number of the transaction that stored it.
         const [row] = await server.query('SELECT count(DISTINCT xmin::text) FROM pets', database);

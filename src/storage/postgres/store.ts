@@ -52,12 +52,13 @@ export async function openPostgresStore(
   { onRefused, onWarning = () => undefined, ...access }: PostgresOptions = {},
 ): Promise<Store & Measured> {
   const address = parseAddress(url);
-  const past = new Past({ onRefused, onWarning });
   const hosts = new Hosts(address);
   const connection = await openFirst(hosts);
+  let past: Past;
   try {
-    await migrate(connection, address.shown, access);
+    const { id } = await migrate(connection, address.shown, access);
     await requireRights(connection, address.shown, STORE_RIGHTS);
+    past = new Past(id, { onRefused, onWarning });
     await past.require(connection);
   } catch (error) {
     hosts.close();

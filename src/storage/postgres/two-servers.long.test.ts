@@ -7,6 +7,7 @@ import { openFresh, REX } from '../../../harness/fresh-store.ts';
 import { Link } from '../../../harness/link.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
 import { until } from '../../../harness/until.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { openPostgresStore } from './store.ts';
@@ -30,7 +31,7 @@ test(`D43: a process gives no id twice while its connections reach two writable 
     for (const server of servers) {
       await server.query(`UPDATE pet_counter SET last_id = ${round * 1_000}`, address.database);
     }
-    const store = await openPostgresStore(address.url);
+    const store = await openPostgresStore(address.url, NEW_STORE);
     for (let step = 0; step < STEPS; step += 1) {
       // The reads take the connections by turns, so that the creates do.
       const reads = readAll(store);
@@ -50,6 +51,7 @@ test('D43: a connection to another server than that of the open ones is refused,
   const address = await openAddress(context);
   const warnings: string[] = [];
   const store = await openPostgresStore(address.url, {
+    ...NEW_STORE,
     onWarning: (message) => warnings.push(message),
   });
   context.after(() => store.close());

@@ -15,20 +15,29 @@ export function migrate(
   file: string,
   access: Access = {},
   migrations = readMigrations(MIGRATIONS),
-): StoreIdentity | undefined {
+): StoreIdentity {
   const findPending = () => pendingMigrations(migrations, versionOf(database), file, access);
   // A file that is up to date is opened without a lock, even while another process writes to it.
   if (findPending().length === 0) return requireRightStore(database, file, access);
   using transaction = beginTransaction(database);
-  for (const { sql, version } of findPending()) {
+  const isNew = versionOf(database) === 0;
+  createTables(database, findPending());
+  if (isNew && access.identity !== undefined) database.exec(insertIdentity(access.identity));
+  const found = requireRightStore(database, file, access);
+  transaction.commit();
+  return found;
+}
+
+/** By default it makes the tables of a store that is to be filled. */
+export function createTables(
+  database: DatabaseSync,
+  migrations = readMigrations(MIGRATIONS),
+): void {
+  for (const { sql, version } of migrations) {
     database.exec(sql);
     database.exec(`PRAGMA user_version = ${version}`);
   }
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  if (access.identity !== undefined) database.exec(insertIdentity(access.identity));
-  const identity = requireRightStore(database, file, access);
-  transaction.commit();
-  return identity;
 }
 
 /** Refuses a store with a schema that this program does not know. */
@@ -39,12 +48,13 @@ export function requireKnownSchema(database: DatabaseSync, file: string): void {
 const versionOf = (database: DatabaseSync) => Number(pragma(database, 'user_version'));
 
 function requireRightStore(database: DatabaseSync, file: string, { environment }: Access) {
-  const found = findStoreIdentity(database);
+  const found = readStoreIdentity(database, file);
   requireEnvironment(found, environment, { store: file, other: 'name another data folder' });
   return found;
 }
 
-export function findStoreIdentity(database: DatabaseSync): StoreIdentity | undefined {
+/** Refuses a store without an identity: nobody knows of which environment its animals and keys are. */
+export function readStoreIdentity(database: DatabaseSync, file: string): StoreIdentity {
   const [row] = rowsOf<IdentityRow>(database, SELECT_IDENTITY);
-  return row && identityOfRow(row);
+  return identityOfRow(row, file);
 }

@@ -8,6 +8,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { until } from '../../../harness/until.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { NewPet } from '../../domain/pet.ts';
 import { StoreUnusable } from '../../domain/store.ts';
@@ -33,7 +34,7 @@ const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
 
 const folder = temporaryFolder();
 
-function refused(file: string, reason: RegExp, options: SqliteOptions = {}): void {
+function refused(file: string, reason: RegExp, options: SqliteOptions = NEW_STORE): void {
   assert.throws(
     () => openSqliteStore(file, options),
     (error) =>
@@ -121,7 +122,7 @@ test('on a full disk no store is created, and the same start may succeed later',
     throw systemError('ENOSPC');
   });
   assert.throws(
-    () => openSqliteStore(file),
+    () => openSqliteStore(file, NEW_STORE),
     (error: unknown) =>
       error instanceof Refusal &&
       error.message === `the store ${file} cannot be opened.` &&
@@ -130,19 +131,19 @@ test('on a full disk no store is created, and the same start may succeed later',
 });
 
 test('the folders of a store are created with it, also those that another process creates at the same time', async (t) => {
-  const store = openSqliteStore(join(folder, 'new', 'folder', 'petstore.sqlite'));
+  const store = openSqliteStore(join(folder, 'new', 'folder', 'petstore.sqlite'), NEW_STORE);
   assert.equal((await store.createPet(REX)).kind, 'created');
   await store.close();
   intercept(t, 'mkdirSync', (create, path, ...rest) => {
     create(path, ...rest);
     throw systemError('EEXIST');
   });
-  await openSqliteStore(join(folder, 'at', 'once', 'petstore.sqlite')).close();
+  await openSqliteStore(join(folder, 'at', 'once', 'petstore.sqlite'), NEW_STORE).close();
 });
 
 test('a backup that is copied from keeps its journal mode', async () => {
   const own = temporaryFolder();
-  const store = openSqliteStore(join(own, 'petstore.sqlite'));
+  const store = openSqliteStore(join(own, 'petstore.sqlite'), NEW_STORE);
   await store.createPet(REX);
   await store.close();
   const file = join(own, 'backup.sqlite');
@@ -156,7 +157,7 @@ test('a backup that is copied from keeps its journal mode', async () => {
 
 test('a catalogue is read as it was when it was opened', async () => {
   const file = join(temporaryFolder(), 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   await store.createPet(REX);
   const source = openSqliteReader(file);
   await store.createPet(REX);
@@ -180,6 +181,8 @@ const OWNER_ONLY = {
   'petstore.sqlite-shm': '600',
   'petstore.sqlite-wal': '600',
 };
+/** The id beside the store is no secret. */
+const MODES = { ...OWNER_ONLY, 'petstore.store-id': '644' };
 
 test('no other user may read the store, whatever the mode of its folder and the umask', async () => {
   const own = temporaryFolder();
@@ -189,26 +192,25 @@ test('no other user may read the store, whatever the mode of its folder and the 
   const store = openSqliteStore(file, SERVE);
   process.umask(umask);
   await store.createPet(REX);
-  // The id beside the store is no secret.
-  assert.deepEqual(await modesIn(own), { ...OWNER_ONLY, 'petstore.store-id': '644' });
+  assert.deepEqual(await modesIn(own), MODES);
   await store.close();
 });
 
 test('a store that others can read is restricted to its owner when it is opened, with its log', async () => {
   const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
-  const first = openSqliteStore(file);
+  const first = openSqliteStore(file, NEW_STORE);
   await first.createPet(REX);
   for (const name of Object.keys(OWNER_ONLY)) await chmod(join(own, name), 0o644);
-  const second = openSqliteStore(file);
-  assert.deepEqual(await modesIn(own), OWNER_ONLY);
+  const second = openSqliteStore(file, NEW_STORE);
+  assert.deepEqual(await modesIn(own), MODES);
   await first.close();
   await second.close();
 });
 
 test('a store whose mode this user may not change is refused', async (t) => {
   const file = join(folder, 'shared.sqlite');
-  await openSqliteStore(file).close();
+  await openSqliteStore(file, NEW_STORE).close();
   await chmod(file, 0o640);
   intercept(t, 'chmodSync', () => {
     throw systemError('EPERM');
@@ -244,7 +246,7 @@ test('of two processes that create a store at once, one does it and gives it its
 test('a log that has grown is truncated while the store is open', async () => {
   const own = temporaryFolder();
   const file = join(own, 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   const logBytes = async () => (await stat(`${file}-wal`)).size;
   // An open read transaction prevents SQLite from reusing the log.
   const reader = new DatabaseSync(file);
@@ -384,7 +386,7 @@ test('a connection syncs every commit, and not only the checkpoints', async () =
 test('while another program locks the file, every write is refused in time and reads continue', async () => {
   await mkdir(join(folder, 'locked'));
   const file = join(folder, 'locked', 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   await store.createPet(REX);
   const other = new DatabaseSync(file);
   other.exec('BEGIN IMMEDIATE');
@@ -407,7 +409,7 @@ test('while another program locks the file, every write is refused in time and r
 
 test('a write that waits behind one that fails is refused with it, and is not tried by itself', async () => {
   const file = join(temporaryFolder(), 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   await store.createPet(REX);
   using other = new DatabaseSync(file);
   other.exec('BEGIN IMMEDIATE');
@@ -430,7 +432,7 @@ test('a write that waits behind one that fails is refused with it, and is not tr
 
 test('a store that was idle waits for a short lock of another program, as a busy one does', async () => {
   const file = join(temporaryFolder(), 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   await store.createPet(REX);
   // The log of an idle store is emptied after a second, for which it must not wait.
   while ((await stat(`${file}-wal`)).size > 0) await sleep(50);

@@ -37,7 +37,7 @@ export function openStoreFile(
   file: string,
   options: OpenOptions = {},
 ): { database: DatabaseSync; identity: FileIdentity } {
-  const { mayCreate = true } = options;
+  const mayCreate = options.identity !== undefined;
   let database: DatabaseSync | undefined;
   try {
     // Before the catalogue is read: another process may be creating the store, first the catalogue and then the id.
@@ -51,10 +51,10 @@ export function openStoreFile(
     restrictToOwner(file);
     if (expected !== undefined && !hasCatalogue(database)) throw emptied(file, expected);
     const store = migrate(database, file, options);
-    if (expected !== undefined && store?.id !== expected) throw another(file, expected, store);
+    if (expected !== undefined && store.id !== expected) throw another(file, expected, store);
     if (mayCreate && expected === undefined) keepStoreId(file, store, options.onWarning);
     const identity = findIdentity(file);
-    if (identity === undefined) throw lost(file, store?.id ?? '');
+    if (identity === undefined) throw lost(file, store.id);
     return { database, identity };
   } catch (error) {
     database?.close();
@@ -74,9 +74,9 @@ function emptied(file: string, id: string): StoreFault {
   );
 }
 
-function another(file: string, id: string, found: StoreIdentity | undefined): StoreFault {
+function another(file: string, id: string, found: StoreIdentity): StoreFault {
   return new StoreFault(
-    `${file} is store ${found?.id}, and store ${id} was here: put the right file in place, restore a backup, or remove ${idFileOf(file)} to use this one.`,
+    `${file} is store ${found.id}, and store ${id} was here: put the right file in place, restore a backup, or remove ${idFileOf(file)} to use this one.`,
   );
 }
 
@@ -153,12 +153,12 @@ function readStoreId(file: string): string | undefined {
  */
 export function keepStoreId(
   file: string,
-  identity: StoreIdentity | undefined,
+  identity: StoreIdentity,
   onWarning: (message: string) => void = () => undefined,
 ): void {
   const idFile = idFileOf(file);
   try {
-    if (identity === undefined || readStoreId(file) === identity.id) return;
+    if (readStoreId(file) === identity.id) return;
     rmSync(idFile, { force: true });
     writeFileSync(idFile, `${identity.id}\n`, { mode: 0o644, flag: 'ax' });
     syncFile(idFile);

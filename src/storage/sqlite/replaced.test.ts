@@ -24,6 +24,7 @@ import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { listPets } from '../../../harness/list-pets.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { until } from '../../../harness/until.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import type { Refusal } from '../../domain/errors.ts';
 import type { Store } from '../../domain/store.ts';
 import { openSqliteStore } from './store.ts';
@@ -40,7 +41,7 @@ async function open(t: TestContext): Promise<Subject> {
   const root = temporaryFolder();
   const file = join(root, 'store', 'petstore.sqlite');
   const failures: string[] = [];
-  const store = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
+  const store = openSqliteStore(file, { ...NEW_STORE, onFatal: (reason) => failures.push(reason) });
   t.after(async () => {
     await store.close();
   });
@@ -59,7 +60,7 @@ async function namesOf(store: Store): Promise<string[]> {
 /** A good store with these animals, in one file that needs no log. */
 async function newSpare(folder: string, names: readonly string[]): Promise<string> {
   const made = join(folder, '..', `made-${randomBytes(4).toString('hex')}.sqlite`);
-  const store = openSqliteStore(made);
+  const store = openSqliteStore(made, NEW_STORE);
   for (const name of names) await create(store, name);
   await store.close();
   return made;
@@ -133,7 +134,10 @@ test('a store that is stopped right after its file was replaced leaves no log be
 test('a log that cannot be set aside is one warning, and the store is closed', async (t) => {
   const { file, store } = await open(t);
   const warnings: string[] = [];
-  const second = openSqliteStore(file, { onWarning: (message) => warnings.push(message) });
+  const second = openSqliteStore(file, {
+    ...NEW_STORE,
+    onWarning: (message) => warnings.push(message),
+  });
   await create(store, 'one');
   rmSync(file);
   intercept(t, 'renameSync', () => {
@@ -183,7 +187,10 @@ test('when only the log is deleted, nothing that was acknowledged is lost', asyn
 
 test('of several stores on one file all fail, and a log that is started meanwhile stays in its place', async (t) => {
   const { folder, file, store, failures } = await open(t);
-  const second = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
+  const second = openSqliteStore(file, {
+    ...NEW_STORE,
+    onFatal: (reason) => failures.push(reason),
+  });
   t.after(() => second.close());
   const spare = await newSpare(folder, ['spare']);
   await create(store, 'one');
@@ -191,7 +198,7 @@ test('of several stores on one file all fail, and a log that is started meanwhil
   renameSync(spare, file);
   await until('both have failed', () => failures.length === 2);
   await store.close();
-  const third = openSqliteStore(file);
+  const third = openSqliteStore(file, NEW_STORE);
   t.after(() => third.close());
   await create(third, 'three');
   await second.close();
@@ -211,7 +218,10 @@ for (const [what, damage] of [
     for (let index = 0; index < 200; index += 1) await create(store, `animal ${index}`);
     await store.close();
     const intact = readFileSync(file);
-    const damaged = openSqliteStore(file, { onFatal: (reason) => failures.push(reason) });
+    const damaged = openSqliteStore(file, {
+      ...NEW_STORE,
+      onFatal: (reason) => failures.push(reason),
+    });
     t.after(() => damaged.close());
     await create(damaged, 'before');
     damage(file);
@@ -227,7 +237,7 @@ for (const [what, damage] of [
     await allRefused(damaged);
     await damaged.close();
     for (let start = 0; start < 2; start += 1) {
-      assert.throws(() => openSqliteStore(file), {
+      assert.throws(() => openSqliteStore(file, NEW_STORE), {
         name: 'StoreFault',
         message: /is damaged \(.+\): restore a backup, or repair it until petstore verify finds /,
       });
@@ -236,7 +246,7 @@ for (const [what, damage] of [
 
     for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
     writeFileSync(file, intact);
-    const again = openSqliteStore(file);
+    const again = openSqliteStore(file, NEW_STORE);
     t.after(() => again.close());
     assert.equal((await namesOf(again)).length, 200);
     assert.ok(!existsSync(`${file}.damaged`));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { PET_COUNT_SQL } from '../pet-count.ts';
 import { rowsOf } from './query.ts';
 import { prepareReads, prepareWrites } from './statements.ts';
@@ -18,7 +19,7 @@ const PAGES = {
 test('a page of SQLite is two searches of one index, in both directions and with any statistics', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'petstore.sqlite');
-  await openSqliteStore(file).close();
+  await openSqliteStore(file, NEW_STORE).close();
   const database = new DatabaseSync(file, { returnArrays: true });
   t.after(() => database.close());
   // The old animals are sold, and the new ones are not.
@@ -44,7 +45,7 @@ test('a page of SQLite is two searches of one index, in both directions and with
 test('no write reads all animals or all claims', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'petstore.sqlite');
-  await openSqliteStore(file).close();
+  await openSqliteStore(file, NEW_STORE).close();
   const database = new DatabaseSync(file, { returnArrays: true });
   t.after(() => database.close());
   const preparing = t.mock.method(database, 'prepare');

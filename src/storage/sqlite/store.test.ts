@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { INT64_MAX } from '../../domain/int64.ts';
 import { storeContract } from '../store.contract.ts';
 import { openSqliteStore } from './store.ts';
@@ -16,7 +17,7 @@ storeContract('SQLite', {
     let reader: DatabaseSync | undefined;
     context.after(() => reader?.close());
     return {
-      open: async () => openSqliteStore(file),
+      open: async () => openSqliteStore(file, NEW_STORE),
       countCommits() {
         // An open read transaction prevents the store from emptying its log between two counts.
         if (reader === undefined) {
@@ -36,7 +37,7 @@ storeContract('SQLite', {
 
 test('an animal by hand that leaves no ids is named, and not called a full disk', async (t) => {
   const file = join(temporaryFolder(t), 'petstore.sqlite');
-  const store = openSqliteStore(file);
+  const store = openSqliteStore(file, NEW_STORE);
   t.after(() => store.close());
   const rex = { name: 'Rex', categoryId: 7n, status: 'available' } as const;
   await store.createPet(rex);

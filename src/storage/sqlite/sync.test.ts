@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { beforeEach, test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
 import { backUpStore } from '../tools/backup.ts';
 import { markDamaged } from './damage.ts';
@@ -94,7 +95,7 @@ test('a restore: the former file has its second name before the restored one tak
 });
 
 test('the mark of a damaged file: only its owner can read it, and it is synced with its name', async (t) => {
-  await openSqliteStore(file).close();
+  await openSqliteStore(file, NEW_STORE).close();
   const { events } = record(t);
   markDamaged(file, 'page 7');
   assert.deepEqual(events, ['sync petstore.sqlite.damaged', `sync ${basename(folder)}`]);

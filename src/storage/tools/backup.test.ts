@@ -24,6 +24,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, test } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../domain/api-key.ts';
 import type { Store } from '../../domain/store.ts';
 import { newStoreIdentity } from '../../domain/store-identity.ts';
@@ -513,7 +514,7 @@ describe('restore', () => {
       rename(from, to);
       if (existsSync(file)) return;
       try {
-        void openSqliteStore(file).close();
+        void openSqliteStore(file, NEW_STORE).close();
       } catch (error) {
         refusals.push(String(error));
       }

@@ -8,7 +8,7 @@ import { unavailable } from '../unavailable.ts';
 import { NO_TRANSACTION_TIMEOUTS, type Connection } from '../postgres/connection.ts';
 import { LOCK_NOT_AVAILABLE, RIGHT_MISSING, stateOf } from '../postgres/errors.ts';
 import { Hosts, openFirst } from '../postgres/hosts.ts';
-import { migrate, migrateInTransaction, requireStore } from '../postgres/migrate.ts';
+import { createTables, migrate, requireStore } from '../postgres/migrate.ts';
 
 /** No request waits for these statements, and one of them may read or write much. */
 const STATEMENT_TIMEOUT_MS = 600_000;
@@ -42,10 +42,9 @@ export async function openPostgresReader(
   url: string,
   access: Access = {},
 ): Promise<CatalogueReader> {
-  const readOnly = { ...access, mayCreate: false, mayMigrate: false };
   return readerOf(
     await open(url, async (connection, run, shown) => {
-      await migrate(connection, shown, readOnly);
+      await migrate(connection, shown, { ...access, mayMigrate: false });
       await run(BEGIN_SNAPSHOT);
     }),
   );
@@ -62,8 +61,8 @@ export function openToRead(url: string): Promise<OpenTransaction> {
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   const opened = await open(url, async (connection, run, shown) => {
     await run(BEGIN_COPY);
-    // A new store is part of the copy: one without an identity could be served by either environment.
-    await migrateInTransaction(connection, shown, { mayMigrate: false });
+    // The tables of a new store are part of the copy: without their content it is no store.
+    await createTables(connection, shown);
     await run(LOCK_COUNTER);
   });
   const { run } = opened;

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresServer, TEST_PASSWORD } from '../../../harness/postgres-server.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { openPostgresStore } from '../postgres/store.ts';
 import { verifyPostgres } from './postgres-verify.ts';
 
 test('a sound catalogue has no problems, and a rule that is broken is named', async (context) => {
   const server = await PostgresServer.start();
   context.after(() => server.close());
-  const store = await openPostgresStore(server.url());
+  const store = await openPostgresStore(server.url(), NEW_STORE);
   await store.createPet({ name: 'Rex', categoryId: 7n, status: 'available' });
   await store.createPet({ name: 'Ada', categoryId: 7n, status: 'sold' });
   await store.close();

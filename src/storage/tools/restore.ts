@@ -15,7 +15,7 @@ import { hasCatalogue, openAsIs } from '../sqlite/connection.ts';
 import { setLastId } from './sqlite-copy.ts';
 import { fileError, isCorrupt, isLocked } from '../sqlite/errors.ts';
 import { freeName } from '../sqlite/file-identity.ts';
-import { findStoreIdentity, migrate } from '../sqlite/migrate.ts';
+import { migrate, readStoreIdentity } from '../sqlite/migrate.ts';
 import { LOG_SUFFIXES, temporaryFile } from './new-file.ts';
 import { keepStoreId } from '../sqlite/open.ts';
 import { rowsOf } from '../sqlite/query.ts';
@@ -40,7 +40,7 @@ export interface Restored {
 
 /** What a file says of its store. */
 interface Past {
-  identity: StoreIdentity | undefined;
+  identity: StoreIdentity;
   lastId: bigint;
   keys: ApiKey[];
 }
@@ -71,7 +71,7 @@ export async function restoreStore(
   const realFile = realFileOf(file);
   using former = lockFormer(realFile);
   const other = 'name another data folder';
-  requireEnvironment(former.past?.identity, environment, { store: file, other });
+  if (former.past) requireEnvironment(former.past.identity, environment, { store: file, other });
   const backup = pastOfBackup(source);
   const reason = whyUnknown(backup, former.past);
   const lastId = lastIdAfter(backup, reason === undefined ? former.past : undefined, idsAbove);
@@ -130,7 +130,7 @@ function whyUnknown(backup: Past, former: Past | undefined): string | undefined 
 }
 
 function isSameStore(backup: Past, former: Past | undefined): former is Past {
-  return former?.identity !== undefined && former.identity.id === backup.identity?.id;
+  return former?.identity.id === backup.identity.id;
 }
 
 const earlier = (column: string) =>
@@ -148,14 +148,14 @@ function endKeys(copy: DatabaseSync, keys: readonly ApiKey[]): void {
 
 function pastOfBackup({ file, database }: OpenStore): Past {
   try {
-    return readPast(database);
+    return readPast(database, file);
   } catch (error) {
     throw fileError(file, error);
   }
 }
 
-function readPast(database: DatabaseSync): Past {
-  const identity = findStoreIdentity(database);
+function readPast(database: DatabaseSync, file: string): Past {
+  const identity = readStoreIdentity(database, file);
   const [row] = rowsOf<[bigint]>(database, `SELECT ${LAST_ID}`);
   const select = `SELECT ${API_KEY_COLUMNS} FROM api_keys`;
   const keys = rowsOf<ApiKeyRow>(database, select).map(apiKeyOfRow);
@@ -173,7 +173,7 @@ function lockFormer(file: string): Disposable & { past: Past | undefined } {
     database.exec('PRAGMA journal_mode = DELETE');
     database.exec('BEGIN EXCLUSIVE');
     const isSound = hasCatalogue(database) && verifyContent(database).problems.length === 0;
-    const past = isSound ? readPast(database) : undefined;
+    const past = isSound ? readPast(database, file) : undefined;
     const locked = opening.move();
     return { past, [Symbol.dispose]: () => locked.dispose() };
   } catch (error) {

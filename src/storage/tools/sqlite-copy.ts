@@ -3,7 +3,7 @@ import type { Access } from '../../domain/store-identity.ts';
 import { selectPage } from './copy.ts';
 import type { CatalogueReader, CopyTarget, Row } from './copy.ts';
 import { openAsIs } from '../sqlite/connection.ts';
-import { findStoreIdentity, migrate } from '../sqlite/migrate.ts';
+import { createTables, migrate, readStoreIdentity } from '../sqlite/migrate.ts';
 import { requireUnusedName, temporaryFile } from './new-file.ts';
 import { keepStoreId, unusableStore } from '../sqlite/open.ts';
 import { rowsOf } from '../sqlite/query.ts';
@@ -27,8 +27,8 @@ export function openSqliteTarget(file: string): CopyTarget {
   using opening = new DisposableStack();
   const partial = opening.use(newPartial(file));
   const database = opening.use(openAsIs(partial.name));
-  migrate(database, file);
   database.exec('BEGIN');
+  createTables(database);
   return {
     ...readerOf(database, opening.move()),
     async write({ name, columns }, rows) {
@@ -40,7 +40,7 @@ export function openSqliteTarget(file: string): CopyTarget {
     async commit() {
       database.exec('COMMIT');
       partial.publish();
-      keepStoreId(file, findStoreIdentity(database));
+      keepStoreId(file, readStoreIdentity(database, file));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { compareStructure, type Comparison, type Part } from './structure.ts';
-import { migrate } from '../sqlite/migrate.ts';
+import { createTables } from '../sqlite/migrate.ts';
 import { rowsOf } from '../sqlite/query.ts';
 
 /**
@@ -38,6 +38,6 @@ const PARTS = `
 
 export function checkStructure(database: DatabaseSync): Comparison {
   using empty = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true });
-  migrate(empty, ':memory:');
+  createTables(empty);
   return compareStructure(rowsOf<Part>(database, PARTS), rowsOf<Part>(empty, PARTS));
 }

@@ -7,7 +7,7 @@ import type { Comparison } from './structure.ts';
 import { verificationOf, verifyStatement, type Verification, type VerifyRow } from './verify.ts';
 import { hasCatalogue, openAsIs, refuseForeign } from '../sqlite/connection.ts';
 import { fileError } from '../sqlite/errors.ts';
-import { findStoreIdentity, requireKnownSchema } from '../sqlite/migrate.ts';
+import { readStoreIdentity, requireKnownSchema } from '../sqlite/migrate.ts';
 import { unusableStore } from '../sqlite/open.ts';
 import { rowsOf } from '../sqlite/query.ts';
 import { LAST_ID } from '../sqlite/statements.ts';
@@ -43,7 +43,7 @@ export function openToRead(
     }
     requireKnownSchema(database, file);
     if (environment !== undefined) {
-      requireEnvironment(findStoreIdentity(database), environment, { store: file, other });
+      requireEnvironment(readStoreIdentity(database, file), environment, { store: file, other });
     }
   } catch (error) {
     database.close();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { PostgresServer } from '../../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
+import { NEW_STORE } from '../../../harness/store-identity.ts';
 import { openPostgresStore } from '../postgres/store.ts';
 import { LAST_ID_MAX } from '../rows.ts';
 import { verifyPostgres } from './postgres-verify.ts';
@@ -18,7 +19,7 @@ let empty: string;
 before(async () => {
   server = await PostgresServer.start();
   empty = await server.createDatabase();
-  const store = await openPostgresStore(server.url(empty));
+  const store = await openPostgresStore(server.url(empty), NEW_STORE);
   await store.createPet(REX);
   await store.close();
 });
@@ -30,7 +31,7 @@ type Change = (sql: string) => Promise<Verification>;
 const STORES: Record<string, Change> = {
   async SQLite(sql) {
     const file = join(folder(), 'petstore.sqlite');
-    const store = openSqliteStore(file);
+    const store = openSqliteStore(file, NEW_STORE);
     await store.createPet(REX);
     await store.close();
     {
