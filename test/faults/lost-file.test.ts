@@ -132,7 +132,7 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
       );
       const line = /petstore\.sqlite was deleted or replaced: put the right file/;
       if (workers === '1') await endedWith(subject, line);
-      else await workersEndedWith(subject, line, /was here and its file is missing/);
+      else await workersEndedWith(subject, line, /was here, and \S+ is missing/);
       assert.deepEqual(setAsideIn(file), [
         'petstore.sqlite-shm.replaced-1',
         'petstore.sqlite-wal.replaced-1',
@@ -179,7 +179,7 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
     };
     const idFile = join(file, '..', 'petstore.store-id');
     await refusals(
-      /^petstore: store \w{16} was here and its file is missing: restore a backup, or remove \S+\/petstore\.store-id to begin a new one\.\n$/,
+      /^petstore: store \w{16} was here, and \S+ is missing: put the right file in place with its log, restore a backup, or remove \S+\/petstore\.store-id to go on without it\.\n$/,
     );
     assert.deepEqual(readdirSync(join(file, '..')), before);
     rmSync(idFile);

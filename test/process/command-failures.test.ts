@@ -61,9 +61,9 @@ test('a data folder that cannot be created is refused in one line', onLinux, asy
     ['keys', 'create', '--name', 'a', '--create'],
   ]) {
     assertOneLine(
-      await runHere([...command, '--data', '/proc/x']),
+      await runHere([...command, '--data', '/dev/null/x']),
       2,
-      /\/proc\/x.*name a data folder that/,
+      /\/dev\/null\/x.*name a data folder that/,
     );
   }
 });

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../domain/errors.ts';
 import { StoreFault, StoreUnusable } from '../../domain/store.ts';
@@ -43,18 +43,21 @@ export function openStoreFile(
     // Before the catalogue is read: another process may be creating the store, first the catalogue and then the id.
     const expected = readStoreId(file);
     const isNew = !hasStore(file);
-    if (isNew && expected !== undefined) throw lost(file, expected);
+    if (isNew && expected !== undefined) throw lost(file, expected, 'is missing');
     if (isNew && !mayCreate) throw noStore(file);
     if (isNew) createFile(file);
     requireSound(file);
     database = openConnection(file);
     restrictToOwner(file);
-    if (expected !== undefined && !hasCatalogue(database)) throw emptied(file, expected);
+    if (expected !== undefined && !hasCatalogue(database))
+      throw lost(file, expected, 'has no catalogue');
     const store = migrate(database, file, options);
-    if (expected !== undefined && store.id !== expected) throw another(file, expected, store);
+    if (expected !== undefined && store.id !== expected) {
+      throw lost(file, expected, `is store ${store.id}`);
+    }
     if (mayCreate && expected === undefined) keepStoreId(file, store, options.onWarning);
     const identity = findIdentity(file);
-    if (identity === undefined) throw lost(file, store.id);
+    if (identity === undefined) throw lost(file, store.id, 'is missing');
     return { database, identity };
   } catch (error) {
     database?.close();
@@ -62,21 +65,9 @@ export function openStoreFile(
   }
 }
 
-function lost(file: string, id: string): StoreFault {
+function lost(file: string, id: string, now: string): StoreFault {
   return new StoreFault(
-    `store ${id} was here and its file is missing: restore a backup, or remove ${idFileOf(file)} to begin a new one.`,
-  );
-}
-
-function emptied(file: string, id: string): StoreFault {
-  return new StoreFault(
-    `store ${id} was here, and ${file} has no catalogue: put the right file in place with its log ${file}-wal, restore a backup, or remove ${idFileOf(file)} to begin a new one.`,
-  );
-}
-
-function another(file: string, id: string, found: StoreIdentity): StoreFault {
-  return new StoreFault(
-    `${file} is store ${found.id}, and store ${id} was here: put the right file in place, restore a backup, or remove ${idFileOf(file)} to use this one.`,
+    `store ${id} was here, and ${file} ${now}: put the right file in place with its log, restore a backup, or remove ${idFileOf(file)} to go on without it.`,
   );
 }
 
@@ -116,7 +107,7 @@ export function hasStore(file: string): boolean {
 
 /** Creates an empty file that only its owner can read, and the folders above it. */
 function createFile(file: string): void {
-  createFolder(resolve(dirname(file)));
+  createFolder(dirname(file));
   // The second condition comes last: another process may be creating the store, first the file and then the log.
   if (existsSync(`${file}-wal`) && !existsSync(file)) {
     throw new StoreFault(

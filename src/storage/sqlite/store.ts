@@ -53,18 +53,6 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
 }
 
 /**
- * Connections to a truncated file, which stay open until the process ends. The last connection that is closed would
- * write the log to the database: to the file that somebody may have copied over it.
- */
-const abandoned = new Set<DatabaseSync>();
-
-function abandon(database: DatabaseSync): void {
-  abandoned.add(database);
-  // At the natural end of its loop, unlike in process.exit(), Node.js closes what is open.
-  process.once('beforeExit', () => process.exit());
-}
-
-/**
  * Reads run in this thread, on a connection that never waits for the writer; writes run in the writer thread.
  *
  * When the path no longer leads to the open file, when the file is damaged or the writer thread has ended, the
@@ -81,6 +69,7 @@ class SqliteStore implements Store, Measured {
   #checkFault: unknown;
   /** Why every call is refused. */
   #fault: string | undefined;
+  #isTruncated = false;
 
   constructor(opened: FileIdentity, database: DatabaseSync, options: SqliteOptions) {
     this.#opened = opened;
@@ -90,15 +79,12 @@ class SqliteStore implements Store, Measured {
     this.#writer = new WriterClient(opened, {
       waitsForDisk: options.waitsForDisk ?? false,
       onWarning: (message) => options.onWarning?.(message),
-      onFailure: (failure) => {
-        if (failure.isTruncated) this.#fail(failure.error, { isTruncated: true });
-        else if (failure.isCorrupt) this.#failDamaged(failure.error);
-        else this.#checkPath();
-      },
-      onFatal: (reason) => {
+      onFailure: ({ error, kind }) => {
+        if (kind === 'truncated') return this.#failTruncated(error);
+        if (kind === 'malformed') return this.#failDamaged(error);
         // A thread that ends because the file is gone must not hide that reason.
         this.#checkPath();
-        this.#fail(`${opened.file}: ${reason}`);
+        if (kind === 'ended') this.#fail(`${opened.file}: ${error}`);
       },
     });
     this.#timer = setInterval(() => this.#checkPath(), CHECK_INTERVAL_MS).unref();
@@ -223,7 +209,7 @@ class SqliteStore implements Store, Measured {
       const beside = `the log beside ${this.#opened.file} may be of another file`;
       this.#options.onWarning?.(`${beside}: ${String(error)}`);
     }
-    if (this.#database.isOpen && !abandoned.has(this.#database)) this.#database.close();
+    if (this.#database.isOpen && !this.#isTruncated) this.#database.close();
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {
@@ -243,9 +229,8 @@ class SqliteStore implements Store, Measured {
       this.#checkFault = undefined;
     } catch (error) {
       this.#checkFault = error;
-      if (error instanceof FileReplaced) {
-        this.#fail(error.message, { isTruncated: error instanceof FileTruncated });
-      }
+      if (error instanceof FileTruncated) this.#failTruncated(error.message);
+      else if (error instanceof FileReplaced) this.#fail(error.message);
     }
   }
 
@@ -260,8 +245,17 @@ class SqliteStore implements Store, Measured {
     );
   }
 
-  #fail(reason: string, { isTruncated = false } = {}): void {
-    if (isTruncated) abandon(this.#database);
+  /**
+   * The last connection that is closed would write the log to the database: to the file that somebody may have copied over
+   * it. So this one stays open until the process ends, which closes it at the natural end of its loop, but not in exit().
+   */
+  #failTruncated(reason: string): void {
+    this.#isTruncated = true;
+    process.once('beforeExit', () => this.#database.isOpen && process.exit());
+    this.#fail(reason);
+  }
+
+  #fail(reason: string): void {
     if (this.#fault !== undefined) return;
     this.#fault = reason;
     clearInterval(this.#timer);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { beforeEach, test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
@@ -56,13 +55,13 @@ function record(t: TestContext): { events: string[]; open: Map<number, string> }
 
 test('a new store: its folders and its file have their names before the id is written beside it', async (t) => {
   const { events, open } = record(t);
-  await openSqliteStore(join(folder, 'new', 'petstore.sqlite'), { identity }).close();
+  await openSqliteStore(join(folder, 'new', 'folder', 'petstore.sqlite'), { identity }).close();
   assert.deepEqual(events, [
-    `sync ${basename(tmpdir())}`,
+    'sync new',
     `sync ${basename(folder)}`,
-    'sync new',
+    'sync folder',
     'sync petstore.store-id',
-    'sync new',
+    'sync folder',
   ]);
   assert.deepEqual([...open.values()], []);
 });

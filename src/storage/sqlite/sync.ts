@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /** The errors of Windows, of some network file systems, and of a folder that this user cannot read. */
@@ -18,19 +18,13 @@ export function syncName(path: string): void {
   }
 }
 
-/** Creates a folder with those above it, one at a time: mkdir with `recursive` does not return for a path below /proc. */
+/** Creates a folder with those above it. SQLite syncs none of their names. */
 export function createFolder(folder: string): void {
-  if (!existsSync(folder)) {
-    createFolder(dirname(folder));
-    try {
-      mkdirSync(folder, { mode: 0o700 });
-    } catch (error) {
-      // Another process may have created it meanwhile.
-      if (!existsSync(folder)) throw error;
-    }
-  }
-  // SQLite syncs no folder above that of its files. Whoever created this one may have been killed before that.
-  syncName(folder);
+  let name = resolve(folder);
+  const first = mkdirSync(name, { recursive: true, mode: 0o700 }) ?? name;
+  // That of a folder that is there too: whoever created it may have been killed before that.
+  syncName(name);
+  while (name.length > first.length) syncName((name = dirname(name)));
 }
 
 function sync(path: string, flags: string): void {

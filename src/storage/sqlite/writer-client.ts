@@ -27,10 +27,8 @@ const CLOSE_TIMEOUT_MS = 1_000;
 export interface WriterOptions {
   waitsForDisk: boolean;
   onWarning: (message: string) => void;
-  /** A batch has failed. */
-  onFailure: (failure: Failure) => void;
-  /** The thread has ended. */
-  onFatal: (reason: string) => void;
+  /** A batch has failed, or the thread has ended. */
+  onFailure: (failure: Failure | { error: string; kind: 'ended' }) => void;
 }
 
 /** A create without a claim, or another write. */
@@ -137,9 +135,7 @@ export class WriterClient {
       this.#reply?.resolve(reply);
     } else {
       const cause = new Error(reply.error);
-      const { isLocked, isCorrupt, isTruncated } = reply;
-      const mayRead = !isLocked && !isCorrupt && !isTruncated;
-      const error = mayRead ? cannotTake(cause) : cause;
+      const error = reply.kind === 'disk' ? cannotTake(cause) : cause;
       this.#reply?.reject(error);
       // The writes that wait would most likely meet the same error, after waiting as long again.
       this.#batcher.rejectWaiting(error);
@@ -164,7 +160,8 @@ export class WriterClient {
     this.#ended.resolve();
     this.#reply?.reject(cause);
     const reason = cause instanceof Error ? cause.message : String(cause);
-    this.#options.onFatal(`the writer thread has ended (${reason}): start the service again.`);
+    const error = `the writer thread has ended (${reason}): start the service again.`;
+    this.#options.onFailure({ error, kind: 'ended' });
   }
 }
 

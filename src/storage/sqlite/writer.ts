@@ -26,10 +26,8 @@ export type Reply = { lastPetId: bigint; results: unknown[] } | Failure;
 
 export interface Failure {
   error: string;
-  /** Another program has a lock, which it may end soon. */
-  isLocked: boolean;
-  isCorrupt: boolean;
-  isTruncated: boolean;
+  /** `locked`: another program has a lock, which it may end soon. `disk`: also a file that was replaced. */
+  kind: 'locked' | 'malformed' | 'truncated' | 'disk';
 }
 
 /** After this time without a write, the log is emptied into the database. */
@@ -153,13 +151,13 @@ function causeOf(error: unknown): unknown {
 function failureOf(error: unknown): Failure {
   const cause = namedCause(error);
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const isTruncated = error instanceof FileTruncated;
-  return {
-    error: reason,
-    isLocked: isLocked(error),
-    isCorrupt: isCorrupt(error),
-    isTruncated,
-  };
+  return { error: reason, kind: kindOf(error) };
+}
+
+function kindOf(error: unknown): Failure['kind'] {
+  if (error instanceof FileTruncated) return 'truncated';
+  if (isCorrupt(error)) return 'malformed';
+  return isLocked(error) ? 'locked' : 'disk';
 }
 
 function apply(write: Write): unknown {
