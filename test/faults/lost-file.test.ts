@@ -29,7 +29,6 @@ import { send, startTestService, storageOf } from '../../harness/test-service.ts
 
 /** The service checks its path every second. The rest is for a busy machine. */
 const ENDED_MS_MAX = 30_000;
-const POLL_MS = 20;
 
 const unreadable = new DiskFault(FAILING_READS);
 
@@ -202,11 +201,7 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
     for (let index = 0; index < 50; index += 1) await create(service, `animal ${index}`);
     await emptyLog(file);
     damage(file);
-    const overdueMs = performance.now() + ENDED_MS_MAX;
-    while ((await statusOf(service, '/v1/pets?limit=100')) !== 0) {
-      assert.ok(performance.now() < overdueMs, service.stderr());
-      await sleep(POLL_MS);
-    }
+    await untilEnded(service);
     await endedWith(subject, /petstore\.sqlite may be damaged \(.+\): start the service again/);
     assert.match(readFileSync(`${file}.damaged`, 'utf8'), /malformed/);
 
@@ -242,7 +237,7 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
       for (let index = 0; index < 50; index += 1) await create(service, `animal ${index}`);
       await emptyLog(file);
       disk.hold();
-      while ((await statusOf(service, '/v1/pets?limit=100')) !== 0) await sleep(POLL_MS);
+      await untilEnded(service);
       await endedWith(
         { data, file, service },
         /petstore\.sqlite may be damaged \(.+\): start the /,
@@ -258,12 +253,14 @@ describe('a file that is deleted, replaced, truncated or damaged', { concurrency
 });
 
 /** Waits until the service has emptied its log, so that reads come from the file. */
-async function emptyLog(file: string): Promise<void> {
-  const overdueMs = performance.now() + ENDED_MS_MAX;
-  while (readFileSync(`${file}-wal`).length > 0) {
-    assert.ok(performance.now() < overdueMs, 'the log is emptied');
-    await sleep(POLL_MS);
-  }
+function emptyLog(file: string): Promise<void> {
+  return until('the log is emptied', () => readFileSync(`${file}-wal`).length === 0);
+}
+
+/** Reads, until nobody responds. */
+function untilEnded(service: ServiceProcess): Promise<void> {
+  const isGone = async () => (await statusOf(service, '/v1/pets?limit=100')) === 0;
+  return until('the service ends', isGone);
 }
 
 /** Overwrites everything but the first page. The size stays: a file that is smaller was truncated. */

@@ -13,6 +13,7 @@ import { runHere } from '../../harness/command.ts';
 import { type ServiceProcess, serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
+import { until } from '../../harness/until.ts';
 
 const CONNECTIONS = 200;
 const PIPELINED = 50;
@@ -64,7 +65,7 @@ async function useDuringAttack(
   const url = `${service.baseUrl}/pets`;
   const startedMs = performance.now();
   const { statuses, stop } = attack(t, Number(new URL(url).port));
-  while (statuses.size === 0) await sleep(20);
+  await until('one has a response', () => statuses.size > 0);
 
   const real = { headers: { authorization: `Bearer ${service.key}` } };
   const seen: number[] = [];
@@ -120,7 +121,7 @@ test('PostgreSQL with 10,000 keys: forged keys cause few queries and log lines, 
   // A session reports its transactions when it is idle or ends. An orderly end would wait for the requests in flight.
   service.signal('SIGKILL');
   await service.ended;
-  while ((await server.endSessions()) > 0) await sleep(20);
+  await until('no session is left', async () => (await server.endSessions()) === 0);
   const count = `SELECT xact_commit::int FROM pg_stat_database WHERE datname = '${database}'`;
   const queries = Number((await server.query(count))[0]?.[0]);
   t.diagnostic(`${queries} queries`);

@@ -17,6 +17,7 @@ import { MAIN, refusalIn, runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send, startTestService, storageOf, type TestService } from '../../harness/test-service.ts';
+import { until } from '../../harness/until.ts';
 import type { Setting } from '../../src/setting.ts';
 
 async function statusOf(url: string, key: string, method = 'GET'): Promise<number> {
@@ -268,7 +269,7 @@ test('a warning of Node.js is logged as one line, and an ExperimentalWarning onl
   assert.equal(page.status, 200);
   assert.match(page.headers.get('x-request-id') ?? '', /^[\w-]{12}\.[\da-z]+$/);
   service.signal('SIGUSR2');
-  while (!service.stderr().includes('take care')) await sleep(20);
+  await until('it is logged', () => service.stderr().includes('take care'));
   service.signal('SIGTERM');
   await service.ended;
   const lines = service.stderr().trim().split('\n');

@@ -19,6 +19,7 @@ import { MAIN, runHere } from '../../harness/command.ts';
 import { serve } from '../../harness/service-process.ts';
 import { send, startTestService, storageOf } from '../../harness/test-service.ts';
 import { NEW_STORE } from '../../harness/store-identity.ts';
+import { until } from '../../harness/until.ts';
 
 const POLL_MS = 20;
 
@@ -105,9 +106,8 @@ for (const workers of [1, 2]) {
 /** Stops the database, and starts it again when a new worker waits for it. */
 async function assertReplaced(service: Starting): Promise<void> {
   const shownBefore = service.stderr().length;
-  const showsNow = async (text: string) => {
-    while (!service.stderr().includes(text, shownBefore)) await sleep(POLL_MS);
-  };
+  const showsNow = (text: string) =>
+    until(text, () => service.stderr().includes(text, shownBefore));
   await server.stop('fast');
   service.kill('SIGHUP');
   await showsNow('"msg":"waiting for the database"');

@@ -14,6 +14,7 @@ import { SAME_SIGNAL_MS } from '../../src/cli/serve.ts';
 import { exchange, parseResponses } from '../../harness/raw-socket.ts';
 import { serve, type ServiceProcess } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { until } from '../../harness/until.ts';
 
 const EXIT_MS_MAX = 10_000;
 const MAIN = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
@@ -104,7 +105,7 @@ describe('Stopping', { concurrency: 3 }, () => {
     t.after(() => child.kill('SIGKILL'));
     const ended = once(child, 'exit');
     // The folder is created when the store is opened, before the service listens.
-    while (!existsSync(join(data, 'production'))) await sleep(1);
+    await until('the store is opened', () => existsSync(join(data, 'production')));
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
   });
@@ -113,7 +114,7 @@ describe('Stopping', { concurrency: 3 }, () => {
     const service = await serveIn(t);
     const { port, ended } = service;
     service.signal('SIGHUP');
-    while (!service.stderr().includes('SIGHUP is ignored')) await sleep(20);
+    await until('it is logged', () => service.stderr().includes('SIGHUP is ignored'));
     const livez = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     assert.equal(parseResponses(await exchange(port, [livez]))[0]?.status, 200);
     service.signal('SIGTERM');
@@ -160,7 +161,7 @@ describe('Stopping', { concurrency: 3 }, () => {
     t.after(() => child.kill('SIGKILL'));
     let shown = '';
     child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()));
-    while (!shown.includes('"msg":"started"')) await sleep(20);
+    await until('it starts', () => shown.includes('"msg":"started"'));
     const ended = once(child, 'exit');
     child.kill('SIGINT');
     while (!shown.includes('"msg":"stopped"')) await immediate();
@@ -211,9 +212,8 @@ describe('Stopping', { concurrency: 3 }, () => {
       const line = `exec '${process.execPath}' '${MAIN}' serve ${flags} 2>'${log}'`;
       const terminal = spawn('script', ['-qefc', line, '/dev/null'], { stdio: 'pipe' });
       t.after(() => terminal.kill('SIGKILL'));
-      const shows = async (text: string) => {
-        while (!existsSync(log) || !readFileSync(log, 'utf8').includes(text)) await sleep(20);
-      };
+      const shows = (text: string) =>
+        until(text, () => existsSync(log) && readFileSync(log, 'utf8').includes(text));
       await shows('"msg":"started"');
       // The terminal is gone together with the program that has opened it.
       terminal.kill('SIGKILL');
@@ -234,7 +234,7 @@ describe('Stopping', { concurrency: 3 }, () => {
       let shown = '';
       child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()));
       const [printed] = (await once(child.stdout, 'data')) as [Buffer];
-      while (!shown.includes('"msg":"started"')) await sleep(20);
+      await until('it starts', () => shown.includes('"msg":"started"'));
       const port = Number(/"baseUrl":"http:[^"]+:(\d+)\//.exec(shown)?.[1]);
       const key = /pet_live_\w{36}/.exec(printed.toString())?.[0] ?? '';
       const completed = await completeDuring(port, key, () => killGroup('SIGTERM'));
@@ -274,5 +274,5 @@ async function refusesConnections(port: number): Promise<void> {
       });
       socket.on('error', () => resolve(false));
     });
-  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until('the port is closed', async () => !(await isOpen()));
 }
