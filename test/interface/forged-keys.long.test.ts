@@ -3,15 +3,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/domain/api-key.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { runHere } from '../../harness/command.ts';
 import { type ServiceProcess, serve } from '../../harness/service-process.ts';
-import { temporaryFolder } from '../../harness/temporary-folder.ts';
 import { send } from '../../harness/test-service.ts';
 import { until } from '../../harness/until.ts';
 
@@ -91,19 +88,6 @@ async function useDuringAttack(
   assert.ok(lines < LOG_LINES_MAX, `${lines} log lines`);
   return seconds;
 }
-
-test('SQLite with 10,000 keys: forged keys cause few log lines, and valid keys get their responses', async (t) => {
-  const data = temporaryFolder(t);
-  const service = await serve(t, ['--data', data]);
-  {
-    using database = new DatabaseSync(join(data, 'production', 'petstore.sqlite'));
-    database.exec(`
-      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${KEYS})
-      INSERT INTO api_keys (id, hash, name, scopes, created_at)
-      SELECT 'key_' || n, lower(hex(randomblob(32))), 'shop', 'pets:read', n FROM numbers`);
-  }
-  await useDuringAttack(t, service, ['--data', data]);
-});
 
 test('PostgreSQL with 10,000 keys: forged keys cause few queries and log lines, and valid keys get their responses', async (t) => {
   const server = await PostgresServer.start();
