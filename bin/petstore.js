@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isClone = existsSync(join(root, 'src', 'main.ts'));
 const NODE_MIN = '26';
 const SQLITE_MIN = '3.51.3';
-// As in `npm start`. Without it the young part of the heap grows under load: 150 instead of 111 MiB in all.
+// As in `npm start`. Without it the young part of the heap grows under load.
 const NODE_FLAGS = ['--max-semi-space-size=4'];
 /** The exit code of the system's loader when a shared library is missing; no command exits with it. */
 const LOADER_FAILED = 127;
@@ -103,7 +103,7 @@ function refuse(name, version, minimum) {
   process.exitCode = 2;
 }
 
-/** Compares versions such as 3.51.3 number by number. `localeCompare` would load 2 MiB of rules of languages. */
+/** Compares versions such as 3.51.3 number by number. `localeCompare` would load the rules of languages. */
 function isAtLeast(version, minimum) {
   const [parts, least] = [version, minimum].map((each) => each.split('.').map(Number));
   const index = least.findIndex((number, place) => number !== parts[place]);

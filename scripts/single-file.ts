@@ -56,7 +56,7 @@ export async function makeSingleFile(output: string): Promise<void> {
     mainFormat: 'module',
     output,
     disableExperimentalSEAWarning: true,
-    // V8's code cache saves 10 ms, but differs from build to build: the same sources must give the same file.
+    // V8's code cache would save time at the start, but differs from build to build: the same sources must give the same file.
     useCodeCache: false,
     execArgv: NODE_FLAGS,
     execArgvExtension: 'none',

@@ -3,7 +3,7 @@ import { parseInt64 } from './int64.ts';
 import type { Pet } from './pet.ts';
 
 // Matches every text with a number that JSON.parse could round, or that may not be an integer. The
-// digits are in groups of 3 because V8 unrolls only quantifiers up to 3: `\d{16}` takes four times as long.
+// digits are in groups of 3 because V8 unrolls only quantifiers up to 3: `\d{16}` is several times slower.
 const NEEDS_CARE = /\d(?:[.eE]|\d{3}\d{3}\d{3}\d{3}\d{3})/;
 
 /**
@@ -12,7 +12,7 @@ const NEEDS_CARE = /\d(?:[.eE]|\d{3}\d{3}\d{3}\d{3}\d{3})/;
  */
 export function parseJson(text: string): unknown {
   try {
-    // Parsing with a reviver takes three times as long, and few texts need it.
+    // Parsing with a reviver is several times slower, and few texts need it.
     if (!NEEDS_CARE.test(text)) return integersAsBigints(JSON.parse(text));
     return JSON.parse(text, exactInteger as (key: string, value: unknown) => unknown);
   } catch (cause) {

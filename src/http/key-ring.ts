@@ -10,7 +10,7 @@ const STALENESS_MAX_MS = 5_000;
 /** The pause between two reads. If no request waits, it is the maximum. */
 const PAUSE_MIN_MS = 100;
 const PAUSE_MAX_MS = 2_000;
-/** A read of 10,000 keys blocks the process for about 40 ms, so a longer read is followed by a longer pause. */
+/** A read of many keys blocks the process, so a longer read is followed by a longer pause. */
 const PAUSE_PER_READ_TIME = 20;
 
 /** A key in use that ends within this time is counted as expiring. */

@@ -43,7 +43,7 @@ export class RequestLog {
     const isSlow = durationMs >= SLOW_REQUEST_MS;
     const level = hasFailed ? 'error' : isSlow ? 'warn' : 'debug';
     const isLogged = this.#log.isLevelEnabled(level);
-    // A line for every request would cost a third of the throughput.
+    // Its fields are made only if the line is written: by default, few are.
     if (!isLogged && this.#accessLog === undefined) return;
     const operation = context.operation?.id;
     const fields = {

@@ -1,6 +1,5 @@
 import { posix } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, gzip } from 'node:zlib';
 import type { HttpResponse } from '../http/message.ts';
 import type { Page } from '../http/pages.ts';
 import { etagOf, respondConditionally, type Representation } from '../http/response-cache.ts';
@@ -12,10 +11,6 @@ const ROOT = new URL('../../', import.meta.url);
 /** The better one first. */
 const CODINGS = ['br', 'gzip'] as const;
 type Coding = (typeof CODINGS)[number];
-const COMPRESS: Record<Coding, (text: string) => Promise<Buffer>> = {
-  br: promisify(brotliCompress),
-  gzip: promisify(gzip),
-};
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -97,7 +92,7 @@ export function contentPage(
     if (coding === undefined) {
       return { etag, response: { status: 200, headers: all, body: text }, notModified };
     }
-    const body = (await COMPRESS[coding](text)).toString('latin1');
+    const body = (await compress(text, coding)).toString('latin1');
     all.push('Content-Encoding', coding);
     return { etag, response: { status: 200, headers: all, body, isBinary: true }, notModified };
   };
@@ -106,6 +101,12 @@ export function contentPage(
     const coding = codingFor(request.headers['accept-encoding']);
     return respondConditionally(request, await made.getOrInsertComputed(coding, make));
   };
+}
+
+/** Loads node:zlib when a page is first shown: many services never show one. */
+async function compress(text: string, coding: Coding): Promise<Buffer> {
+  const { brotliCompress, gzip } = await import('node:zlib');
+  return coding === 'br' ? promisify(brotliCompress)(text) : promisify(gzip)(text);
 }
 
 /** The best coding that a client accepts, by its Accept-Encoding. */

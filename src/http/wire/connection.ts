@@ -7,7 +7,7 @@ import { dropInput, dropRestOfReadWhen, Exchange, onResumed } from './node-http.
 
 /** How many requests may wait behind the one in progress. With one more, the connection closes after these. */
 const HELD_MAX = 100;
-/** What node:http keeps for one parsed request: 2 KiB for a short one, 22 KiB for one with 200 headers. */
+/** About what node:http keeps for one parsed request, which may have 200 headers. */
 const REQUEST_BYTES = 16 * 1024;
 /** One read from a socket returns at most this much, and the bodies of held requests may keep all of it in memory. */
 const READ_BYTES_MAX = 64 * 1024;

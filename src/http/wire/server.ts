@@ -24,8 +24,8 @@ const QUIET_MS_MAX = 65_000;
 const DROP_INTERVAL_MS = 60_000;
 /**
  * How long a client may take for the head of a request and for all of it, how often that is checked, and how often
- * connections are swept. All clients whose time is over are refused in one turn of the event loop, which takes 20 ms
- * for 1,000 of them. Checks are frequent, so that those who came within a second are not refused together.
+ * connections are swept. All clients whose time is over are refused in one turn of the event loop. Checks are frequent,
+ * so that those who came within a second are not refused together.
  */
 export const CLIENT_TIMEOUTS = {
   headersMs: 10_000,
