@@ -228,8 +228,15 @@ export const FAULTS: readonly Fault[] = [
     may: { loseResponse: true },
     async cause({ deployment, random, until }) {
       const service = deployment.pickService(random);
+      const before = workersOf(service);
       service.signal('SIGHUP');
-      await sleep(random.integer(REPLACED_MS_MAX));
+      // At any moment, or mostly while a new worker starts.
+      if (random.isOneIn(4)) await sleep(random.integer(REPLACED_MS_MAX));
+      else {
+        await until('no worker was replaced', () =>
+          workersOf(service).some((pid) => !before.includes(pid)),
+        );
+      }
       const workers = workersOf(service);
       service.signal('SIGTERM');
       await until(NOT_STOPPED, () => ![service.pid, ...workers].some(isRunning));
