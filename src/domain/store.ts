@@ -20,13 +20,9 @@ export const PETS_COUNTED_MAX = 100_000;
  *   queue is full. After either, a create with a claim can be retried.
  */
 export interface Store
-  extends
-    PetStore,
-    PetChanges,
-    KeyStore,
-    CatalogueAdministration,
-    KeyAdministration,
-    RateLimitStore {
+  extends PetStore, PetChanges, KeyStore, CatalogueAdministration, KeyAdministration {
+  /** The counters of the rate limit of all processes. A store that only one machine can use has none. */
+  portions?(limit: RateLimit): TakePortion;
   /** Resolves when the database responds to a query. */
   ping(): Promise<void>;
   /** Completes the accepted calls, then releases every resource. */
@@ -117,12 +113,6 @@ export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {
    * false if there is no such key, or if it is revoked, has expired, or was rotated before.
    */
   rotateApiKey(id: string, endsAt: Date, successor: ApiKey): Promise<boolean>;
-}
-
-/** What the rate limit of processes on several machines needs. */
-interface RateLimitStore {
-  /** The counters of all processes. A store that only one machine can use has none: they are in memory. */
-  portions?(limit: RateLimit): TakePortion;
 }
 
 export interface PetPage {
