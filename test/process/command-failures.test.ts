@@ -189,12 +189,6 @@ test('a command whose reader has closed the pipe, as head does, ends without a m
   assert.deepEqual([await once(child, 'close'), stderr], [[0, null], '']);
 });
 
-test('the import of a folder ends with exit code 2', async (t) => {
-  const folder = temporaryFolder(t);
-  assertOneLine(await runHere(['import', folder, '--data', folder]), 2, /is a folder/);
-  assert.deepEqual(readdirSync(folder), []);
-});
-
 test(
   'the import of a file that cannot be read to its end ends with exit code 1',
   onLinux,
