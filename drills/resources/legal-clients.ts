@@ -9,7 +9,7 @@ const CLIENTS = 8;
 const PAUSE_MS = 20;
 const CREATE_EVERY = 4;
 /** Fewer responses have no 99th percentile. */
-const RESPONSES_MIN = 200;
+const RESPONSES_MIN = 100;
 
 /** The 99th percentiles of one time, or 0 if it was too short, and how many creates were refused with 503. */
 export interface Moment {
