@@ -8,7 +8,7 @@ const ETAG_LENGTH = 22;
 const KEY_LENGTH_MAX = 256;
 /** When more requested keys than this are remembered, all are forgotten. */
 const REQUESTED_KEYS_MAX = 10_000;
-/** When the cached responses have more characters than this, the cache is emptied. */
+/** When the cached responses have more characters than this, no more are added until the version changes. */
 const CACHED_LENGTH_MAX = 4 * 1024 * 1024;
 /** An estimate of the memory of a cached response in addition to its body. */
 const HEAD_LENGTH = 1_000;
@@ -85,8 +85,8 @@ export class ResponseCache implements Measured {
     this.#requested.add(key);
     const made = await make();
     // The response is read after the version, so it is at least as new.
-    if (isRequestedAgain && version === this.#version) {
-      if (this.#length > CACHED_LENGTH_MAX) this.#clear(version);
+    const isFull = this.#length > CACHED_LENGTH_MAX;
+    if (isRequestedAgain && version === this.#version && !isFull) {
       this.#responses.set(key, made);
       // A frozen list is checked and encoded once, however often it is sent.
       Object.freeze(made.response.headers);
