@@ -60,14 +60,19 @@ export async function searchKills(
     const [first, second] = (round % 2 === 0 ? stores : stores.toReversed()) as [Store, Store];
     const list = join(folder.path, 'list');
     writeFileSync(list, textOf(names, round % 4 < 2));
+    const more = namesOf('added', CONSOLE_ANIMALS);
     await tries.run(['import', list, ...first.flags, '--create'], first);
     await compare('an import', first);
-    await tries.run(['copy', '--from', first.address, '--to', second.address], second);
-    await compare('a copy', second);
-    const more = namesOf('added', CONSOLE_ANIMALS);
-    await tries.add(textOf(more, true), second);
-    names.push(...more);
-    await compare('a list of the console', second);
+    if (violations.length === 0) {
+      await tries.run(['copy', '--from', first.address, '--to', second.address], second);
+      await compare('a copy', second);
+    }
+    // A store with a part of the animals may refuse to be opened.
+    if (violations.length === 0) {
+      await tries.add(textOf(more, true), second);
+      names.push(...more);
+      await compare('a list of the console', second);
+    }
     counts.ended += tries.ended;
   }
   return { passed: counts.passed, violations, figures: { 'ended early': counts.ended } };
