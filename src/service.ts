@@ -28,7 +28,7 @@ import type { Log } from './ops/log.ts';
 import { openRuntimeFigures, processFigures } from './ops/process-figures.ts';
 import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
-import { VERSION } from './installation.ts';
+import { VERSION } from './ops/installation.ts';
 import { baseUrlOf, listen } from './listen.ts';
 import { parseAddress } from './storage/postgres/address.ts';
 import type { PostgresOptions } from './storage/postgres/store.ts';

@@ -1,7 +1,7 @@
 // The commands as a program of commander. Only this file uses it.
 
 import { Command as Parser, CommanderError } from 'commander';
-import { VERSION } from '../installation.ts';
+import { VERSION } from '../ops/installation.ts';
 import { UsageError, type Setting } from '../setting.ts';
 import type { Command, CommandGroup, Io, Parsed, Registry } from './command.ts';
 import { programName } from './program-name.ts';

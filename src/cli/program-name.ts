@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { CLONE } from '../installation.ts';
+import { CLONE } from '../ops/installation.ts';
 
 /**
  * How a text names this program where it tells a person to run another command: in a clone it is a file of the

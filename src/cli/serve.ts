@@ -6,7 +6,7 @@ import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig, SETTINGS, type Config } from '../config.ts';
 import { Refusal } from '../domain/errors.ts';
-import { workerSettings } from '../installation.ts';
+import { workerSettings } from '../ops/installation.ts';
 import { baseUrlOf, localUrl } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import {

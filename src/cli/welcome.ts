@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { SETTINGS, type Config } from '../config.ts';
-import { VERSION } from '../installation.ts';
+import { VERSION } from '../ops/installation.ts';
 import { siteOf } from '../http/target.ts';
 import { isLoopback, networkUrls } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';

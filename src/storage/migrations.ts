@@ -1,6 +1,6 @@
 import { StoreFault, StoreUnusable } from '../domain/store.ts';
 import type { Access } from '../domain/store-identity.ts';
-import { listProgramFolder, readProgramFile } from '../installation.ts';
+import { listProgramFolder, readProgramFile } from '../ops/installation.ts';
 
 /** One step of the tables of a store: plain SQL that can be pasted into the database's shell. */
 export interface Migration {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { HttpResponse } from '../http/message.ts';
 import type { Page } from '../http/pages.ts';
 import { etagOf, respondConditionally, type Representation } from '../http/response-cache.ts';
-import { readProgramFile, withoutTypes } from '../installation.ts';
+import { readProgramFile, withoutTypes } from '../ops/installation.ts';
 
 /** The repository root. */
 const ROOT = new URL('../../', import.meta.url);

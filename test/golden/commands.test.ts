@@ -17,7 +17,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { executeOrExplain } from '../../src/cli/run.ts';
 import { openStoreByFlags } from '../../src/cli/store-flags.ts';
 import { newApiKey, newSecret } from '../../src/domain/api-key.ts';
-import { VERSION } from '../../src/installation.ts';
+import { VERSION } from '../../src/ops/installation.ts';
 import { Recording } from './recording.ts';
 
 const FOLDER = join(import.meta.dirname, 'commands');

@@ -1,12 +1,14 @@
-// docs/architecture.md names the files that run for a request. These tests compare it with what really ran.
+// docs/architecture.md names the files that run for a request, and draws the imports. These tests compare it with the program.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from '../../harness/client.ts';
 import { sqliteStorage, startTestService } from '../../harness/test-service.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
 const SOURCE = new URL('../../src/', import.meta.url).href;
 const DOCUMENT = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
 const WARM_UPS = 20;
@@ -53,3 +55,35 @@ for (const method of ['POST', 'GET']) {
     assert.deepEqual(files.toSorted(), listed.map(([, file = '']) => file).toSorted());
   });
 }
+
+/** The part of the program that a file belongs to. */
+function partOf(file: string): string {
+  const [top = '', folder = ''] = file.replaceAll('\\', '/').split('/');
+  if (top !== 'src') return top;
+  if (!folder.endsWith('.ts')) return folder;
+  const name = folder.replace('.ts', '');
+  return { admin: 'service', listen: 'service', setting: 'config' }[name] ?? name;
+}
+
+test('docs/architecture.md draws every import between two parts of the program, and each goes down', () => {
+  const section = String(DOCUMENT.split(/^## /m).find((each) => each.startsWith('The rule')));
+  const arrows = [...section.matchAll(/^  ([\w-]+) --> ([\w-]+(?: & [\w-]+)*)$/gm)];
+  const drawn = arrows.flatMap(([, from = '', to = '']) => {
+    return to.split(' & ').map((each) => `${from} --> ${each}`);
+  });
+  const found = new Set<string>();
+  const files = globSync(['src/**/*.ts', 'sdk/src/*.ts', 'check/**/*.ts'], { cwd: ROOT });
+  for (const file of files.filter((each) => !/\.(?:test|contract)\.ts$/.test(each))) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    for (const [, imported = ''] of text.matchAll(/ from '(\.[^']+\.ts)'/g)) {
+      const [from, to] = [partOf(file), partOf(join(dirname(file), imported))];
+      if (from !== to) found.add(`${from} --> ${to}`);
+    }
+  }
+  assert.deepEqual([...found].toSorted(), drawn.toSorted());
+  const order = arrows.map(([, from = '']) => from);
+  for (const arrow of drawn) {
+    const [from = '', to = ''] = arrow.split(' --> ');
+    assert.ok(!order.includes(to) || order.indexOf(to) > order.indexOf(from), `${arrow} goes up`);
+  }
+});

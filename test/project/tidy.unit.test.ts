@@ -45,11 +45,11 @@ test('only installation.ts reads files of the program, because a single file has
     assert.doesNotMatch(
       read(file),
       /import\.meta\.(?!url\b)|\breadFile(?:Sync)?\(new URL\(/,
-      `${file}: pass new URL(…, import.meta.url) to a function of src/installation.ts instead.`,
+      `${file}: pass new URL(…, import.meta.url) to a function of src/ops/installation.ts instead.`,
     );
     // There, import.meta.url is no file, and a module that takes its path ends the program at its start.
-    const isAllowed = file === 'src/installation.ts' || !read(file).includes('fileURLToPath');
-    assert.ok(isAllowed, `${file}: take CLONE of src/installation.ts instead of the own path.`);
+    const isAllowed = file === 'src/ops/installation.ts' || !read(file).includes('fileURLToPath');
+    assert.ok(isAllowed, `${file}: take CLONE of src/ops/installation.ts instead of the own path.`);
   }
 });
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { NewPet } from '../../domain/pet.ts';
 import type { Creation } from '../../domain/store.ts';
-import { startThread } from '../../installation.ts';
+import { startThread } from '../../ops/installation.ts';
 import type { Figure } from '../../ops/metrics.ts';
 import { Batcher, type Pending } from '../batcher.ts';
 import { atDeadline, CALL_TIMEOUT_MS, deadlineIn, type Deadline } from '../deadline.ts';

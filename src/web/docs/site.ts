@@ -4,7 +4,7 @@ import { CURSOR_LENGTH_MAX, LIMIT_DEFAULT, LIMIT_MAX, LIMIT_MIN } from '../../do
 import { GET_PET_DEPRECATION } from '../../http/pets.ts';
 import { operations } from '../../http/operations.ts';
 import { siteOf } from '../../http/target.ts';
-import { readProgramFile } from '../../installation.ts';
+import { readProgramFile } from '../../ops/installation.ts';
 import { layout } from './layout.ts';
 import { Markdown } from './markdown.ts';
 import { DOCS, type DocumentedService } from './contents.ts';

@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import manifest from '../package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
 
 /** The version of the program. That of the interface is in the OpenAPI document. */
 export const VERSION = manifest.version;
@@ -18,7 +18,9 @@ const isSingleFile = isSea();
 const isClone = !isSingleFile && import.meta.url.endsWith('.ts');
 
 /** The folder of the clone that the program runs from, if it does. */
-export const CLONE = isClone ? dirname(dirname(fileURLToPath(import.meta.url))) : undefined;
+export const CLONE = isClone
+  ? dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+  : undefined;
 
 /** The text of a file of the program. Outside of a clone, scripts for browsers have no types any more. */
 export function readProgramFile(file: URL): string {
