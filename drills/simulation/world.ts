@@ -274,13 +274,15 @@ export class World {
     const { id } = animal;
     const change: UnclearChange =
       step.do === 'remove' ? { id, isRemoved: true } : { id, status: step.status };
-    const outcome = await this.#processes.command((store) =>
-      step.do === 'remove'
-        ? store.removePets([id])
-        : store.changePets([id], { status: step.status }),
-    );
+    const outcome = await this.#processes.command(async (store) => {
+      const from = await store.findPet(id);
+      if (from === undefined) return false;
+      const to = step.do === 'remove' ? undefined : { ...from, status: step.status };
+      const conflicts = await store.changePets([{ from, to }]);
+      return conflicts.length === 0;
+    });
     if ('error' in outcome) this.#model.unclearChange = change;
-    else if (outcome.value.length === 0) Object.assign(animal, change);
+    else if (outcome.value) Object.assign(animal, change);
     else this.#model.fail(`a command does not find the animal ${id}`);
     this.#compare();
   }

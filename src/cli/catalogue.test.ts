@@ -9,7 +9,7 @@ import { executeOrExplain } from './run.ts';
 
 interface RunOptions {
   /** What a person types at a terminal, in the parts in which it arrives. */
-  typed?: string[];
+  typed?: Iterable<string> | AsyncIterable<string>;
   isTTY?: boolean;
   /** Whether messages are on a terminal; by default as the input. */
   isShown?: boolean;
@@ -22,7 +22,7 @@ async function run(
   let words = '';
   const code = await executeOrExplain(COMMANDS, ['catalogue', ...args], {
     env: {},
-    stdin: Object.assign(Readable.from(typed.map((each) => Buffer.from(each))), { isTTY }),
+    stdin: Object.assign(Readable.from(typed), { isTTY }),
     stdout: { write: () => assert.fail('all is said on standard error') },
     stderr: { write: (text) => (words += text), isTTY: isShown },
   });
@@ -37,6 +37,28 @@ test('petstore catalogue › a reply that arrives in parts is read to the end of
   const { code, words } = await run(['remove', '1', ...service.flags], { typed, isTTY: true });
   assert.equal(code, 0, words);
   assert.equal((await service.send('/pets')).text, '[]');
+});
+
+test('petstore catalogue › an animal that somebody changes during the question is not removed, nor are the others', async (t) => {
+  const service = await startTestService(sqliteStorage);
+  t.after(() => service.close());
+  for (const name of ['Rex', 'Tom']) {
+    await service.send('/pets', { method: 'POST', body: `{"name":"${name}","categoryId":7}` });
+  }
+  async function* typed() {
+    await run(['set', '2', '--status', 'sold', ...service.flags]);
+    yield 'yes\n';
+  }
+  const { code, words } = await run(['remove', '1', '2', ...service.flags], {
+    typed: typed(),
+    isTTY: true,
+  });
+  assert.equal(code, 1);
+  assert.match(
+    words,
+    /continue: petstore: somebody has changed the animal 2 meanwhile: look at it, and run the command again\.\nNothing was changed in /,
+  );
+  assert.match((await service.send('/pets')).text, /"Rex".*"Tom","categoryId":7,"status":"sold"/);
 });
 
 test('petstore catalogue › a removal needs --yes unless both the reply and the question have a terminal', async () => {

@@ -1,16 +1,17 @@
 import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { INT64_MAX, INT64_MIN, parseTypedInt64 } from '../domain/int64.ts';
-import { isName, NAME_CODE_POINTS_MAX, PET_STATUSES } from '../domain/pet.ts';
+import { isName, NAME_CODE_POINTS_MAX, PET_STATUSES, type Pet } from '../domain/pet.ts';
 import { isBlank, trimName } from '../domain/typed-name.ts';
-import type { CatalogueAdministration } from '../domain/store.ts';
+import type { PetChange, PetConflict } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
 import { printable } from '../domain/printable.ts';
 import { openStoreByFlags, STORE_OPTIONS } from './store-flags.ts';
 import { renderTable } from './terminal.ts';
 
 const IDS = { name: 'ID', description: 'the ids of the animals', isRepeated: true };
-const NOTES = `All animals are changed in one transaction. If an id does not exist, nothing is changed: each such
-id is reported on a line of its own, and the exit code is 1.`;
+const NOTES = `All animals are changed in one transaction. If an id does not exist, or somebody has changed an
+animal meanwhile, nothing is changed: each such id is reported on a line of its own, and the exit
+code is 1.`;
 
 const set = defineCommand({
   purpose: 'Give animals a status, a name or a category',
@@ -45,10 +46,8 @@ const set = defineCommand({
     if (Object.keys(fields).length === 0) {
       throw new UsageError('catalogue set needs --status, --name or --category.');
     }
-    return change(texts, flags, io, async (store, ids, animals) => ({
-      missing: await store.changePets(ids, fields),
-      done: `Changed ${animals}.`,
-    }));
+    const to = (pet: Pet) => ({ ...pet, ...fields });
+    return change(texts, flags, io, { verb: 'Changed', to });
   },
 });
 
@@ -64,13 +63,15 @@ xargs petstore catalogue remove --yes < ids.txt`,
     if (!switches.yes && !isTerminal(io)) {
       throw new UsageError('catalogue remove needs --yes where no terminal can be asked.');
     }
-    return change(texts, flags, io, async (store, ids, animals) => {
-      if (!switches.yes) {
-        const missing = await show(store, ids, io);
-        if (missing.length > 0) return { missing };
-        if (!(await confirm(`Really remove ${animals}? This cannot be undone.`, io))) return {};
-      }
-      return { missing: await store.removePets(ids), done: `Removed ${animals}.` };
+    const isConfirmed = (pets: Pet[], animals: string) => {
+      const rows = pets.map(({ id, status, name }) => [`  ${id}`, status, printable(name)]);
+      io.stderr.write(renderTable(rows));
+      return confirm(`Really remove ${animals}? This cannot be undone.`, io);
+    };
+    return change(texts, flags, io, {
+      verb: 'Removed',
+      to: () => undefined,
+      ...(!switches.yes && { isConfirmed }),
     });
   },
 });
@@ -85,27 +86,34 @@ export const catalogue: CommandGroup = {
   },
 };
 
-interface Changed {
-  /** The ids that do not exist. */
-  missing?: bigint[];
-  /** Undefined if nothing was tried. */
-  done?: string;
+interface Change {
+  verb: string;
+  to: (pet: Pet) => PetChange['to'];
+  isConfirmed?: (pets: Pet[], animals: string) => Promise<boolean>;
 }
 
 async function change(
   texts: readonly string[],
   flags: Flags,
   io: CommandIo,
-  apply: (store: CatalogueAdministration, ids: bigint[], animals: string) => Promise<Changed>,
+  { verb, to, isConfirmed = () => Promise.resolve(true) }: Change,
 ): Promise<number> {
   const ids = [...new Set(texts.map(parseId))];
   const { store, name } = await openStoreByFlags(flags, io);
   try {
     const animals = `${ids.length} animal${ids.length === 1 ? '' : 's'} in ${name}`;
-    const { missing = [], done } = await apply(store, ids, animals);
-    for (const id of missing) io.stderr.write(`petstore: no animal has the id ${id}.\n`);
-    const isDone = done !== undefined && missing.length === 0;
-    io.stderr.write(`${isDone ? done : `Nothing was changed in ${name}.`}\n`);
+    const found = await Promise.all(ids.map((id) => store.findPet(id)));
+    const pets = found.filter((pet) => pet !== undefined);
+    let conflicts: PetConflict[] = ids
+      .filter((_, at) => found[at] === undefined)
+      .map((id) => ({ id, kind: 'gone' }));
+    let isDone = false;
+    if (conflicts.length === 0 && (await isConfirmed(pets, animals))) {
+      conflicts = await store.changePets(pets.map((from) => ({ from, to: to(from) })));
+      isDone = conflicts.length === 0;
+    }
+    for (const conflict of conflicts) io.stderr.write(`petstore: ${reasonOf(conflict)}.\n`);
+    io.stderr.write(`${isDone ? `${verb} ${animals}` : `Nothing was changed in ${name}`}.\n`);
     return isDone ? 0 : 1;
   } finally {
     await store.close();
@@ -118,14 +126,9 @@ function parseId(text: string): bigint {
   throw new UsageError(`"${text}" is not the id of an animal: it must be a whole number.`);
 }
 
-/** Shows the animals, or returns the ids that do not exist. */
-async function show(store: CatalogueAdministration, ids: bigint[], io: Io): Promise<bigint[]> {
-  const pets = await Promise.all(ids.map((id) => store.findPet(id)));
-  const rows = pets.flatMap((pet) =>
-    pet === undefined ? [] : [[`  ${pet.id}`, pet.status, printable(pet.name)]],
-  );
-  if (rows.length === ids.length) io.stderr.write(renderTable(rows));
-  return ids.filter((_, at) => pets[at] === undefined);
+function reasonOf({ id, kind }: PetConflict): string {
+  if (kind === 'gone') return `no animal has the id ${id}`;
+  return `somebody has changed the animal ${id} meanwhile: look at it, and run the command again`;
 }
 
 function isTerminal(io: Io): boolean {

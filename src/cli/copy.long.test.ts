@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { removePets, setStatus } from '../../harness/change-pets.ts';
 import { run as runProcess, withVariable } from '../../harness/command.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
@@ -70,8 +71,8 @@ test('a catalogue goes from SQLite to PostgreSQL and back, and is the same', asy
   const filled = await fill(here);
   // Ids of removed animals must not be given again, and their claims stay.
   const source = openSqliteStore(here, NEW_STORE);
-  await source.changePets([1n], { status: 'pending' });
-  await source.removePets([filled.claimedId, BigInt(ANIMALS + 1)]);
+  await setStatus(source, [1n], 'pending');
+  await removePets(source, [filled.claimedId, BigInt(ANIMALS + 1)]);
   await source.close();
 
   const there = await run('--from', `sqlite:${here}`, '--to', server.url(database));

@@ -7,6 +7,7 @@ import { Readable, Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { callbackify } from 'node:util';
 import fc from 'fast-check';
+import { removePets, setStatus } from '../../harness/change-pets.ts';
 import { anyCharacter } from '../../harness/any-character.ts';
 import { listPets } from '../../harness/list-pets.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
@@ -172,8 +173,8 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
     });
     await store.importPets(pets);
     const changeAll = async () => {
-      await store.removePets([1n, 4_000n]);
-      await store.changePets([2n, 4_001n], { status: 'sold' });
+      await removePets(store, [1n, 4_000n]);
+      await setStatus(store, [2n, 4_001n], 'sold');
       await store.importPets(pets);
     };
     let out = '';

@@ -49,23 +49,32 @@ export interface PetStore {
   version?(): number;
 }
 
-/** What people do in the console. Two of them never overwrite each other unseen. */
+/** What people do in the console and by commands. Two of them never overwrite each other unseen. */
 export interface PetChanges {
-  /** Changes an animal that is still as the person saw it, and does nothing where it is already as wanted. */
-  changePet(from: Pet, to: NewPet): Promise<PetChange>;
-  /** Removes an animal that is still as the person saw it. */
-  removePet(from: Pet): Promise<PetChange>;
+  /**
+   * Changes animals that are still as the person saw them or already as wanted, all in one transaction. Returns the
+   * others; if there are any, nothing is changed. No animal may be named twice.
+   */
+  changePets(changes: readonly PetChange[]): Promise<PetConflict[]>;
   /** Whether the database lets this service change and remove animals. */
   mayChange(): Promise<boolean>;
 }
 
-export type PetChange =
-  /** The animal is now as wanted. */
-  | { kind: 'done' }
-  /** Somebody has changed the animal meanwhile. Nothing was stored. */
-  | { kind: 'changed_meanwhile' }
-  /** There is no such animal any more. */
-  | { kind: 'gone' };
+export interface PetChange {
+  /** As the person saw it. */
+  from: Pet;
+  /**
+   * Undefined to remove it. Its id is not assigned again, and its claim stays: a repeated create does not bring it
+   * back.
+   */
+  to: NewPet | undefined;
+}
+
+export interface PetConflict {
+  id: bigint;
+  /** Somebody has changed the animal meanwhile, or there is no such animal any more. */
+  kind: 'changed' | 'gone';
+}
 
 /** What the check of API keys needs. */
 export interface KeyStore {
@@ -88,18 +97,7 @@ export interface PetImports {
 }
 
 /** What the commands that read and change the catalogue need. */
-export interface CatalogueAdministration extends Pick<PetStore, 'findPet'>, PetImports {
-  /**
-   * Gives these animals the fields that are named, all of them in one transaction. Returns the ids that do not
-   * exist; if there are any, nothing is changed.
-   */
-  changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]>;
-  /**
-   * Removes these animals in the same way. Their ids are not assigned again, and their claims stay: a
-   * repeated create does not bring an animal back.
-   */
-  removePets(ids: readonly bigint[]): Promise<bigint[]>;
-}
+export type CatalogueAdministration = Pick<PetStore, 'findPet'> & PetChanges & PetImports;
 
 /** What the commands for keys need. */
 export interface KeyAdministration extends Pick<KeyStore, 'listApiKeys'> {

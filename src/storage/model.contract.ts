@@ -13,7 +13,14 @@ import { INT64_MAX, INT64_MIN } from '../domain/int64.ts';
 import { petJson } from '../domain/json.ts';
 import type { PageRequest } from '../domain/page.ts';
 import { PET_STATUSES, type NewPet, type Pet } from '../domain/pet.ts';
-import type { Creation, ImportProgress, PetChange, PetPage, Store } from '../domain/store.ts';
+import type {
+  Creation,
+  ImportProgress,
+  PetChange,
+  PetConflict,
+  PetPage,
+  Store,
+} from '../domain/store.ts';
 
 const PROCESSES = 3;
 const DAY_MS = 24 * 3_600_000;
@@ -64,28 +71,21 @@ class Model {
     return { json: `[${shown.map(petJson).join(',')}]`, continuesAtId: continuesAt?.id };
   }
 
-  /** The ids that do not exist. Without any, all are changed. */
-  changeAll(ids: readonly bigint[], change: (pet: Pet) => Pet | undefined): bigint[] {
-    const missing = ids.filter((id) => !this.pets.has(id));
-    for (const id of missing.length === 0 ? ids : []) this.#change(id, change);
-    return missing;
-  }
-
-  changeSeen(seen: Pet, to: NewPet | undefined): PetChange {
-    const pet = this.pets.get(seen.id);
-    if (pet === undefined) return { kind: 'gone' };
-    if (isSame(pet, seen) || (to !== undefined && isSame(pet, { ...to, id: pet.id }))) {
-      this.#change(pet.id, () => to && { ...to, id: pet.id });
-      return { kind: 'done' };
+  change(changes: readonly PetChange[]): PetConflict[] {
+    const conflicts: PetConflict[] = [];
+    for (const { from, to } of changes) {
+      const { id } = from;
+      const pet = this.pets.get(id);
+      if (pet === undefined) conflicts.push({ id, kind: 'gone' });
+      else if (!isSame(pet, from) && !(to && isSame(pet, { ...to, id }))) {
+        conflicts.push({ id, kind: 'changed' });
+      }
     }
-    return { kind: 'changed_meanwhile' };
-  }
-
-  #change(id: bigint, change: (pet: Pet) => Pet | undefined): void {
-    const pet = this.pets.get(id);
-    const changed = pet && change(pet);
-    if (changed === undefined) this.pets.delete(id);
-    else this.pets.set(id, changed);
+    for (const { from, to } of conflicts.length === 0 ? changes : []) {
+      if (to === undefined) this.pets.delete(from.id);
+      else this.pets.set(from.id, { ...to, id: from.id });
+    }
+    return conflicts;
   }
 
   addKey(key: ApiKey): void {
@@ -154,10 +154,6 @@ function idAt({ pets, lastId }: Model, index: number): bigint {
 
 function keyAt({ keys }: Model, index: number): ApiKey | undefined {
   return index < 3 ? keys[index] : keys.at(2 - index);
-}
-
-function idsAt(model: Model, indexes: readonly number[]): bigint[] {
-  return [...new Set(indexes.map((index) => idAt(model, index)))];
 }
 
 function idOf(creation: Creation | undefined): bigint {
@@ -261,40 +257,32 @@ const list = fc
     return false;
   });
 
-/** Of several animals, by the commands. */
-const changeAll = fc
-  .tuple(fc.array(anyIndex, { maxLength: 4 }), fc.option(anyFields, { nil: undefined, freq: 3 }))
-  .map(([indexes, fields]): Step => async (model, store) => {
-    const ids = idsAt(model, indexes);
-    const missing = await (fields ? store.changePets(ids, fields) : store.removePets(ids));
-    const expected = model.changeAll(ids, (pet) => fields && { ...pet, ...fields });
-    assert.deepEqual(missing.toSorted(ascending), expected.toSorted(ascending));
-    return (missing.length === 0 && ids.length > 0) || undefined;
-  });
-
-/** Of one animal, as somebody has seen it in the console. */
-const changeSeen = fc
-  .tuple(
-    anyIndex,
-    fc.option(anyFields, { nil: undefined }),
-    fc.option(anyPet, { nil: undefined }),
-    fc.boolean(),
-  )
-  .map(([index, stale, to, isRepeated]): Step => async (model, store) => {
-    const id = idAt(model, index);
-    const seen: Pet = {
-      name: 'x',
-      categoryId: 1n,
-      status: 'sold',
-      ...model.pets.get(id),
-      ...stale,
-      id,
-    };
+/** Of animals as somebody has seen them, some of whom are not so any more. */
+const change = fc
+  .record({
+    animals: fc.array(
+      fc.record({
+        index: anyIndex,
+        stale: fc.option(anyFields, { nil: undefined, freq: 2 }),
+        to: fc.option(fc.oneof(anyPet, anyFields), { nil: undefined, freq: 2 }),
+      }),
+      { maxLength: 4 },
+    ),
+    isRepeated: fc.boolean(),
+  })
+  .map(({ animals, isRepeated }): Step => async (model, store) => {
+    const wanted = new Map(animals.map((each) => [idAt(model, each.index), each]));
+    const changes = [...wanted].map(([id, { stale, to }]) => {
+      const stored = { ...REX, ...model.pets.get(id), id };
+      return { from: { ...stored, ...stale }, to: to && { ...stored, ...to } };
+    });
+    let isCommitted = false;
     for (let times = isRepeated ? 2 : 1; times > 0; times -= 1) {
-      const found = await (to ? store.changePet(seen, to) : store.removePet(seen));
-      assert.deepEqual(found, model.changeSeen(seen, to));
+      const conflicts = await store.changePets(changes);
+      assert.deepEqual(conflicts, model.change(changes));
+      isCommitted ||= conflicts.length === 0 && changes.length > 0;
     }
-    return undefined;
+    return isCommitted || undefined;
   });
 
 const importSome = fc
@@ -414,8 +402,7 @@ const STEPS: readonly [name: string, weight: number, step: fc.Arbitrary<Step>][]
   ['repeated create', 3, repeatedCreate],
   ['find', 2, find],
   ['list', 4, list],
-  ['change all', 4, changeAll],
-  ['change one', 4, changeSeen],
+  ['change', 8, change],
   ['import', 3, importSome],
   ['add a key', 4, addKey],
   ['revoke', 2, revoke],

@@ -1,15 +1,21 @@
 import type { NewPet, Pet } from '../domain/pet.ts';
-import type { PetChange } from '../domain/store.ts';
+import type { PetChange, PetConflict } from '../domain/store.ts';
 
-/** What a change came to, by the animal that it found and locked. Only one that is as `from` was changed. */
-export function changeOf(found: Pet | undefined, from: NewPet, to: NewPet = from): PetChange {
-  if (found === undefined) return { kind: 'gone' };
-  // A change that is repeated after its response was lost finds its own result.
-  const isDone = isSamePet(found, from) || isSamePet(found, to);
-  return { kind: isDone ? 'done' : 'changed_meanwhile' };
+/** The changes that must not be made, by the animals that were found and locked. */
+export function conflictsIn(
+  changes: readonly PetChange[],
+  find: (id: bigint) => Pet | undefined,
+): PetConflict[] {
+  return changes.flatMap(({ from, to }): PetConflict[] => {
+    const found = find(from.id);
+    if (found === undefined) return [{ id: from.id, kind: 'gone' }];
+    // A change that is repeated after its response was lost finds its own result.
+    const isFree = isSamePet(found, from) || (to !== undefined && isSamePet(found, to));
+    return isFree ? [] : [{ id: from.id, kind: 'changed' }];
+  });
 }
 
-export function isSamePet(one: NewPet, other: NewPet): boolean {
+function isSamePet(one: NewPet, other: NewPet): boolean {
   return (
     one.name === other.name && one.categoryId === other.categoryId && one.status === other.status
   );

@@ -22,10 +22,11 @@ export const LAST_ID_MAX = INT64_MAX - 1_000_000n;
 
 /** Many animals as one JSON text: it reaches the writer thread and SQLite faster than many rows do. */
 export function rowsAsJson(pets: readonly NewPet[]): string {
-  const rows = pets.map(
-    ({ name, categoryId, status }) => `[${JSON.stringify(name)},${categoryId},"${status}"]`,
-  );
-  return `[${rows.join(',')}]`;
+  return `[${pets.map(rowAsJson).join(',')}]`;
+}
+
+export function rowAsJson({ name, categoryId, status }: NewPet): string {
+  return `[${JSON.stringify(name)},${categoryId},"${status}"]`;
 }
 
 export const IMPORT_COLUMNS = 'source, position, lines, imported, skipped';

@@ -10,7 +10,7 @@ import { newApiKey, newSecret, type ApiKey } from '../domain/api-key.ts';
 import { Refusal } from '../domain/errors.ts';
 import { newIdempotencyClaim, type IdempotencyClaim } from '../domain/idempotency.ts';
 import { INT64_MAX } from '../domain/int64.ts';
-import { PET_STATUSES, type NewPet, type Pet, type PetStatus } from '../domain/pet.ts';
+import type { NewPet, Pet, PetStatus } from '../domain/pet.ts';
 import type { Creation, Store } from '../domain/store.ts';
 import type { Measured } from '../ops/metrics.ts';
 import { checkModel } from './model.contract.ts';
@@ -214,8 +214,9 @@ function changes(promise: PromiseOf): void {
             const seen = await storeAt(stores, client).findPet(id);
             assert.ok(seen !== undefined);
             const to = { ...seen, name: `${client} ${round}`, categoryId: seen.categoryId + 1n };
-            const { kind } = await storeAt(stores, client + round).changePet(seen, to);
-            if (kind === 'done') done.set(id, (done.get(id) ?? 0n) + 1n);
+            const change = { from: seen, to };
+            const conflicts = await storeAt(stores, client + round).changePets([change]);
+            if (conflicts.length === 0) done.set(id, (done.get(id) ?? 0n) + 1n);
           }
         }),
       );
@@ -229,30 +230,36 @@ function changes(promise: PromiseOf): void {
 
   promise('10,000 animals are changed in one call', async (store) => {
     await store.importPets(Array.from({ length: 10_001 }, () => REX));
-    const ids = Array.from({ length: 10_000 }, (_, index) => BigInt(index + 1));
-    assert.deepEqual(await store.changePets(ids, { status: 'sold' }), []);
+    const seen = Array.from({ length: 10_000 }, (_, index) => ({ ...REX, id: BigInt(index + 1) }));
+    const sold = seen.map((pet, index) => ({ ...pet, name: `${index}`, status: 'sold' as const }));
+    const sales = seen.map((from, index) => ({ from, to: sold[index] ?? from }));
+    assert.deepEqual(await store.changePets(sales), []);
     assert.deepEqual(await idsOf(store, 'available'), [10_001n]);
-    assert.deepEqual(await store.removePets(ids), []);
+    assert.deepEqual(await store.findPet(9_999n), sold[9_998]);
+    assert.deepEqual(await store.changePets(sold.map(removal)), []);
     assert.deepEqual(await idsOf(store), [10_001n]);
   });
 
   promise('of simultaneous changes each is whole', async (store, { open }) => {
     await store.importPets(Array.from({ length: 50 }, () => REX));
-    const ids = await idsOf(store);
     const stores = [store, await open(), await open()];
-    const statuses = Array.from({ length: 30 }, (_, index) => PET_STATUSES[index % 3] ?? 'sold');
-    await Promise.all(
-      statuses.map((status, index) =>
+    const seen = await listPets(store, EVERYTHING);
+    const attempts = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => {
+        const renames = seen.map((from) => ({ from, to: { ...from, name: `${index}` } }));
         // In opposite orders, so that two of them would wait for each other.
-        storeAt(stores, index).changePets(index % 2 === 0 ? ids : ids.toReversed(), { status }),
-      ),
+        if (index % 2 === 0) renames.reverse();
+        return storeAt(stores, index).changePets(renames);
+      }),
     );
-    const counts = await Promise.all(PET_STATUSES.map((status) => idsOf(store, status)));
     assert.deepEqual(
-      counts.map(({ length }) => length).toSorted((a, b) => a - b),
-      [0, 0, 50],
+      attempts.map(({ length }) => length).toSorted((a, b) => a - b),
+      [0, ...Array.from({ length: 29 }, () => 50)],
     );
-    const removals = await Promise.all(stores.map((each) => each.removePets(ids)));
+    const name = `${attempts.findIndex(({ length }) => length === 0)}`;
+    const changed = seen.map((pet) => ({ ...pet, name }));
+    assert.deepEqual(await listPets(store, EVERYTHING), changed);
+    const removals = await Promise.all(stores.map((each) => each.changePets(changed.map(removal))));
     assert.deepEqual(
       removals.map(({ length }) => length).toSorted((a, b) => a - b),
       [0, 50, 50],
@@ -473,4 +480,8 @@ function storeAt(stores: Store[], index: number): Store {
 
 async function idsOf(store: Store, status?: PetStatus): Promise<bigint[]> {
   return (await listPets(store, { ...EVERYTHING, status })).map(({ id }) => id);
+}
+
+function removal(from: Pet) {
+  return { from, to: undefined };
 }

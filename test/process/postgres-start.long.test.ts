@@ -13,6 +13,7 @@ import { newApiKey } from '../../src/domain/api-key.ts';
 import { newIdempotencyClaim } from '../../src/domain/idempotency.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { verifyPostgres } from '../../src/storage/tools/postgres-verify.ts';
+import { removePets, setStatus } from '../../harness/change-pets.ts';
 import { freePort, freePortOfTwo } from '../../harness/free-port.ts';
 import { PostgresServer, TEST_PASSWORD } from '../../harness/postgres-server.ts';
 import { MAIN, runHere } from '../../harness/command.ts';
@@ -193,8 +194,8 @@ test('a role with only the documented GRANTs can do all that the service and the
   const progress = { source: 'file', position: 10, lines: 1, imported: 1, skipped: 0 };
   assert.ok(await store.importPets([pet], { from: 0, to: progress }));
   assert.deepEqual(await store.findImport('file'), progress);
-  assert.deepEqual(await store.changePets([1n], { status: 'sold' }), []);
-  assert.deepEqual(await store.removePets([1n]), []);
+  await setStatus(store, [1n], 'sold');
+  await removePets(store, [1n]);
   const portion = await store.portions?.({ requests: 100, windowSeconds: 60 })(first.id);
   assert.equal(portion?.requests, 5);
   assert.deepEqual((await verifyPostgres(url)).problems, []);

@@ -1,7 +1,7 @@
 import { Refusal } from '../../domain/errors.ts';
 import { petJson } from '../../domain/json.ts';
 import { newPetEdit, newPetRemoval, parsePetId, type Pet } from '../../domain/pet.ts';
-import type { PetChange } from '../../domain/store.ts';
+import type { PetConflict } from '../../domain/store.ts';
 import { readJsonBody } from '../json-body.ts';
 import { jsonResponse, type HttpResponse } from '../message.ts';
 import type { OperationParts, RequestContext } from '../operation.ts';
@@ -14,7 +14,8 @@ export async function changePet(
 ): Promise<HttpResponse> {
   const { id, body } = await readChange(context, parts);
   const { from, to } = newPetEdit(body, { refuseUnknown: context.isStrict });
-  return respondTo(await parts.store.changePet({ id, ...from }, to), { id, ...to });
+  const conflicts = await parts.store.changePets([{ from: { id, ...from }, to }]);
+  return respondTo(conflicts, { id, ...to });
 }
 
 /** Removes an animal that is still as the person saw it. */
@@ -24,7 +25,7 @@ export async function removePet(
 ): Promise<HttpResponse> {
   const { id, body } = await readChange(context, parts);
   const pet: Pet = { id, ...newPetRemoval(body, { refuseUnknown: context.isStrict }) };
-  return respondTo(await parts.store.removePet(pet), pet);
+  return respondTo(await parts.store.changePets([{ from: pet, to: undefined }]), pet);
 }
 
 async function readChange(context: RequestContext, { authenticate }: OperationParts) {
@@ -38,9 +39,9 @@ async function readChange(context: RequestContext, { authenticate }: OperationPa
   return { id, body };
 }
 
-function respondTo({ kind }: PetChange, pet: Pet): HttpResponse {
-  if (kind === 'gone') throw petNotFound();
-  if (kind === 'changed_meanwhile') {
+function respondTo([conflict]: PetConflict[], pet: Pet): HttpResponse {
+  if (conflict?.kind === 'gone') throw petNotFound();
+  if (conflict !== undefined) {
     throw new Refusal(
       'pet_changed',
       'Somebody has changed the animal meanwhile, so nothing was stored: look at it again.',

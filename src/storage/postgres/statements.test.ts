@@ -72,8 +72,7 @@ test('a change of many animals locks them in the order of their ids, so that two
   const client = await openStore(t);
   // An index would give them in this order whether they are sorted or not.
   await client.query('SET enable_indexscan = off; SET enable_indexonlyscan = off');
-  // Each such change is made by the same function.
-  await client.query(`PREPARE change (bigint[]) AS ${STATEMENTS.removePets.text}`);
-  const plan = await planOf(client, `EXPLAIN (COSTS OFF) EXECUTE change ('{2,1}')`);
+  await client.query(`PREPARE change (bigint[], jsonb, jsonb) AS ${STATEMENTS.changePets.text}`);
+  const plan = await planOf(client, `EXPLAIN (COSTS OFF) EXECUTE change ('{2,1}', '{}', '{}')`);
   assert.match(plan, /LockRows\s+->\s+Sort\s+Sort Key: pets\w*\.id/);
 });

@@ -10,35 +10,6 @@ import {
 import type { Statement } from './connection.ts';
 
 /**
- * Locks the animals $1 in the order of their ids, so that two such statements cannot block each other, and
- * finds the ids that do not exist. `change` must change nothing if there are any.
- */
-function changeAll(change: string): string {
-  return `
-    WITH existing AS MATERIALIZED (
-      SELECT id FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
-    ), missing AS MATERIALIZED (
-      SELECT id FROM unnest($1::bigint[]) AS wanted (id) WHERE id NOT IN (SELECT id FROM existing)
-    ), changed AS (${change} WHERE id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM missing))
-    SELECT id FROM missing`;
-}
-
-/**
- * Locks the animal $1 and returns it as it was found. `change` must change it only if `seen` is not empty: it is
- * then still as the caller saw it, $2 to $4.
- */
-function changeSeen(change: string): string {
-  return `
-    WITH found AS MATERIALIZED (
-      SELECT ${PET_COLUMNS} FROM pets WHERE id = $1 FOR UPDATE
-    ), seen AS MATERIALIZED (
-      SELECT id FROM found
-      WHERE name = $2::text AND category_id = $3::bigint AND status = $4::text
-    ), changed AS (${change} WHERE id = $1 AND EXISTS (SELECT FROM seen))
-    SELECT ${PET_COLUMNS} FROM found`;
-}
-
-/**
  * Searches the animals for each place of the arrays that are the parameters: one row per animal and place. Within
  * `search` their values are wanted.id, wanted.count and so on. Only an ORDER BY of the whole promises the order of its
  * rows.
@@ -102,15 +73,26 @@ export const STATEMENTS = named({
   ),
   ping: 'SELECT last_id FROM pet_counter',
   petCount: PET_COUNT_SQL,
-  /** NULL leaves a field as it is. */
-  changePets: changeAll(`
-    UPDATE pets SET name = coalesce($2::text, name), category_id = coalesce($3::bigint, category_id),
-      status = coalesce($4::text, status)`),
-  removePets: changeAll('DELETE FROM pets'),
-  changePet: changeSeen(
-    'UPDATE pets SET name = $5::text, category_id = $6::bigint, status = $7::text',
-  ),
-  removePet: changeSeen('DELETE FROM pets'),
+  /**
+   * Locks the animals $1 in the order of their ids, so that two such statements cannot block each other, and returns
+   * them as they were found. $2 and $3 are objects with the animals by id, as they were seen and as they are wanted: a
+   * look into them needs no plan of a join. One that $3 does not have is removed.
+   */
+  changePets: `
+    WITH found AS MATERIALIZED (
+      SELECT ${PET_COLUMNS} FROM pets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
+    ), free AS MATERIALIZED (
+      SELECT count(*) = cardinality($1::bigint[]) AS are_all FROM found
+      WHERE jsonb_build_array(name, category_id, status) IN ($2::jsonb -> id::text, $3::jsonb -> id::text)
+    ), removed AS (
+      DELETE FROM pets
+      WHERE id = ANY ($1::bigint[]) AND NOT $3::jsonb ? id::text AND (SELECT are_all FROM free)
+    ), changed AS (
+      UPDATE pets SET name = $3::jsonb -> id::text ->> 0,
+        category_id = ($3::jsonb -> id::text ->> 1)::bigint, status = $3::jsonb -> id::text ->> 2
+      WHERE id = ANY ($1::bigint[]) AND $3::jsonb ? id::text AND (SELECT are_all FROM free)
+    )
+    SELECT ${PET_COLUMNS} FROM found`,
   mayChange: `
     SELECT has_table_privilege('pets', 'UPDATE') AND has_table_privilege('pets', 'DELETE')`,
   /**

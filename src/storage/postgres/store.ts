@@ -12,6 +12,7 @@ import type {
   ImportStep,
   KeyUse,
   PetChange,
+  PetConflict,
   PetPage,
   Store,
 } from '../../domain/store.ts';
@@ -20,12 +21,13 @@ import {
   apiKeyOfRow,
   importOfRow,
   petOfRow,
+  rowAsJson,
   rowOfApiKey,
   type ApiKeyRow,
   type ImportRow,
   type PetRow,
 } from '../rows.ts';
-import { changeOf } from '../pet-change.ts';
+import { conflictsIn } from '../pet-change.ts';
 import { petCountFigure } from '../pet-count.ts';
 import { parseAddress } from './address.ts';
 import { CALL_TIMEOUT_MS, deadlineIn } from '../deadline.ts';
@@ -136,26 +138,22 @@ class PostgresStore implements Store, Measured {
     return { json: `[${shown.map(petJson).join(',')}]`, continuesAtId };
   }
 
-  async changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]> {
-    const { name, categoryId, status } = fields;
-    const rows = await this.#write(STATEMENTS.changePets, [ids, name, categoryId, status]);
-    return rows.map(([id]) => id as bigint);
-  }
-
-  async removePets(ids: readonly bigint[]): Promise<bigint[]> {
-    const rows = await this.#write(STATEMENTS.removePets, [ids]);
-    return rows.map(([id]) => id as bigint);
-  }
-
-  async changePet(from: Pet, to: NewPet): Promise<PetChange> {
-    const values = [from.id, ...petValues(from), ...petValues(to)];
-    const [row] = await this.#change(STATEMENTS.changePet, values);
-    return changeOf(row && petOfRow(row as PetRow), from, to);
-  }
-
-  async removePet(from: Pet): Promise<PetChange> {
-    const [row] = await this.#change(STATEMENTS.removePet, [from.id, ...petValues(from)]);
-    return changeOf(row && petOfRow(row as PetRow), from);
+  async changePets(changes: readonly PetChange[]): Promise<PetConflict[]> {
+    const ids = changes.map(({ from }) => from.id);
+    const seen = rowsById(changes.map(({ from }) => [from.id, from]));
+    const wanted = rowsById(changes.flatMap(({ from, to }) => (to ? [[from.id, to]] : [])));
+    try {
+      const rows = await this.#write(STATEMENTS.changePets, [ids, seen, wanted]);
+      const found = new Map(rows.map((row) => [row[0], petOfRow(row as PetRow)]));
+      return conflictsIn(changes, (id) => found.get(id));
+    } catch (error) {
+      // The user of the database may be one that only adds animals.
+      if (!isRightMissing(error)) throw error;
+      const remedy = 'grant UPDATE and DELETE on the table pets to its user';
+      throw new Refusal('unavailable', `The database refuses changes of animals: ${remedy}.`, {
+        cause: error,
+      });
+    }
   }
 
   async mayChange(): Promise<boolean> {
@@ -231,19 +229,6 @@ class PostgresStore implements Store, Measured {
     await this.#pool.close();
   }
 
-  /** The user of the database may be one that only adds animals. */
-  async #change(statement: Statement, values: unknown[]): Promise<Row[]> {
-    try {
-      return await this.#write(statement, values);
-    } catch (error) {
-      if (!isRightMissing(error)) throw error;
-      const remedy = 'grant UPDATE and DELETE on the table pets to its user';
-      throw new Refusal('unavailable', `The database refuses changes of animals: ${remedy}.`, {
-        cause: error,
-      });
-    }
-  }
-
   #write(statement: Statement, values: unknown[]): Promise<Row[]> {
     const deadline = deadlineIn(CALL_TIMEOUT_MS);
     return withRetriesOfWrite(() => this.#pool.query(statement, values, deadline));
@@ -269,6 +254,7 @@ function progressColumns({ from, to }: ImportStep): unknown[] {
   return [to.source, to.position, to.lines, to.imported, to.skipped, from];
 }
 
-function petValues({ name, categoryId, status }: NewPet): unknown[] {
-  return [name, categoryId, status];
+/** One JSON object. */
+function rowsById(pets: readonly [id: bigint, NewPet][]): string {
+  return `{${pets.map(([id, pet]) => `"${id}":${rowAsJson(pet)}`).join(',')}}`;
 }

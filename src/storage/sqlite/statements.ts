@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { IdempotencyClaim } from '../../domain/idempotency.ts';
 import type { NewPet, Pet } from '../../domain/pet.ts';
-import type { Creation, ImportStep, KeyUse, PetChange } from '../../domain/store.ts';
-import { changeOf, isSamePet } from '../pet-change.ts';
+import type { Creation, ImportStep, KeyUse, PetChange, PetConflict } from '../../domain/store.ts';
+import { conflictsIn } from '../pet-change.ts';
 import { PET_COUNT_SQL } from '../pet-count.ts';
 import {
   API_KEY_COLUMNS,
@@ -135,22 +135,9 @@ function prepareCreateOnce(database: DatabaseSync) {
 function prepareChanges(database: DatabaseSync) {
   const find = database.prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`);
   const update = database.prepare(
-    `UPDATE pets SET name = coalesce(?, name), category_id = coalesce(?, category_id),
-       status = coalesce(?, status)
-     WHERE id = ?`,
+    'UPDATE pets SET name = ?, category_id = ?, status = ? WHERE id = ?',
   );
   const remove = database.prepare('DELETE FROM pets WHERE id = ?');
-
-  /** Changes all of them, or none if some do not exist. */
-  function changeAll(ids: readonly bigint[], change: (id: bigint) => unknown): bigint[] {
-    const missing = ids.filter((id) => find.get(id) === undefined);
-    if (missing.length === 0) ids.forEach(change);
-    return missing;
-  }
-
-  function setFields(id: bigint, { name, categoryId, status }: Partial<NewPet>): void {
-    update.run(name ?? null, categoryId ?? null, status ?? null, id);
-  }
 
   function findPet(id: bigint): Pet | undefined {
     const row = find.get(id) as unknown as PetRow | undefined;
@@ -158,18 +145,13 @@ function prepareChanges(database: DatabaseSync) {
   }
 
   return {
-    changePets: (ids: readonly bigint[], fields: Partial<NewPet>) =>
-      changeAll(ids, (id) => setFields(id, fields)),
-    removePets: (ids: readonly bigint[]) => changeAll(ids, (id) => remove.run(id)),
-    changePet(from: Pet, to: NewPet): PetChange {
-      const found = findPet(from.id);
-      if (found !== undefined && isSamePet(found, from)) setFields(from.id, to);
-      return changeOf(found, from, to);
-    },
-    removePet(from: Pet): PetChange {
-      const found = findPet(from.id);
-      if (found !== undefined && isSamePet(found, from)) remove.run(from.id);
-      return changeOf(found, from);
+    changePets(changes: readonly PetChange[]): PetConflict[] {
+      const conflicts = conflictsIn(changes, findPet);
+      for (const { from, to } of conflicts.length === 0 ? changes : []) {
+        if (to === undefined) remove.run(from.id);
+        else update.run(to.name, to.categoryId, to.status, from.id);
+      }
+      return conflicts;
     },
   };
 }

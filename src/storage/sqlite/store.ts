@@ -10,6 +10,7 @@ import type {
   ImportStep,
   KeyUse,
   PetChange,
+  PetConflict,
   PetPage,
   Store,
 } from '../../domain/store.ts';
@@ -124,20 +125,8 @@ class SqliteStore implements Store, Measured {
     return { json, continuesAtId: continuesAtId ?? undefined };
   }
 
-  changePets(ids: readonly bigint[], fields: Partial<NewPet>): Promise<bigint[]> {
-    return this.#writer.write('changePets', ids, fields);
-  }
-
-  removePets(ids: readonly bigint[]): Promise<bigint[]> {
-    return this.#writer.write('removePets', ids);
-  }
-
-  changePet(from: Pet, to: NewPet): Promise<PetChange> {
-    return this.#writer.write('changePet', from, to);
-  }
-
-  removePet(from: Pet): Promise<PetChange> {
-    return this.#writer.write('removePet', from);
+  changePets(changes: readonly PetChange[]): Promise<PetConflict[]> {
+    return this.#writer.write('changePets', changes);
   }
 
   /** Whoever may write to the file may change every row. */
