@@ -8,7 +8,8 @@ import type { Flags } from '../src/setting.ts';
 import type { Clock } from '../src/domain/clock.ts';
 import { newApiKey, newSecret, type ApiKey, type Scope } from '../src/domain/api-key.ts';
 import { openLog, type LogLevel } from '../src/ops/log.ts';
-import { openConfiguredStore, startService, type Runtime } from '../src/service.ts';
+import { openConfiguredStore } from '../src/open-store.ts';
+import { startService, type Runtime } from '../src/service.ts';
 
 /** A kind of store to run a suite on. Each new database is empty, and its flags make a service use it. */
 export interface TestStorage {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { consolePages } from './web/console/pages.ts';
@@ -30,8 +29,8 @@ import { openAdmin } from './admin.ts';
 import { healthPages } from './http/health.ts';
 import { VERSION } from './ops/installation.ts';
 import { baseUrlOf, listen } from './listen.ts';
+import { nameOfStore, openConfiguredStore } from './open-store.ts';
 import { parseAddress } from './storage/postgres/address.ts';
-import type { PostgresOptions } from './storage/postgres/store.ts';
 import type { SqliteOptions } from './storage/sqlite/store.ts';
 
 /** What the service needs from its process. Tests pass their own. */
@@ -72,37 +71,12 @@ export const FAILED_GRACE_MS = 1_000;
 /** The pause between two attempts to reach a database that is away. */
 const RETRY_MS = 1_000;
 
-export function storeFile(config: Config): string {
-  return join(config.dataFolder, 'petstore.sqlite');
-}
-
 /** Workers leave it to their primary. */
 function warnOfPlainText({ databaseUrl }: Config, { log, isWorker }: Runtime): void {
   if (isWorker || databaseUrl === undefined || !parseAddress(databaseUrl).isPlainByDefault) return;
   log.warn(
     'the password and all animals cross the network in plain text: add sslmode=verify-full to DATABASE_URL, or sslmode=disable for a network that you trust',
   );
-}
-
-/** The file, or the address of the database without its password. */
-export function nameOfStore(config: Config): string {
-  const { databaseUrl } = config;
-  return databaseUrl === undefined ? storeFile(config) : parseAddress(databaseUrl).shown;
-}
-
-/** Opens the store that the settings name: the database, or the file in the data folder. */
-export async function openConfiguredStore(
-  config: Config,
-  options: SqliteOptions & PostgresOptions = {},
-): Promise<Store & Measured> {
-  const access = { environment: config.environment, ...options };
-  // Only the store that is used is loaded: the driver of the other one would make the start slower.
-  if (config.databaseUrl !== undefined) {
-    const { openPostgresStore } = await import('./storage/postgres/store.ts');
-    return openPostgresStore(config.databaseUrl, access);
-  }
-  const { openSqliteStore } = await import('./storage/sqlite/store.ts');
-  return openSqliteStore(storeFile(config), access);
 }
 
 /** Only the service migrates a store. */

@@ -22,7 +22,7 @@ import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';
 import { execute } from './execute.ts';
-import { nameOfStore } from '../service.ts';
+import { nameOfStore } from '../open-store.ts';
 
 /** A folder of the test's own, with the two commands working on a store in it. */
 function newShop(t: TestContext) {

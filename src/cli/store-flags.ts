@@ -3,7 +3,7 @@ import { UsageError, type Flags, type Variables } from '../setting.ts';
 import type { Store } from '../domain/store.ts';
 import { newStoreIdentity } from '../domain/store-identity.ts';
 import type { CatalogueReader } from '../storage/tools/copy.ts';
-import { nameOfStore, openConfiguredStore, storeFile } from '../service.ts';
+import { nameOfStore, openConfiguredStore, storeFile } from '../open-store.ts';
 import { hasStore } from '../storage/sqlite/open.ts';
 import type { CommandIo } from './command.ts';
 

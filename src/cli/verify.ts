@@ -2,7 +2,7 @@ import { loadConfig } from '../config.ts';
 import type { Verification } from '../storage/tools/verify.ts';
 import { defineCommand, type Call } from './command.ts';
 import { embeddedStoreFile, STORE_OPTIONS } from './store-flags.ts';
-import { nameOfStore } from '../service.ts';
+import { nameOfStore } from '../open-store.ts';
 
 export const verify = defineCommand({
   purpose: 'Check the database and the rules of the catalogue',

@@ -6,7 +6,7 @@ import { isLoopback, networkUrls } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import type { Service } from '../service.ts';
 import type { Io } from './command.ts';
-import { nameOfStore } from '../service.ts';
+import { nameOfStore } from '../open-store.ts';
 import { programName, shellQuoted } from './program-name.ts';
 
 const PLAIN_HTTP =

@@ -14,7 +14,7 @@ import {
 import { loadConfig } from '../../src/config.ts';
 import { newApiKey, newSecret, type ApiKey } from '../../src/domain/api-key.ts';
 import type { Environment } from '../../src/domain/key-form.ts';
-import { openConfiguredStore } from '../../src/service.ts';
+import { openConfiguredStore } from '../../src/open-store.ts';
 import { Recording } from './recording.ts';
 import { REQUEST_ID, responseLines } from './response-lines.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
-import { openConfiguredStore } from '../../src/service.ts';
+import { openConfiguredStore } from '../../src/open-store.ts';
 import { removePets } from '../../harness/change-pets.ts';
 import { listAll } from '../../harness/client.ts';
 import {

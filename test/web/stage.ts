@@ -19,7 +19,8 @@ import { execute } from '../../src/cli/execute.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { siteOf } from '../../src/http/target.ts';
 import { openLog } from '../../src/ops/log.ts';
-import { openConfiguredStore, startService, type Service } from '../../src/service.ts';
+import { openConfiguredStore } from '../../src/open-store.ts';
+import { startService, type Service } from '../../src/service.ts';
 import { flagsOf } from '../../harness/test-service.ts';
 import { findChromium, NEEDS_CHROMIUM } from '../../harness/chromium.ts';
 
