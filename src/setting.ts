@@ -31,6 +31,10 @@ export type Settings = Readonly<Record<string, Setting>>;
 /** The values on the command line, by the name of the setting. */
 export type Flags = Readonly<Record<string, string | undefined>>;
 
+/**
+ * By the name of a setting what its `parse` returns: `{ limit: number }` with a default, and otherwise
+ * `{ limit: number | undefined }`.
+ */
 export type Values<Of extends Settings> = {
   readonly [Name in keyof Of]:
     | NonNullable<ReturnType<Of[Name]['parse']>>

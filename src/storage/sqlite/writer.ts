@@ -6,7 +6,7 @@ import { BUSY_TIMEOUT_MS, openConnection } from './connection.ts';
 import { INT64_MAX } from '../../domain/int64.ts';
 import { FileTruncated, isCorrupt, isFull, isLocked, namedCause } from './errors.ts';
 import { isBesideLog, requireInPlace, type FileIdentity } from './file-identity.ts';
-import { writeLogAgain } from './log.ts';
+import { writeWalAgain } from './wal.ts';
 import { beginTransaction, LAST_ID, prepareWrites, type Writes } from './statements.ts';
 
 /** One write: the name of a function of Writes, and its arguments. */
@@ -79,7 +79,7 @@ function open() {
 /** What the start has found in the log must be on the disk before anything is acknowledged. */
 function keepLog(): void {
   if (isLogKept) return;
-  if (opened.log !== undefined) writeLogAgain(database, `${opened.realFile}-wal`);
+  if (opened.log !== undefined) writeWalAgain(database, `${opened.realFile}-wal`);
   isLogKept = true;
 }
 

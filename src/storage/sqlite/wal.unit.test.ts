@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test';
 import { intercept, systemError } from '../../../harness/file-functions.ts';
 import { temporaryFolder } from '../../../harness/temporary-folder.ts';
 import { openAsIs } from './connection.ts';
-import { writeLogAgain } from './log.ts';
+import { writeWalAgain } from './wal.ts';
 import { pragma, rowsOf } from './query.ts';
 
 /** A log of a little more than two portions. */
@@ -57,7 +57,7 @@ test('every byte of the log that a start finds is written and synced again, whil
   // The lock is released between two portions.
   const events = record(t, () => add((commits += 1)));
   using other = new DatabaseSync(file);
-  writeLogAgain(other, log);
+  writeWalAgain(other, log);
   const portion = 1024 * 1024;
   const rest = found.length - 2 * portion;
   assert.ok(rest > 0 && rest < portion);
@@ -74,7 +74,7 @@ test('a log that another process begins again meanwhile is left to it', (t) => {
     add(1);
   });
   using other = new DatabaseSync(file);
-  writeLogAgain(other, log);
+  writeWalAgain(other, log);
   assert.deepEqual(events, [1024 * 1024, 'sync']);
   assert.equal(pragma(database, 'integrity_check'), 'ok');
 });
@@ -84,7 +84,7 @@ test('an empty log needs neither a write nor a sync', (t) => {
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   assert.equal(statSync(log).size, 0);
   const events = record(t);
-  writeLogAgain(database, log);
+  writeWalAgain(database, log);
   assert.deepEqual(events, []);
 });
 
@@ -95,10 +95,10 @@ test('a log that cannot be synced again is an error, and the next attempt writes
     if (isFailing) throw systemError('EIO');
     original(descriptor);
   });
-  assert.throws(() => writeLogAgain(database, log), { code: 'EIO' });
+  assert.throws(() => writeWalAgain(database, log), { code: 'EIO' });
   isFailing = false;
   const events = record(t);
-  writeLogAgain(database, log);
+  writeWalAgain(database, log);
   assert.equal(
     events.reduce<number>((sum, event) => sum + (typeof event === 'number' ? event : 0), 0),
     statSync(log).size,

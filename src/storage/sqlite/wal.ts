@@ -1,4 +1,4 @@
-// The log of SQLite as a file, in its documented format: https://sqlite.org/fileformat2.html#walformat
+// The log of SQLite, the write-ahead log (WAL), as a file, in its documented format: https://sqlite.org/fileformat2.html#walformat
 
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -23,8 +23,8 @@ const PORTION_BYTES = 1024 * 1024;
  * synced by that checkpoint. Every process does this, because whoever opened the file first may have been a
  * command, which is still reading. If a sync fails here, nothing was acknowledged: the next start does it again.
  */
-export function writeLogAgain(database: DatabaseSync, log: string): void {
-  const descriptor = openSync(log, 'r+');
+export function writeWalAgain(database: DatabaseSync, wal: string): void {
+  const descriptor = openSync(wal, 'r+');
   try {
     const size = fstatSync(descriptor).size;
     const begin = readAt(descriptor, 0, HEADER_BYTES);
