@@ -36,6 +36,6 @@ export function requireEnvironment(
 ): void {
   if (wanted === undefined || found.environment === wanted) return;
   throw new StoreUnusable(
-    `${store} is a ${found.environment} store, and the environment is ${wanted}: set --env or PETSTORE_ENV to ${found.environment}, or ${other}.`,
+    `${store} is a ${found.environment} store, and the environment is ${wanted}: set the environment to ${found.environment}, or ${other}.`,
   );
 }

@@ -19,6 +19,6 @@ test('a store of another environment is refused, with the setting that would be 
   assert.throws(() => requireEnvironment(found, 'production', NAMES), {
     name: 'StoreUnusable',
     message:
-      '/srv/pets is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another store.',
+      '/srv/pets is a staging store, and the environment is production: set the environment to staging, or name another store.',
   });
 });

@@ -26,7 +26,7 @@ export function readMigrations(folder: URL): Migration[] {
 
 export function noStore(place: string): StoreUnusable {
   return new StoreUnusable(
-    `there is no store at ${place}: name another place, or start the service there once; import and keys create make one with --create.`,
+    `there is no store at ${place}: name another place, or start the service there once.`,
   );
 }
 

@@ -36,9 +36,9 @@ export interface OpenContract {
   setVersion: (version: number) => string;
 }
 
-const NO_STORE = /^there is no store at .*: name another place, .* with --create\.$/;
+const NO_STORE = /^there is no store at .*: name another place, or start the service there once\.$/;
 const OTHER_ENVIRONMENT =
-  /is a staging store, and the environment is production: set --env or PETSTORE_ENV to staging, or name another /;
+  /is a staging store, and the environment is production: set the environment to staging, or name another /;
 const TO_STAGING = "UPDATE store_identity SET environment = 'staging'";
 const OTHER_TABLES = 'CREATE TABLE pets (legs integer)';
 const everyone = (refusal: RegExp | undefined) => OPENERS.map(() => refusal);
