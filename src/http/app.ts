@@ -93,7 +93,7 @@ export class App implements Handler {
   async #respond(context: RequestContext): Promise<HttpResponse> {
     const { request, headers } = context;
     const { method } = request;
-    const { pages, authenticate, keyUses, countRequest, metrics } = this.#parts;
+    const { pages, authenticate, keyUses, countRequest } = this.#parts;
 
     if (request.fault !== undefined) throw request.fault;
     if (method === 'OPTIONS' && request.target === '*') {
@@ -127,7 +127,6 @@ export class App implements Handler {
     if (usage !== undefined && usage.left < 0) return rateLimited(usage);
 
     if (deprecation !== undefined) {
-      metrics.deprecatedCall(caller.id);
       keyUses.noteDeprecatedCall(caller.id);
       if (this.#isRemoved(operation)) return operationRemoved(deprecation);
     }

@@ -87,8 +87,6 @@ type Series = readonly [operation: string, status: number];
 /** Counts requests. exposition.ts converts the counts to the format of Prometheus when `/metrics` is requested. */
 export class Metrics implements Measured {
   readonly #latencies = new Map<string, Map<number, Histogram>>();
-  /** Calls since the start of the process, by the id of the key. */
-  readonly #deprecatedCalls = new Map<string, number>();
   readonly #errors = new Map<ErrorCode, number>(ERROR_CODES.map((code) => [code, 0]));
   inFlight = 0;
   petsCreated = 0;
@@ -111,10 +109,6 @@ export class Metrics implements Measured {
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1);
   }
 
-  deprecatedCall(keyId: string): void {
-    this.#deprecatedCalls.set(keyId, (this.#deprecatedCalls.get(keyId) ?? 0) + 1);
-  }
-
   figures(): Figure[] {
     const duration = 'petstore_request_duration_seconds';
     return [
@@ -134,11 +128,6 @@ export class Metrics implements Measured {
         byLabel: this.#errors,
       }),
       counter('petstore_pets_created_total', 'Animals added.', this.petsCreated),
-      counter(
-        'petstore_deprecated_calls_total',
-        'Calls of deprecated operations, by the id of the API key.',
-        { label: 'key_id', byLabel: this.#deprecatedCalls },
-      ),
     ];
   }
 

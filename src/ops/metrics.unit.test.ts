@@ -33,20 +33,15 @@ test('a histogram of milliseconds has bounds and a sum in seconds', () => {
   );
 });
 
-test('every error is counted by its code, every call by its key, and requests until they end', () => {
+test('every error is counted by its code, and requests until they end', () => {
   const metrics = new Metrics([]);
   metrics.requestStarted();
   metrics.requestStarted();
   metrics.requestEnded('listPets', 200, 1);
-  for (let count = 0; count < 3; count += 1) {
-    metrics.error('pet_not_found');
-    metrics.deprecatedCall('key_a');
-  }
+  for (let count = 0; count < 3; count += 1) metrics.error('pet_not_found');
   const valuesOf = (name: string) =>
     metrics.figures().find((figure) => figure.name === name)?.values ?? [];
   const errors = valuesOf('petstore_errors_total').filter(({ value }) => value > 0);
   assert.deepEqual(errors, [{ labels: { code: 'pet_not_found' }, value: 3 }]);
-  const calls = valuesOf('petstore_deprecated_calls_total');
-  assert.deepEqual(calls, [{ labels: { key_id: 'key_a' }, value: 3 }]);
   assert.deepEqual(valuesOf('petstore_requests_in_flight'), [{ labels: {}, value: 1 }]);
 });

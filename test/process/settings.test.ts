@@ -125,7 +125,7 @@ test('a response that cannot be sent counts as an internal error', async (t) => 
   assert.match(text, /^petstore_errors_total\{code="internal_error"\} 1$/m);
 });
 
-test('the admin port serves health and the counts of requests, creates and deprecated calls', async (t) => {
+test('the admin port serves health and the counts of requests and creates', async (t) => {
   const service = await startWithAdmin(t);
   const headers = { authorization: `Bearer ${service.firstKey}` };
   const body = '{"name":"Rex","categoryId":1}';
@@ -143,7 +143,6 @@ test('the admin port serves health and the counts of requests, creates and depre
   assert.match(String(scrape.headers['content-type']), /^text\/plain; version=/);
   assert.match(String(scrape.headers['x-request-id']), /^[\w-]{36}$/);
   assert.match(text, /^petstore_pets_created_total 1$/m, 'a replayed create does not count');
-  assert.match(text, /^petstore_deprecated_calls_total\{key_id="key_\w+"\} 1$/m);
   assert.match(
     text,
     /^petstore_request_duration_seconds_count\{operation="createPet",status="201"\} 2$/m,
