@@ -34,6 +34,7 @@ function openConnection(t: TestContext, socket = socketWithRead(), sent?: HttpRe
         return { status: 400, headers: [], body: '' };
       },
       respondToInvalid: (response) => response,
+      bodyBytesMax: (target) => (target === '/list' ? KIB * KIB : undefined),
     },
     isReadingPaused: false,
     isClosing: false,
@@ -42,8 +43,9 @@ function openConnection(t: TestContext, socket = socketWithRead(), sent?: HttpRe
     close: () => socket.destroy(),
   });
   socket.once('close', () => connection.abandon());
-  const accept = () => {
+  const accept = (target = '/') => {
     const request = new ReceivedRequest(socket);
+    request.url = target;
     request.headers = { 'content-length': '50000' };
     [request.httpVersionMajor, request.httpVersionMinor] = [1, 1];
     connection.accept(new Exchange(request, new ServerResponse(request)));
@@ -65,6 +67,15 @@ test('a connection occupies the body that it receives, what was read behind it, 
   accept();
   assert.equal(seen.occupiedBytes, 100 + 64 * KIB + 2 * 16 * KIB, 'a read has at most 64 KiB');
   assert.equal(begun.length, 1, 'one request at a time');
+});
+
+test('the body of a target with a limit of its own occupies memory as any other, up to that limit', (t) => {
+  const { accept, seen } = openConnection(t);
+  const list = accept('/list');
+  for (let chunk = 0; chunk < 16; chunk += 1) list.push(Buffer.alloc(64 * KIB));
+  assert.equal(seen.occupiedBytes, KIB * KIB);
+  list.push(Buffer.alloc(1));
+  assert.equal(seen.occupiedBytes, 0, 'it is over its limit');
 });
 
 for (const state of ['idle', 'handling']) {
