@@ -125,7 +125,7 @@ const MAY_IMPORT: readonly Override[] = [
     [
       './**',
       '../../../../sdk/src/*',
-      '../../../domain/{int64,key-form,printable,typed-name}.ts',
+      '../../../domain/{int64,key-form,printable,typed-pet}.ts',
       '../../../pet-file/csv.ts',
     ],
     'Use the client library: the code for the browser may import only sdk/src/, its own folder and modules without imports.',

@@ -1,7 +1,7 @@
 import { oneOf, UsageError, type Flags } from '../setting.ts';
 import { INT64_MAX, INT64_MIN, parseTypedInt64 } from '../domain/int64.ts';
 import { isName, NAME_CODE_POINTS_MAX, PET_STATUSES, type Pet } from '../domain/pet.ts';
-import { isBlank, trimName } from '../domain/typed-name.ts';
+import { isBlank, trimName } from '../domain/typed-pet.ts';
 import type { PetChange, PetConflict } from '../domain/store.ts';
 import { defineCommand, type CommandGroup, type CommandIo, type Io } from './command.ts';
 import { printable } from '../domain/printable.ts';

@@ -17,7 +17,7 @@ import { loadConfig } from '../config.ts';
 import { petJson } from '../domain/json.ts';
 import { PET_STATUSES, type NewPet } from '../domain/pet.ts';
 import type { Store } from '../domain/store.ts';
-import { isBlank, trimName } from '../domain/typed-name.ts';
+import { isBlank, trimName } from '../domain/typed-pet.ts';
 import { openPostgresStore } from '../storage/postgres/store.ts';
 import { openSqliteStore } from '../storage/sqlite/store.ts';
 import { COMMANDS } from './commands.ts';

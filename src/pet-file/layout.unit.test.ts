@@ -167,7 +167,7 @@ test('faults are named by the lines on which they start', () => {
 test('a line that mixes separators is refused with its number and the reason', () => {
   const table = read('name;categoryId\nRex;7\nTom,8\nAda;8;sold\n');
   assert.deepEqual(table.faults, [
-    [3, 'The line has 1 fields: it must have 2, one for each column of the header.'],
+    [3, 'The line has 1 field: it must have 2, one for each column of the header.'],
     [4, 'The line has 3 fields: it must have 2, one for each column of the header.'],
   ]);
 });

@@ -1,7 +1,7 @@
 import { Refusal } from '../domain/errors.ts';
 import { parseInt64 } from '../domain/int64.ts';
 import { newPet, type NewPet } from '../domain/pet.ts';
-import { isBlank, trimName } from '../domain/typed-name.ts';
+import { isBlank, trimName, typingFaults, type TypedPet } from '../domain/typed-pet.ts';
 import { csvFieldsOrUndefined, unguardFormula } from './csv.ts';
 import type { TableLayout } from './layout.ts';
 
@@ -46,7 +46,7 @@ export function rowReader(table: TableLayout): ReadPet {
     if (fields.length !== headings.length) {
       throw new Refusal(
         'invalid_field',
-        `The line has ${fields.length} fields: it must have ${headings.length}, ${each}.`,
+        `The line has ${fields.length} field${fields.length === 1 ? '' : 's'}: it must have ${headings.length}, ${each}.`,
       );
     }
     const categoryText = (fields[columns.categoryId] ?? '').trim();
@@ -61,12 +61,9 @@ export function rowReader(table: TableLayout): ReadPet {
   };
 }
 
-function petOfTable(fields: Record<string, unknown>): NewPet {
-  try {
-    return listedPet(fields);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    // The rule is that of a request, whose numbers are JSON.
-    throw new Refusal(error.code, error.message.replaceAll(', written as a JSON number', ''));
-  }
+/** A table is what people type, so its faults are in the words of the console's form. */
+function petOfTable(typed: TypedPet): NewPet {
+  const faults = Object.values(typingFaults(typed)).filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw new Refusal('invalid_field', faults.join(' '));
+  return listedPet(typed);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../harness/any-character.ts';
 import { newPet } from '../../domain/pet.ts';
-import { isBlank } from '../../domain/typed-name.ts';
+import { isBlank } from '../../domain/typed-pet.ts';
 import { FIELD_WORDS, FIELDS, type Field } from './page/fields.ts';
 
 const REX = { name: 'Rex', categoryId: 7n, status: 'sold' };

@@ -1,5 +1,5 @@
 import { PET_STATUSES } from '../../../../sdk/src/index.ts';
-import { isBlank } from '../../../domain/typed-name.ts';
+import { isBlank } from '../../../domain/typed-pet.ts';
 
 const NAME_CODE_POINTS_MAX = 255;
 /** In a character class of a Unicode pattern, a surrogate matches only a lone surrogate. */

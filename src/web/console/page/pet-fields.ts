@@ -1,6 +1,6 @@
 import { parseTypedInt64 } from '../../../domain/int64.ts';
 import { PET_STATUSES, type PetStatus } from '../../../../sdk/src/index.ts';
-import { isBlank, trimName } from '../../../domain/typed-name.ts';
+import { isBlank, trimName } from '../../../domain/typed-pet.ts';
 import { byId } from './dom.ts';
 import type { Fault } from './fault.ts';
 import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';

@@ -1,6 +1,6 @@
 import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
 import { button, byId, element } from './dom.ts';
-import { isBlank } from '../../../domain/typed-name.ts';
+import { isBlank } from '../../../domain/typed-pet.ts';
 
 export const LABELS: Record<PetStatus, string> = {
   available: 'Available',
