@@ -35,12 +35,12 @@ export class ConsolePage {
   }
 
   statusOf(name: string): Locator {
-    return this.page.getByLabel(`Status of ${name}`, { exact: true });
+    return this.page.getByRole('button', { name: `Status of ${name}:` });
   }
 
   async mark(name: string, status: Status): Promise<void> {
-    await this.statusOf(name).focus();
-    await this.statusOf(name).selectOption(status);
+    await this.statusOf(name).click();
+    await this.page.locator(`#statuses .${status}`).click();
   }
 
   async select(...names: string[]): Promise<void> {
@@ -83,7 +83,7 @@ export class ConsolePage {
       .evaluateAll((all) => all.map((each) => ('value' in each ? String(each.value) : '')));
   }
 
-  undo(): Locator {
-    return this.page.locator('#undo');
+  toast(): Locator {
+    return this.page.locator('#toast');
   }
 }

@@ -130,9 +130,16 @@ export class Stage {
   /** What the service counts about itself. */
   readonly figures = () => this.#service?.figures() ?? [];
 
-  /** The flags that lead a command to the store. */
+  /** The flags that lead a command to the store. A database is in its environment. */
   get place(): string[] {
-    return ['--data', this.data, '--env', this.#config().environment];
+    const data = this.#database === undefined ? ['--data', this.data] : [];
+    return [...data, '--env', this.#config().environment];
+  }
+
+  /** The PostgreSQL that a flag names. */
+  get #database(): string | undefined {
+    const at = this.#flags.indexOf('--database');
+    return at === -1 ? undefined : this.#flags[at + 1];
   }
 
   get data(): string {
@@ -194,7 +201,8 @@ export class Stage {
     let written = '';
     const stdout = { write: (text: string) => (written += text) };
     const stderr = { write: () => true };
-    assert.equal(await execute(COMMANDS, args, { env: {}, stdout, stderr }), 0, args.join(' '));
+    const env = this.#database === undefined ? {} : { DATABASE_URL: this.#database };
+    assert.equal(await execute(COMMANDS, args, { env, stdout, stderr }), 0, args.join(' '));
     return written.trim();
   }
 

@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { BrowserContext, Locator, Page, Request, Response, Route } from 'playwright-core';
+import type { TestStorage } from '../../harness/test-service.ts';
 import type { NewPet } from '../../sdk/src/index.ts';
 import { Recording } from '../golden/recording.ts';
 import { Stage, test, visit } from './stage.ts';
@@ -67,12 +68,12 @@ interface Rule {
 
 const isUpdate = process.env['UPDATE'] === '1';
 
-/** A test for each story of a file. */
-export function runStories(file: URL): void {
+/** A test for each story of a file, or for those whose title has a text. Another store than SQLite records nothing. */
+export function runStories(file: URL, storage?: TestStorage, only = ''): void {
   const recording = new Recording(file, (line) => line.startsWith('> '));
-  for (const block of recording.blocks) {
+  for (const block of recording.blocks.filter(({ title }) => title.includes(only))) {
     test(block.title, async (t) => {
-      const story = new Story(t);
+      const story = new Story(t, storage);
       const found: string[] = [];
       for (const [at, line] of block.lines.entries()) {
         if (!line.startsWith('> ')) continue;
@@ -83,7 +84,7 @@ export function runStories(file: URL): void {
         // What follows makes no sense any more.
         if (!isUpdate && !isDeepStrictEqual(found, block.lines.slice(0, found.length))) break;
       }
-      recording.check(block, found);
+      recording.check(block, found, { mayRecord: storage === undefined });
     });
   }
 }
@@ -98,6 +99,7 @@ type View = Record<string, string>;
 
 class Story {
   readonly #t: TestContext;
+  readonly #storage: TestStorage | undefined;
   #stage: Stage | undefined;
   #context: BrowserContext | undefined;
   readonly #windows: Page[] = [];
@@ -110,8 +112,9 @@ class Story {
   #rules: Rule[] = [];
   isClockStopped = false;
 
-  constructor(t: TestContext) {
+  constructor(t: TestContext, storage?: TestStorage) {
     this.#t = t;
+    this.#storage = storage;
   }
 
   get stage(): Stage {
@@ -142,9 +145,9 @@ class Story {
     let view: View = {};
     for (;;) {
       view = await viewOf(page, view);
-      // "Undo" goes away after ten seconds, which a slow machine may take for a few steps.
-      const { undo } = this.#views.get(page) ?? {};
-      if (undo !== undefined && !this.isClockStopped) view['undo'] ??= undo;
+      // What is said goes away after ten seconds, which a slow machine may take for a few steps.
+      const { toast } = this.#views.get(page) ?? {};
+      if (toast !== undefined && !this.isClockStopped) view['toast'] ??= toast;
       const now = [...printed, ...this.#newsOf(view)];
       if (!isDeepStrictEqual(now, news)) since = performance.now();
       news = now;
@@ -201,7 +204,8 @@ class Story {
   async open(words: readonly string[]): Promise<void> {
     const flags = words.findIndex((word) => word.startsWith('--'));
     const [pets, rest] = flags === -1 ? [words, []] : [words.slice(0, flags), words.slice(flags)];
-    this.#stage = await Stage.open(this.#t, { flags: [...rest], pets: petsOf(pets) });
+    const { flags: place = [] } = (await this.#storage?.newDatabase()) ?? {};
+    this.#stage = await Stage.open(this.#t, { flags: [...rest, ...place], pets: petsOf(pets) });
   }
 
   async go(path = '/', size = '1280x720'): Promise<void> {
@@ -397,9 +401,16 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'press-below': ({ page }, selector = '') => page.locator(selector).click(),
   'double-press': (story, label = '') => control(story, label).dblclick(),
   fill: (story, label = '', text = '') => field(story, label).fill(text),
+  // In a list, or of the statuses that a button offers.
   choose: async (story, label = '', option = '') => {
-    await field(story, label).focus();
-    await field(story, label).selectOption(option);
+    const list = story.scope.getByRole('combobox', { name: label, exact: true });
+    if ((await list.count()) > 0) {
+      await list.focus();
+      await list.selectOption(option);
+    } else {
+      await story.scope.getByRole('button', { name: `${label}:` }).click();
+      await control(story, option, '#statuses').click();
+    }
   },
   check: (story, label = '') => field(story, label).click(),
   'check-to': (story, label = '') => field(story, label).click({ modifiers: ['Shift'] }),

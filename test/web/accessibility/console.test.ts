@@ -54,10 +54,10 @@ async function emptyStates(t: TestContext): Promise<void> {
   await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n,8\nMimi,x\nAda,3\n');
   await page.getByText('What will be added').waitFor();
   await assertLooks(page, 'many-preview');
-  await press(page, 'Add the 2 without a fault');
+  await press(page, 'Add the 2 animals without a fault');
   await page.getByText('2 animals were added.').waitFor();
   await page.getByText('Nothing can be added.').waitFor();
-  await assertLooks(page, 'many-faulty-lines');
+  await assertLooks(page, 'many-faulty-lines-only');
   await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n,8\nMimi,x\nAda,3\n');
   await page.getByText('This list was added before').waitFor();
   await assertLooks(page, 'many-again');
@@ -89,7 +89,7 @@ async function catalogueStates(t: TestContext): Promise<void> {
   await assertLooks(page, 'newest');
   await press(page, 'Newest');
   await place(page, 'Animals 1–20, more follow');
-  await page.getByRole('button', { name: 'Animal 7' }).click();
+  await page.getByRole('button', { name: 'Animal 7', exact: true }).click();
   await assertLooks(page, 'animal');
   await page.locator('dialog summary').click();
   await assertLooks(page, 'animal-for-developers');
@@ -145,7 +145,7 @@ async function troubleStates(t: TestContext): Promise<void> {
     }),
   );
   await addRex(page);
-  await page.getByText('Trying again in').waitFor();
+  await page.getByText('Wait 100 seconds, then try again.').waitFor();
   await page.locator('#add-many').click();
   await page.getByLabel('Paste CSV').fill('name,categoryId\nRex,7\n');
   await page.getByText('What will be added').waitFor();
@@ -185,21 +185,45 @@ async function changedStates(t: TestContext): Promise<void> {
   await stage.run(['catalogue', 'set', '1', '--status', 'available', ...stage.place]);
   await page.locator('#selection').getByRole('button', { name: 'Pending' }).click();
   await console.says('1 of 2 animals were not changed');
-  await console.undo().hover();
+  await console.toast().hover();
   await assertLooks(page, 'changed');
   await console.open('Mia');
   await assertLooks(page, 'edit');
+  await page.locator('#edit-name').fill('Mia Maria');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog', { name: 'Discard what you changed?' }).waitFor();
+  await assertLooks(page, 'discard');
+  await console.press('Go on');
   await console.press('Remove …');
   await assertLooks(page, 'remove');
-  await console.press('Keep it');
-  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
   // The two longest statuses beside each other.
+  await stage.run(['catalogue', 'set', '2', '--status', 'available', ...stage.place]);
+  await console.press('Remove it');
+  await page.getByRole('dialog', { name: 'Mia was changed meanwhile' }).waitFor();
+  await assertLooks(page, 'removal-in-conflict');
+  await resize(page, 360);
+  const wider = `[...document.querySelectorAll('dialog')].map((e) => e.scrollWidth - e.clientWidth)`;
+  assert.deepEqual(await page.evaluate(wider), [0, 0]);
+  await console.press('Keep it');
+  await stage.run(['catalogue', 'remove', '2', '--yes', ...stage.place]);
+  await console.press('Save');
+  await console.says('This animal is gone');
+  await assertLooks(page, 'gone');
+  await page.keyboard.press('Escape');
+  await stage.run(['catalogue', 'set', '1', '--status', 'sold', ...stage.place]);
   await console.mark('Lola', 'pending');
   await page.getByRole('dialog', { name: 'Lola was changed meanwhile' }).waitFor();
   await assertLooks(page, 'conflict');
-  await resize(page, 360);
-  const wider = `[...document.querySelectorAll('dialog')].map((e) => e.scrollWidth - e.clientWidth)`;
-  assert.deepEqual(await page.evaluate(wider), [0]);
+  await console.press('Keep what is there');
+  await console.statusOf('Lola').click();
+  await assertLooks(page, 'choice');
+  await page.keyboard.press('Escape');
+  await page.evaluate('globalThis.print = () => undefined');
+  await page.unrouteAll();
+  await console.press('Print');
+  await console.says('Printing: 2 animals.');
+  await page.emulateMedia({ media: 'print' });
+  await assertLooks(page, 'print', { widths: [768] });
 }
 
 async function searchStates(t: TestContext): Promise<void> {
@@ -208,10 +232,10 @@ async function searchStates(t: TestContext): Promise<void> {
   const console = new ConsolePage(page);
   await console.isLoaded();
   await console.find('animal 2');
-  await console.listSays('5 of 23');
+  await console.listSays('5 of 23 animals');
   await assertLooks(page, 'found');
   await console.find('zzz');
-  await console.says('No animal is called zzz');
+  await console.says('Nothing found for “zzz”');
   await assertLooks(page, 'not-found');
   await page.route('**/v1/pets?**', () => undefined);
   await console.find('rex');

@@ -25,7 +25,7 @@ const next = (page: Page) => page.getByRole('button', { name: 'Next' });
 
 runStories(new URL('catalogue.txt', import.meta.url));
 
-test('console › at every width, header and cards have the same edges, also at /docs, and "Newest" moves no control', async (t) => {
+test('console › at every width, header and cards have the same edges, also at /docs, and "Newest", "Find" and the first tick move nothing', async (t) => {
   const stage = await stageOf();
   const { page } = await visit(t, stage, { key: stage.key });
   await place(page, 'Animals 1–20, more follow');
@@ -49,7 +49,20 @@ test('console › at every width, header and cards have the same edges, also at 
     assert.deepEqual(await controls(), before, `${width} px`);
     await page.getByRole('button', { name: 'Newest' }).click();
     await place(page, 'Animals 1–20, more follow');
+    const above = () =>
+      edges('#title', '#filter', '#refresh', '#find-text', '#find button', '#rows');
+    const list = await above();
+    await page.getByLabel('Select Animal 1', { exact: true }).check();
+    assert.deepEqual(await above(), list, `a tick at ${width} px`);
+    await new ConsolePage(page).find('animal');
+    await place(page, '45 of 45 animals');
+    assert.deepEqual((await above()).flat(), list.flat(), `a search at ${width} px`);
+    await page.locator('#find-text').fill('');
+    await place(page, 'Animals 1–20, more follow');
   }
+  await page.setViewportSize({ width: 1100, height: 900 });
+  const tops = (await edges('#filter fieldset', '#refresh', '#newest')).map(([, , top]) => top);
+  assert.equal(new Set(tops).size, 1, 'no control is alone in a line');
   await page.goto(`${stage.site}/docs/reference`);
   for (const [width, [left, right]] of shown) {
     await page.setViewportSize({ width, height: 900 });
@@ -117,7 +130,7 @@ test('console › a search leaves half of the requests of its key for other work
   await console.listSays(/^0 found, \d00 looked at\. Waiting \d+ s, so that half of the requests/);
   for (let more = 0; more < 9; more += 1) await stage.client().pets.list({ limit: 1 }).page();
   await console.press('Stop');
-  await console.listSays(/^Stopped: 0 found, \d00 looked at$/);
+  await console.listSays(/^Not complete: 0 found, \d00 looked at$/);
 });
 
 test('console › the whole filter is printed, at most 5,000 animals, with title, date and count, and without controls', async (t) => {

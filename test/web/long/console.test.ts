@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { ConsolePage } from '../console-page.ts';
-import { Stage, stageOfFile, test, until, visit } from '../stage.ts';
+import { Stage, stageOfFile, test, visit } from '../stage.ts';
 import { runStories } from '../story.ts';
 
 const CONSOLE_BYTES_MAX = 92 * 1024;
@@ -55,17 +55,4 @@ test('console › the cells of a long name align at the top', async (t) => {
   })()`);
   assert.equal(tops.length, 3);
   assert.ok(Math.max(...tops) - Math.min(...tops) < 6, tops.join(', '));
-});
-
-test('console › 429: the seconds to wait are counted down, and the form keeps its values', async (t) => {
-  const stage = await Stage.open(t, { flags: ['--rate-limit', '2/60s'] });
-  const { page } = await visit(t, stage, { key: stage.key });
-  const console = new ConsolePage(page);
-  await console.listSays('No animals');
-  await console.add('Rex', '9223372036854775807');
-  const first = await page.getByRole('timer').textContent();
-  assert.match(first ?? '', /^Trying again in ([2-9]|[1-5]\d|60) s\.$/);
-  const shown = `document.querySelector('[role=timer]').textContent`;
-  await until(page, `${shown} !== ${JSON.stringify(first)}`);
-  assert.deepEqual(await console.typed(), ['Rex', '9223372036854775807', 'available']);
 });

@@ -35,10 +35,10 @@ test('console › of 3,000 lines 5 are faulty: they are found, corrected, and al
   const { card, stage } = await open(t);
   await card.paste(listOf(linesOf('A', 3_000, FAULTY)));
   await card.says('5 lines have a fault');
-  assert.deepEqual(await card.buttons(), ['Add the 2,995 without a fault']);
+  assert.deepEqual(await card.buttons(), ['Add the 2,995 animals without a fault']);
   assert.deepEqual(
-    (await card.faults()).map((text) => text.split(' category')[0]),
-    FAULTY.map((at) => `Line ${at + 2}`),
+    await card.faults(),
+    FAULTY.map((at) => `Line ${at + 2} The category is a whole number, such as 7.`),
   );
   await card.press('Line 1236');
   assert.equal(await card.selected(), 'A 1234,seven');
@@ -52,17 +52,34 @@ test('console › of 3,000 lines 5 are faulty: they are found, corrected, and al
   }
   await card.press('Add 3,000 animals');
   await card.says('3,000 animals were added.');
-  await card.page.locator('#place', { hasText: 'Animals 1–20, more follow' }).waitFor();
+  await card.page.locator('#place', { hasText: 'Animals 1–20, newest first' }).waitFor();
   assert.equal(await card.text.inputValue(), '');
   const stored = await names(stage);
   assert.equal(stored.length, 3_000);
   assert.deepEqual(stored.slice(1_233, 1_236), ['A 1233', 'A 1234', 'A 1235']);
 });
 
+test('console › a press on the number of a faulty line brings it into sight, also on a phone', async (t) => {
+  const { card } = await open(t);
+  await card.page.setViewportSize({ width: 360, height: 740 });
+  await card.paste(listOf(linesOf('A', 1_000, [500, 998])));
+  for (const at of [998, 500]) {
+    await card.press(`Line ${at + 2}`);
+    // How far the line is from the top of the text, and the text from the window, in heights of them.
+    const places = await card.page.evaluate<number[]>(`(() => {
+      const text = document.querySelector('#many-text');
+      const { top, bottom } = text.getBoundingClientRect();
+      const { scrollTop, scrollHeight, clientHeight } = text;
+      return [(scrollHeight * ${at + 1} / 1_002 - scrollTop) / clientHeight, top, innerHeight - bottom];
+    })()`);
+    assert.ok(places.every((place) => place >= 0) && (places[0] ?? 1) < 1, places.join(', '));
+  }
+});
+
 test('console › the lines without a fault are added, and the card keeps the others, to be corrected and added alone', async (t) => {
   const { card, stage } = await open(t);
   await card.paste(listOf(linesOf('B', 3_000, FAULTY)));
-  await card.press('Add the 2,995 without a fault');
+  await card.press('Add the 2,995 animals without a fault');
   await card.says('2,995 animals were added. The lines with a fault are below');
   const left = FAULTY.map((at) => `B ${at},seven`);
   assert.equal(await card.text.inputValue(), listOf(left));
@@ -80,14 +97,15 @@ test('D45: the same list is recognised: it is added again only on purpose, and i
   const { card, stage } = await open(t);
   const list = listOf(linesOf('C', 3, [1]));
   await card.paste(list);
-  await card.press('Add the 2 without a fault');
+  await card.press('Add the 2 animals without a fault');
   await card.says('2 animals were added.');
   await card.paste(list);
   await card.says('This list was added before');
   await card.says('2 animals of it were added. Lines left out for a fault: 1.');
+  assert.equal(await card.card.getByText('What will be added').count(), 0);
   assert.deepEqual(await card.buttons(), ['Keep only the faulty lines', 'Add 2 animals again']);
   await card.press('Keep only the faulty lines');
-  await card.says('Nothing was added now: 2 animals of this list are in the catalogue.');
+  await card.says('2 animals of this list are in the catalogue.');
   assert.equal(await card.text.inputValue(), 'name,categoryId\nC 1,seven\n');
   await card.paste(list);
   await card.press('Add 2 animals again');
@@ -105,13 +123,13 @@ test('console › after a lost response the same list adds nothing twice, by its
   });
   const list = listOf(linesOf('D', 2, [1]));
   await card.paste(list);
-  await card.press('Add the 1 without a fault');
+  await card.press('Add the 1 animal without a fault');
   await card.says('The service cannot be reached');
   assert.equal(lost, 3, 'it is sent again by itself');
   assert.equal(await card.text.inputValue(), list);
   await card.page.unrouteAll();
   await card.press('Try again');
-  await card.says('Nothing was added now: 1 animal of this list is in the catalogue.');
+  await card.says('1 animal of this list is in the catalogue.');
   assert.equal(await card.text.inputValue(), 'name,categoryId\nD 1,seven\n');
   assert.deepEqual(await names(stage), ['D 0']);
 });
@@ -128,7 +146,9 @@ test('console › the columns of a table without known headings are chosen, by k
   assert.equal(await page.evaluate('document.activeElement.labels[0].firstChild.data'), 'Name');
   await keyboard.type('2');
   await keyboard.press('Tab');
-  await keyboard.type('1');
+  await keyboard.type('2');
+  await card.says('One column cannot be two of them: choose another.');
+  await keyboard.press('ArrowUp');
   await card.says('What will be added');
   assert.equal(
     await page.evaluate('document.activeElement.labels[0].firstChild.data'),
@@ -156,12 +176,17 @@ test('console › a file that is not UTF-8 is added once its encoding is named, 
   const { card, stage } = await open(t);
   await card.choose('tiere.csv', Buffer.from('name;category\nL\u00f6we;7\n', 'latin1'));
   await card.says('This file is not UTF-8.');
+  assert.equal(await card.card.locator('.notice').count(), 1, 'and nothing else is said of it');
   assert.equal(await card.text.inputValue(), '');
   await card.press('Read it as Windows-1252');
   await card.says('Read as Windows-1252. Check the names.');
   await card.press('Add 1 animal');
   await card.says('1 animal was added.');
   assert.deepEqual(await names(stage), ['Löwe']);
+  for (const empty of ['', 'name,category\n']) {
+    await card.choose('empty.csv', Buffer.from(empty));
+    await card.says('There is no animal in this list.');
+  }
   await card.choose('animals.xlsx', Buffer.from('PK\u0003\u0004'));
   await card.card.getByRole('alert').getByText('This is an Excel file').waitFor();
   await card.choose('long.csv', Buffer.from(listOf(linesOf('x', 5_001))));

@@ -51,12 +51,9 @@ test('D44: the form and the card for lists remove space around a name and refuse
 
   const card = await ListCard.open(page);
   await card.paste('name,category\n Ada\t,7\n\u00a0,8\n"\n",9\nBo,1\n');
-  await card.press('Add the 2 without a fault');
+  await card.press('Add the 2 animals without a fault');
   await card.says('2 animals were added.');
-  assert.deepEqual(await card.faults(), [
-    'Line 2 name must have a character that can be seen.',
-    'Line 3 name must have a character that can be seen.',
-  ]);
+  assert.deepEqual(await card.faults(), ['Line 2 Enter a name.', 'Line 3 Enter a name.']);
   const pets = await stage.client().pets.list().toArray();
   assert.deepEqual(
     pets.map(({ name }) => name),

@@ -1,8 +1,8 @@
 import { newIdempotencyKey } from '../../../../sdk/src/client.ts';
 import { parseTypedInt64 } from '../../../domain/int64.ts';
 import type { Pet } from '../../../../sdk/src/index.ts';
-import { curlCommand, jsonText } from './curl.ts';
 import { offerCurl } from './clipboard.ts';
+import { curlCommand, jsonText } from './curl.ts';
 import { byId, element, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
 import { faultNotice } from './notice.ts';
@@ -49,7 +49,7 @@ export class AddForm {
     });
   }
 
-  async #send(isAutomatic = false): Promise<void> {
+  async #send(): Promise<void> {
     if (!isUsable(this.#submit)) return;
     this.#outcome.replaceChildren();
     const pet = this.#fields.read();
@@ -62,7 +62,9 @@ export class AddForm {
       this.#outcome.replaceChildren(addedNotice(added, isTrimmed));
       this.#on.added(added);
     } catch (error) {
-      this.#showFault(explain(error), isAutomatic);
+      const fault = explain(error);
+      if (fault.isKeyRefused) this.#on.keyNeeded(fault);
+      else this.#outcome.replaceChildren(faultNotice(fault, () => this.#retry()));
     } finally {
       this.#setBusy(false);
     }
@@ -83,16 +85,9 @@ export class AddForm {
   }
 
   /** The pressed button disappears with its notice, so the focus moves to the submit button. */
-  #retry(isAutomatic: boolean): void {
-    if (this.#outcome.contains(document.activeElement)) this.#submit.focus();
-    void this.#send(isAutomatic);
-  }
-
-  #showFault(fault: Fault, wasAutomatic: boolean): void {
-    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
-    if (this.#fields.showRefusal(fault)) return;
-    const retry = (isAutomatic: boolean): void => this.#retry(isAutomatic);
-    this.#outcome.replaceChildren(faultNotice(fault, { retry, canCountDown: !wasAutomatic }));
+  #retry(): void {
+    this.#submit.focus();
+    void this.#send();
   }
 
   #command(): string {

@@ -1,177 +1,141 @@
 import { parseTypedInt64 } from '../../../domain/int64.ts';
-import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
+import { printable } from '../../../domain/printable.ts';
+import { FIELDS, type Field } from '../../../domain/typed-pet.ts';
+import { stringify, type Pet } from '../../../../sdk/src/index.ts';
 import type { Changes, Edit } from './changes.ts';
-import { curlCommand, jsonText, KEY_VARIABLE } from './curl.ts';
-import { writeClipboard } from './clipboard.ts';
-import { button, byId, element, find } from './dom.ts';
+import { offerCurl, writeClipboard } from './clipboard.ts';
+import { curlCommand } from './curl.ts';
+import { ask, openDialog, petTable } from './dialog.ts';
+import { button, byId, element, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
-import { FIELD_WORDS, type Field } from './fields.ts';
 import { faultNotice } from './notice.ts';
-import { PetFields } from './pet-fields.ts';
-import { LABELS, petName, statusChip } from './pet.ts';
+import { copyFields, PetFields } from './pet-fields.ts';
+import { petName } from './pet.ts';
 import { linkTo, showLinkedId } from './place.ts';
 import { BASE_URL, type Session } from './session.ts';
-
-const TITLE_ID = 'animal-title';
-/** Before the ids of the fields. */
-const PREFIX = 'edit-';
 
 export interface AnimalParts {
   session: Session;
   changes: Changes;
   keyNeeded: (fault?: Fault) => void;
+  closed: (pet: Pet) => void;
 }
 
 /** Shows one animal in a dialog. A key that may change animals edits and removes it there. */
 export function openPet(pet: Pet, parts: AnimalParts): void {
-  const dialog = element('dialog', { class: 'animal', 'aria-labelledby': TITLE_ID });
-  const told = element('p', { class: 'small', role: 'status' });
-  const copy = (label: string, text: string): HTMLElement =>
-    button(label, () => void copyText(text, told));
-  const mayChange = parts.session.access.mayChange;
-  dialog.append(
-    element(
-      'div',
-      { class: 'head' },
-      element('h2', { id: TITLE_ID }, petName(pet.name)),
-      button('Close', () => dialog.close()),
-    ),
-    mayChange ? editForm(pet) : facts(pet),
-    element(
-      'div',
-      { class: 'actions' },
-      copy('Copy link', linkTo(pet.id)),
-      copy('Copy id', String(pet.id)),
-    ),
-    forDevelopers(pet, copy),
-    told,
-  );
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    showLinkedId(undefined);
-  });
-  document.body.append(dialog);
+  const told = element('span', { role: 'status' });
+  const link = button('Copy link', () => void copyLink(pet, told), 'quiet');
+  let dialog: HTMLDialogElement;
+  if (parts.session.access.mayChange) {
+    const id = element('p', { class: 'small' }, `Id ${pet.id}`, link, told);
+    dialog = new Editor(pet, parts, [id, forDevelopers(pet)]).dialog;
+  } else {
+    const close = button('Close', () => dialog.close());
+    const facts = petTable([['In the store', pet]]);
+    const actions = element('div', { class: 'actions' }, close, link, told);
+    dialog = openDialog('animal', [petName(pet.name)], facts, actions, forDevelopers(pet));
+  }
   showLinkedId(pet.id);
-  if (mayChange) new Editor(pet, dialog, parts).listen();
-  dialog.showModal();
+  dialog.addEventListener('close', () => {
+    showLinkedId(undefined);
+    parts.closed(pet);
+  });
 }
 
-function facts(pet: Pet): HTMLElement {
-  return element(
-    'dl',
-    { class: 'facts' },
-    ...fact('Status', statusChip(pet.status)),
-    ...fact('Category', String(pet.categoryId)),
-    ...fact('Id', String(pet.id)),
-  );
-}
-
-/** The same fields as in the form that adds an animal. */
-function editForm(pet: Pet): HTMLElement {
-  const field = (name: string, label: string, value: string): HTMLElement[] => [
-    element('label', { for: PREFIX + name }, label),
-    element('input', {
-      id: PREFIX + name,
-      name,
-      value,
-      autocomplete: 'off',
-      'aria-describedby': `${PREFIX}${name}-fault`,
-      ...(name === 'categoryId' ? { inputmode: 'numeric', list: 'categories' } : {}),
-    }),
-    element('div', { id: `${PREFIX}${name}-fault`, class: 'field-fault', role: 'alert' }),
-  ];
-  const radio = (status: PetStatus): HTMLElement =>
-    element(
-      'label',
-      {},
-      element('input', {
-        type: 'radio',
-        name: 'status',
-        value: status,
-        ...(status === pet.status ? { checked: '' } : {}),
-      }),
-      LABELS[status],
-    );
-  return element(
-    'form',
-    { class: 'edit', novalidate: '' },
-    ...field('name', 'Name', pet.name),
-    ...field('categoryId', 'Category', String(pet.categoryId)),
-    element(
-      'fieldset',
-      { class: 'segments' },
-      element('legend', {}, 'Status'),
-      ...PET_STATUSES.map(radio),
-    ),
-    element('div', { id: `${PREFIX}status-fault`, class: 'field-fault', role: 'alert' }),
-    element('p', { class: 'small' }, `Id ${pet.id}`),
-    element('div', { class: 'outcome' }),
-    element(
-      'div',
-      { class: 'actions' },
-      element('button', { class: 'primary' }, 'Save'),
-      button('Remove …', () => undefined, 'danger'),
-    ),
-  );
-}
-
-/** What the form of a dialog does. */
+/** The dialog of a key that may change the animal: the fields of the form that adds one. */
 class Editor {
-  readonly #pet: Pet;
-  readonly #dialog: HTMLDialogElement;
+  readonly dialog: HTMLDialogElement;
   readonly #parts: AnimalParts;
-  readonly #form: HTMLFormElement;
   readonly #fields: PetFields;
-  readonly #outcome: HTMLElement;
-  /** What the form showed first: an input holds no line break, but a name may. */
-  readonly #first: PetFields['typed'];
+  readonly #outcome = element('div', {});
+  readonly #submit = element('button', { class: 'primary' }, 'Save');
+  /** The animal as the person saw it. */
+  #pet: Pet;
+  /** What the fields showed of it: an input holds no line break, but a name may. */
+  #first: PetFields['typed'];
   #isBusy = false;
 
-  constructor(pet: Pet, dialog: HTMLDialogElement, parts: AnimalParts) {
+  constructor(pet: Pet, parts: AnimalParts, below: readonly Node[]) {
     this.#pet = pet;
-    this.#dialog = dialog;
     this.#parts = parts;
-    this.#form = find(dialog, 'form', HTMLFormElement);
-    this.#outcome = find(dialog, '.outcome', HTMLElement);
-    this.#fields = new PetFields(this.#form, PREFIX);
+    const form = element('form', { novalidate: '' }, copyFields('edit-'), this.#outcome);
+    const remove = button('Remove …', () => void this.#run(() => this.#remove()), 'danger');
+    const close = button('Close', () => void this.#close());
+    form.append(element('div', { class: 'actions' }, this.#submit, close, remove));
+    this.dialog = openDialog('animal', [petName(pet.name)], form, ...below);
+    this.#fields = new PetFields(form, 'edit-');
+    this.#fields.fill(pet);
     this.#first = this.#fields.typed;
-  }
-
-  listen(): void {
-    this.#form.addEventListener('submit', (event) => {
+    form.addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#run(() => this.#save());
     });
-    find(this.#form, '.danger', HTMLButtonElement).addEventListener('click', () => {
-      void this.#run(async () => {
-        if (await this.#parts.changes.remove(this.#pet)) this.#dialog.close();
-      });
+    // Chromium lets a page keep a dialog open only once, unless the key itself goes nowhere.
+    this.dialog.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') event.preventDefault();
+      if (event.key === 'Escape') void this.#close();
     });
+    this.dialog.addEventListener('cancel', (event) => {
+      event.preventDefault();
+      void this.#close();
+    });
+  }
+
+  get #changed(): Field[] {
+    const { typed } = this.#fields;
+    return FIELDS.filter((field) => typed[field] !== this.#first[field]);
+  }
+
+  /** Not while it is stored, and not with what is not stored, unless the person says so. */
+  async #close(): Promise<void> {
+    if (this.#isBusy) return;
+    const question = {
+      title: ['Discard what you changed?'],
+      words: 'It is not stored yet.',
+      versions: [],
+      yes: 'Discard it',
+      no: 'Go on',
+      isDangerous: true,
+    };
+    if (this.#changed.length === 0 || (await ask(question)) === 'yes') this.dialog.close();
   }
 
   /** Only what the person has changed is sent: the rest stays, whatever it is. */
   async #save(): Promise<void> {
+    const changed = this.#changed;
+    const values = this.#fields.read(changed);
+    if (values === undefined) return;
+    const to: Edit = Object.fromEntries(changed.map((field) => [field, values[field]]));
+    const { now, answer } =
+      changed.length === 0 ? {} : await this.#parts.changes.change(this.#pet, to);
+    if (answer === '' && now !== undefined) this.#follow(now);
+    else this.dialog.close();
+  }
+
+  async #remove(): Promise<void> {
+    const now = await this.#parts.changes.remove(this.#pet);
+    if (now === undefined) this.dialog.close();
+    else this.#follow(now);
+  }
+
+  /** Shows the animal as it is now. What the person has changed stays typed. */
+  #follow(now: Pet): void {
+    if (now === this.#pet) return;
     const { typed } = this.#fields;
-    const isSame = (field: Field): boolean => typed[field] === this.#first[field];
-    const categoryId = parseTypedInt64(typed.categoryId);
-    const faults = {
-      name: isSame('name') ? undefined : FIELD_WORDS.name(typed.name),
-      categoryId: FIELD_WORDS.categoryId(categoryId ?? typed.categoryId),
-    };
-    this.#fields.showFaults(faults);
-    if (categoryId === undefined || faults.name !== undefined) return;
-    const to: Edit = {
-      ...(isSame('name') ? {} : { name: typed.name }),
-      ...(isSame('categoryId') ? {} : { categoryId }),
-      ...(isSame('status') || typed.status === undefined ? {} : { status: typed.status }),
-    };
-    if (Object.keys(to).length > 0) await this.#parts.changes.change(this.#pet, to);
-    this.#dialog.close();
+    const own = Object.fromEntries(this.#changed.map((field) => [field, typed[field]]));
+    this.#pet = now;
+    this.#fields.fill(now);
+    this.#first = this.#fields.typed;
+    this.#fields.fill(own);
+    const words = 'Somebody else has changed it. What you did not change is shown as it is now.';
+    this.#outcome.replaceChildren(element('p', { class: 'notice', role: 'status' }, words));
   }
 
   async #run(action: () => Promise<void>): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
+    setUsable(this.#submit, false);
+    this.#submit.textContent = 'Saving …';
     this.#outcome.replaceChildren();
     try {
       await action();
@@ -179,43 +143,42 @@ class Editor {
       this.#showFault(explain(error), action);
     }
     this.#isBusy = false;
+    setUsable(this.#submit, true);
+    this.#submit.textContent = 'Save';
   }
 
   #showFault(fault: Fault, action: () => Promise<void>): void {
     if (fault.isKeyRefused) {
-      this.#dialog.close();
+      this.dialog.close();
       return this.#parts.keyNeeded(fault);
     }
-    const gone = { title: 'This animal is gone', remedy: 'Somebody has removed it.' };
-    const notice = faultNotice(fault.isGone ? { ...fault, ...gone } : fault, {
-      retry: () => void this.#run(action),
-      canCountDown: false,
-    });
-    this.#outcome.replaceChildren(notice);
+    if (!fault.isGone) {
+      const retry = (): void => void this.#run(action);
+      return this.#outcome.replaceChildren(faultNotice(fault, retry));
+    }
+    // Nothing of what was typed can be stored any more.
+    this.#first = this.#fields.typed;
+    const notice = element('p', { class: 'notice fault', role: 'alert' }, GONE);
+    const close = button('Close', () => this.dialog.close());
+    const [heading = ''] = this.dialog.children;
+    this.dialog.replaceChildren(heading, notice, element('div', { class: 'actions' }, close));
+    close.focus();
   }
 }
 
-function forDevelopers(pet: Pet, copy: (label: string, text: string) => HTMLElement): HTMLElement {
-  const command = curlCommand(`${BASE_URL}/pets/${pet.id}`);
+const GONE = 'This animal is gone: somebody has removed it.';
+
+function forDevelopers(pet: Pet): HTMLElement {
+  const json = stringify(pet, 2).split('\n').map(printable).join('\n');
+  const curl = element('div', {});
+  offerCurl(curl, () => curlCommand(`${BASE_URL}/pets/${pet.id}`));
   return element(
     'details',
     {},
     element('summary', {}, 'For developers'),
-    block('JSON', petText(pet)),
-    block('curl', command),
-    element(
-      'p',
-      { class: 'small' },
-      'Put your key into ',
-      element('code', {}, KEY_VARIABLE),
-      ' first. This request goes away on 5 December 2030.',
-    ),
-    element(
-      'div',
-      { class: 'actions' },
-      copy('Copy JSON', petText(pet)),
-      copy('Copy as curl', command),
-    ),
+    element('pre', { tabindex: '0', 'aria-label': 'JSON' }, json),
+    curl,
+    element('p', {}, 'This request goes away on 5 December 2030.'),
   );
 }
 
@@ -234,38 +197,12 @@ export async function openLinked(text: string, parts: AnimalParts): Promise<void
   } catch (error) {
     const fault = explain(error);
     if (fault.isKeyRefused) return parts.keyNeeded(fault);
-    const retry = (): void => void openLinked(text, parts);
-    message.append(faultNotice(fault, { retry, canCountDown: false }));
+    message.append(faultNotice(fault, () => void openLinked(text, parts)));
   }
 }
 
-async function copyText(text: string, told: HTMLElement): Promise<void> {
-  const isCopied = await writeClipboard(text);
-  told.textContent = isCopied
-    ? 'Copied.'
-    : 'This page has no clipboard. Select the text and copy it.';
-}
-
-function fact(name: string, value: HTMLElement | string): HTMLElement[] {
-  return [element('dt', {}, name), element('dd', {}, value)];
-}
-
-function block(name: string, text: string): HTMLElement {
-  return element(
-    'div',
-    { class: 'block' },
-    element('h3', {}, name),
-    element('pre', { tabindex: '0', 'aria-label': name }, text),
-  );
-}
-
-/** By hand: JSON.stringify cannot write a bigint. */
-function petText({ id, name, categoryId, status }: Pet): string {
-  const fields = [
-    `"id": ${id}`,
-    `"name": ${jsonText(name)}`,
-    `"categoryId": ${categoryId}`,
-    `"status": "${status}"`,
-  ];
-  return `{\n  ${fields.join(',\n  ')}\n}`;
+async function copyLink({ id }: Pet, told: HTMLElement): Promise<void> {
+  const link = linkTo(id);
+  // A page that was loaded over plain HTTP from another machine has no clipboard.
+  told.textContent = (await writeClipboard(link)) ? 'Copied.' : `Copy this: ${link}`;
 }

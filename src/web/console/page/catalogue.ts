@@ -1,19 +1,16 @@
-import { PET_STATUSES, type Pet, type PetPage, type PetStatus } from '../../../../sdk/src/index.ts';
-import { writeNewPet } from '../../../../sdk/src/json.ts';
+import { PET_STATUSES, type Pet, type PetPage } from '../../../../sdk/src/index.ts';
 import { Changes } from './changes.ts';
-import { curlCommand } from './curl.ts';
 import { offerCurl } from './clipboard.ts';
-import { byId, isUsable, setUsable } from './dom.ts';
-import { emptyMessage, nothingFound } from './empty.ts';
+import { curlCommand } from './curl.ts';
+import { button, byId, element, find, isUsable, setUsable } from './dom.ts';
 import { explain, type Fault } from './fault.ts';
-import { grouped } from './fields.ts';
+import { counted, grouped } from './fields.ts';
 import { faultNotice } from './notice.ts';
-import { LABELS, petRow, rowId, suggestCategories, type RowEvents } from './pet.ts';
+import { LABELS, petName, rowId } from './pet.ts';
 import {
   enterPlace,
   firstPage,
   followHistory,
-  linkedId,
   placeInAddress,
   queryOf,
   restoreScroll,
@@ -21,10 +18,10 @@ import {
   type Place,
   type Step,
 } from './place.ts';
-import { offerPrint, type Printed } from './print.ts';
-import { FOUND_MAX, Search } from './search.ts';
-import { Selection } from './selection.ts';
+import { Rows } from './rows.ts';
+import { ROWS_MAX, Search } from './search.ts';
 import { BASE_URL, type Session } from './session.ts';
+import { offerDownload, offerPrint, type Printed } from './whole-list.ts';
 
 export interface CatalogueEvents {
   keyNeeded: (fault?: Fault) => void;
@@ -37,73 +34,85 @@ interface Loading {
   isReturn?: boolean;
   /** Scroll to the first row: the buttons are below the last one. */
   isTurn?: boolean;
-  /** The page retries by itself. It does so once. */
-  isAutomatic?: boolean;
   /** A reload in the background: nothing shows that it runs or that it failed. */
   isQuiet?: boolean;
 }
 
-/** The list of animals: one page at a time, with a filter. The URL says which page. */
+const panel = byId('catalogue', HTMLElement);
+const title = byId('title', HTMLElement);
+const filter = byId('filter', HTMLFormElement);
+const newest = byId('newest', HTMLButtonElement);
+const finder = byId('find', HTMLFormElement);
+const text = byId('find-text', HTMLInputElement);
+const findButton = find(finder, 'button', HTMLButtonElement);
+const message = byId('list-message', HTMLElement);
+const table = byId('table', HTMLElement);
+const previous = byId('previous', HTMLButtonElement);
+const next = byId('next', HTMLButtonElement);
+const limitChoice = byId('limit', HTMLSelectElement);
+const count = byId('place', HTMLElement);
+const print = byId('print-list', HTMLButtonElement);
+
+/** The list of animals: one page at a time, with a filter, or what a search has found. The URL says which. */
 export class Catalogue {
   readonly #session: Session;
   readonly #on: CatalogueEvents;
-  readonly #panel = byId('catalogue', HTMLElement);
-  readonly #rows = byId('rows', HTMLTableSectionElement);
-  readonly #table = byId('table', HTMLTableElement);
-  readonly #message = byId('list-message', HTMLElement);
-  readonly #count = byId('place', HTMLElement);
-  readonly #previous = byId('previous', HTMLButtonElement);
-  readonly #next = byId('next', HTMLButtonElement);
-  readonly #limit = byId('limit', HTMLSelectElement);
-  readonly #filter = byId('filter', HTMLFormElement);
-  readonly #find = byId('find', HTMLFormElement);
-  readonly #text = byId('find-text', HTMLInputElement);
+  readonly rows: Rows;
+  readonly changes: Changes;
   readonly #curl = offerCurl(byId('list-curl', HTMLElement), () =>
     curlCommand(`${BASE_URL}/pets${queryOf(this.#place)}`),
   );
   #place = placeInAddress();
   #nextStep: Step = { cursor: undefined, before: undefined };
   #loading = new AbortController();
-  /** The animals of the rows, by id. */
-  readonly #shown = new Map<string, Pet>();
-  readonly #selection = new Selection((ids, status, bar) => this.#markAll(ids, status, bar));
-  readonly changes: Changes;
-  /** One status after the other is stored, so that a second choice follows what the first has stored. */
-  #marking = Promise.resolve();
-  #newId: bigint | undefined;
+  #search: Search | undefined;
 
   constructor(session: Session, on: CatalogueEvents) {
     this.#session = session;
     this.#on = on;
     this.changes = new Changes(session, {
       keyNeeded: on.keyNeeded,
-      shown: (pet) => this.#update(pet),
+      shown: (pet) => {
+        // A reload in the background may have begun before the change, and would show the animal of then.
+        if (!this.#isBusy) this.#loading.abort();
+        this.rows.update(pet);
+      },
       gone: (id) => this.#drop(id),
+      focus: (id) => this.rows.focus(rowId(id)),
     });
+    this.rows = new Rows(session, {
+      open: on.open,
+      mark: (pets, status, progress) => this.changes.mark(pets, status, progress),
+    });
+    offerPrint((signal) => this.#printed(signal), on.keyNeeded);
+    offerDownload(session, () => this.#place.status, on.keyNeeded);
+    this.#listen();
+    this.#showControls(this.#place);
+  }
+
+  #listen(): void {
     byId('refresh', HTMLButtonElement).addEventListener('click', () => void this.refresh());
     addEventListener('focus', () => this.#refreshQuietly());
-    this.#filter.addEventListener('change', () => this.#goTo(this.#start(this.#wanted)));
-    byId('newest', HTMLButtonElement).addEventListener('click', () => {
+    for (const target of [filter, limitChoice]) {
+      target.addEventListener('change', () => this.#goTo(this.#start(this.#wanted)));
+    }
+    newest.addEventListener('click', () => {
       this.#goTo(firstPage(this.#wanted, !this.#place.isNewestFirst));
     });
-    this.#filter.addEventListener('submit', (event) => event.preventDefault());
-    this.#find.addEventListener('submit', (event) => {
+    finder.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (this.#text.value.trim() !== this.#place.find) this.#goTo(this.#start(this.#wanted));
-      else void this.#load();
+      this.#find();
     });
     // The cross in the field, or an emptied field, leads back to the list.
-    this.#text.addEventListener('input', () => {
-      const isEnd = this.#text.value === '' && this.#place.find !== '';
-      if (isEnd) this.#goTo(this.#start(this.#wanted));
+    text.addEventListener('input', () => {
+      this.#showFindButton();
+      if (text.value === '' && this.#place.find !== '') this.#goTo(this.#start(this.#wanted));
     });
-    byId('find-stop', HTMLButtonElement).addEventListener('click', () => this.#loading.abort());
-    offerPrint((signal) => this.#printed(signal), on);
-    this.#previous.addEventListener('click', () => {
-      if (isUsable(this.#previous)) this.#goTo(this.#placeBefore, { isTurn: true });
+    previous.addEventListener('click', () => {
+      if (isUsable(previous)) this.#goTo(this.#placeBefore, { isTurn: true });
     });
-    this.#next.addEventListener('click', () => {
-      if (!isUsable(this.#next)) return;
+    next.addEventListener('click', () => {
+      if (!isUsable(next)) return;
       const trail = [...this.#place.trail, this.#nextStep];
       this.#goTo({ ...this.#place, trail }, { isTurn: true });
     });
@@ -114,7 +123,6 @@ export class Catalogue {
         if (this.#session.isOpen) void this.#load({ isReturn: true });
       },
     );
-    this.#showControls(this.#place);
   }
 
   /** Loads the page that the address names. */
@@ -129,35 +137,33 @@ export class Catalogue {
 
   /** What was changed elsewhere meanwhile is shown when the window is used again. */
   #refreshQuietly(): void {
-    const isBusy = this.#panel.getAttribute('aria-busy') === 'true';
-    const isWanted = this.#session.access.mayRead && this.#place.find === '';
-    if (!isWanted || isBusy || document.querySelector('dialog') !== null) return;
+    const isWanted = this.#session.access.mayRead && this.#search === undefined && !this.#isBusy;
+    if (!isWanted || document.querySelector('dialog') !== null) return;
     // What is being stored is stored first.
-    void this.#marking.then(() => this.#load({ isQuiet: true }));
+    void this.rows.marking.then(() => this.#load({ isQuiet: true }));
   }
 
-  /** Begins with the newest animals, of which one was just added. A filter that leaves it out ends. */
-  showAdded({ id, status }: Pet): void {
-    this.#newId = id;
-    const { limit, status: filter } = this.#place;
-    const kept = filter === status ? filter : undefined;
+  /** Begins with the newest animals, which were just added. A filter that leaves this one out ends. */
+  showAdded(pet?: Pet): void {
+    this.rows.newId = pet?.id;
+    const { limit, status } = this.#place;
+    const kept = pet?.status === status ? status : undefined;
     this.#goTo(firstPage({ limit, status: kept, find: '' }, true));
   }
 
-  /** The filter. */
-  get status(): Place['status'] {
-    return this.#place.status;
+  get #isBusy(): boolean {
+    return panel.ariaBusy === 'true';
   }
 
   get #wanted(): Filter {
-    const wanted = new FormData(this.#filter).get('status');
+    const wanted = new FormData(filter).get('status');
     const status = PET_STATUSES.find((each) => each === wanted);
-    return { status, limit: Number(this.#limit.value), find: this.#text.value.trim() };
+    return { status, limit: Number(limitChoice.value), find: text.value.trim() };
   }
 
   /** Another filter starts at the first page of the same order. */
-  #start(filter: Filter): Place {
-    return firstPage(filter, this.#place.isNewestFirst);
+  #start(wanted: Filter): Place {
+    return firstPage(wanted, this.#place.isNewestFirst);
   }
 
   /** The previous page, or the first one if the pages in between are unknown. */
@@ -174,11 +180,11 @@ export class Catalogue {
 
   #showControls(place: Place): void {
     this.#place = place;
-    this.#limit.value = String(place.limit);
-    if (this.#text.value.trim() !== place.find) this.#text.value = place.find;
-    this.#panel.classList.toggle('finding', place.find !== '');
-    byId('newest', HTMLElement).setAttribute('aria-pressed', String(place.isNewestFirst));
-    for (const radio of this.#filter.querySelectorAll('input')) {
+    limitChoice.value = String(place.limit);
+    if (text.value.trim() !== place.find) text.value = place.find;
+    panel.classList.toggle('finding', place.find !== '');
+    newest.setAttribute('aria-pressed', String(place.isNewestFirst));
+    for (const radio of filter.querySelectorAll('input')) {
       radio.checked = radio.value === (place.status ?? '');
     }
   }
@@ -186,278 +192,206 @@ export class Catalogue {
   async #load(loading: Loading = {}): Promise<void> {
     const { isReturn, isTurn, isQuiet = false } = loading;
     this.#loading.abort();
-    const { signal } = (this.#loading = new AbortController());
-    const { status, limit, isNewestFirst, trail } = this.#place;
-    if (!isQuiet) this.#setBusy(true);
-    if (this.#place.find !== '') {
-      const search = new Search(this.#session, { text: this.#place.find, status });
-      this.#replaceRows([]);
-      this.#message.replaceChildren();
-      return this.#search(search, signal);
+    const { status, limit, find: wanted, isNewestFirst, trail } = this.#place;
+    if (!isQuiet) this.rows.selection.stop();
+    if (wanted !== '') {
+      this.#search = new Search(this.#session, { text: wanted, status });
+      this.rows.show([]);
+      return this.#runSearch(this.#search);
     }
+    this.#search = undefined;
+    const { signal } = (this.#loading = new AbortController());
+    if (!isQuiet) this.#setBusy();
     try {
       const list = this.#session.pets.list({ status, limit, signal });
       const ordered = isNewestFirst ? list.toReversed() : list;
       this.#render(await ordered.page(trail.at(-1)?.cursor), isQuiet);
       if (isReturn) restoreScroll();
-      if (isTurn && this.#table.getBoundingClientRect().top < 0) this.#table.scrollIntoView();
+      if (isTurn && table.getBoundingClientRect().top < 0) table.scrollIntoView();
     } catch (error) {
       // A later request has replaced this one, or will follow.
       if (signal.aborted || isQuiet) return;
-      this.#renderFault(explain(error), loading);
+      count.textContent = table.hidden ? 'Not loaded' : 'Still showing the earlier rows';
+      this.#showFault(error, () => void this.#load(loading));
     }
-    this.#setBusy(false);
+    this.#endBusy();
   }
 
-  /** Shows what is found at once. After a failure it goes on from there. */
-  async #search(search: Search, signal: AbortSignal): Promise<void> {
+  /** Keeps the rows of the earlier page, so that the user loses nothing. */
+  #showFault(error: unknown, retry: () => void): void {
+    const fault = explain(error);
+    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
+    const notice = faultNotice(fault, () => {
+      // The button disappears with its notice.
+      title.focus({ preventScroll: true });
+      retry();
+    });
+    message.replaceChildren(notice);
+  }
+
+  /** Finds, or stops the search that runs, or goes on with one that was stopped. */
+  #find(): void {
+    const search = this.#search;
+    if (text.value.trim() !== this.#place.find) this.#goTo(this.#start(this.#wanted));
+    else if (search === undefined || search.isComplete) void this.#load();
+    else if (!this.#isBusy) void this.#runSearch(search);
+    // Enter in the field is no wish to stop.
+    else if (document.activeElement !== text) this.#loading.abort();
+  }
+
+  #showFindButton(): void {
+    const isSame = text.value.trim() === this.#place.find;
+    const label = this.#isBusy ? 'Stop' : 'Go on';
+    const isEnded = this.#search === undefined || this.#search.isComplete;
+    findButton.textContent = isEnded || !isSame ? 'Find' : label;
+  }
+
+  /** Shows what is found at once. After a failure or a stop it goes on from there. */
+  async #runSearch(search: Search): Promise<void> {
+    const { signal } = (this.#loading = new AbortController());
+    this.#setBusy();
+    message.replaceChildren();
     // What changes several times per second is not read aloud. The end of it is.
-    this.#count.ariaLive = 'off';
+    count.ariaLive = 'off';
+    const show = (more: string): void =>
+      void (count.textContent = `${foundWords(search)}${more} …`);
     try {
       await search.run(signal, {
-        found: (pets) => this.#addRows(pets),
-        looked: () => (this.#count.textContent = `${searchWords(search)} …`),
-        waiting: (seconds) => {
-          this.#count.textContent = `${searchWords(search)}. Waiting ${seconds} s, so that half of the requests of this key are left for other work …`;
-        },
+        found: (pets) => this.rows.add(pets),
+        looked: () => show(''),
+        waiting: (seconds) =>
+          show(
+            `. Waiting ${seconds} s, so that half of the requests of this key are left for other work`,
+          ),
       });
-      if (search.found === 0) this.#message.replaceChildren(this.#nothingFound());
     } catch (error) {
       // A later load has replaced this search, or the person has stopped it.
       if (this.#loading.signal !== signal) return;
-      if (!signal.aborted) this.#renderSearchFault(explain(error), search);
+      if (!signal.aborted) this.#showFault(error, () => void this.#runSearch(search));
     }
-    this.#count.ariaLive = null;
-    this.#count.textContent = foundWords(search, signal.aborted);
-    if (document.activeElement?.id === 'find-stop') this.#text.focus();
-    this.#setBusy(false);
-  }
-
-  #renderSearchFault(fault: Fault, search: Search): void {
-    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
-    const retry = (): void => {
-      this.#message.replaceChildren();
-      this.#text.focus();
-      const { signal } = (this.#loading = new AbortController());
-      this.#setBusy(true);
-      void this.#search(search, signal);
-    };
-    this.#message.replaceChildren(faultNotice(fault, { retry, canCountDown: false }));
-  }
-
-  #nothingFound(): HTMLElement {
-    const { find, status } = this.#place;
-    return nothingFound(find, status, () => {
-      this.#text.focus();
-      this.#goTo(firstPage({ ...this.#place, find: '' }, this.#place.isNewestFirst));
-    });
-  }
-
-  #addRows(pets: readonly Pet[]): void {
-    this.#rows.append(...pets.map((pet) => this.#newRow(pet)));
-    this.#table.hidden = false;
-    this.#selection.follow();
+    count.ariaLive = null;
+    this.#endBusy();
+    this.#showCount();
   }
 
   /** What "Print" prints: what was found, or else the whole filter in the order of the list. */
   #printed(signal: AbortSignal): Printed {
-    const { status, find, isNewestFirst } = this.#place;
-    const title = status === undefined ? 'Catalogue' : `Catalogue · ${LABELS[status]}`;
-    if (find !== '') return { title: `${title} · “${find}”`, pets: this.#shown.values() };
+    const { status, find: wanted, isNewestFirst } = this.#place;
+    const words = status === undefined ? 'Catalogue' : `Catalogue · ${LABELS[status]}`;
+    if (wanted !== '') {
+      const found = { pets: this.rows.pets, words: `${count.textContent}.` };
+      return { title: `${words} · “${wanted}”`, ...found };
+    }
     const list = this.#session.pets.list({ status, limit: 100, signal });
-    return { title, pets: isNewestFirst ? list.toReversed() : list };
+    return { title: words, pets: isNewestFirst ? list.toReversed() : list };
   }
 
-  #setBusy(isBusy: boolean): void {
-    this.#panel.setAttribute('aria-busy', String(isBusy));
-    if (!isBusy) return;
+  #setBusy(): void {
+    panel.ariaBusy = 'true';
     this.#curl.clear();
-    this.#count.textContent = 'Loading …';
-    // Whether there is a previous or next page is known after the page is loaded.
-    setUsable(this.#previous, false);
-    setUsable(this.#next, false);
+    count.textContent = 'Loading …';
+    // Whether there is a previous or next page is known after the page is loaded, and what is found at the end.
+    for (const each of [previous, next]) setUsable(each, false);
+    setUsable(print, this.#search === undefined);
+    this.#showFindButton();
+  }
+
+  #endBusy(): void {
+    panel.ariaBusy = 'false';
+    const { trail } = this.#place;
+    const isFirst = trail.at(-1)?.before === 0;
+    previous.textContent = trail.length === 1 && !isFirst ? 'First page' : 'Previous';
+    setUsable(previous, !isFirst);
+    this.#showFindButton();
   }
 
   #render({ pets, nextCursor }: PetPage, isQuiet: boolean): void {
     const before = this.#place.trail.at(-1)?.before;
     const after = before === undefined ? undefined : before + pets.length;
     this.#nextStep = { cursor: nextCursor, before: after };
-    if (isQuiet) this.#updateRows(pets);
-    else this.#replaceRows(pets);
-    const isEmpty = this.#showPrevious() && pets.length === 0;
-    this.#message.replaceChildren(
-      ...(isEmpty
-        ? [
-            emptyMessage(this.#place.status, {
-              addMany: this.#on.addMany,
-              showAll: () => this.#showAll(),
-            }),
-          ]
-        : []),
+    this.rows.show(pets, { isQuiet });
+    setUsable(next, nextCursor !== undefined);
+    message.replaceChildren();
+    this.#showCount();
+  }
+
+  #showCount(): void {
+    const { length } = this.rows.pets;
+    const search = this.#search;
+    setUsable(print, length > 0 && (search?.isComplete ?? true));
+    if (search !== undefined) {
+      count.textContent = `${search.isComplete ? '' : 'Not complete: '}${foundWords(search)}`;
+      if (search.isComplete && length === 0) this.#showEmpty();
+      return;
+    }
+    count.textContent = placeWords(length, this.#place, this.#nextStep.cursor !== undefined);
+    if (length === 0 && this.#place.trail.at(-1)?.before === 0) this.#showEmpty();
+  }
+
+  /** What stands in place of rows: how to begin, or that nothing is so. */
+  #showEmpty(): void {
+    const { status, find: wanted } = this.#place;
+    if (status === undefined && wanted === '') {
+      message.replaceChildren(byId('invitation', HTMLTemplateElement).content.cloneNode(true));
+      const paste = find(message, 'button', HTMLButtonElement);
+      return paste.addEventListener('click', this.#on.addMany);
+    }
+    const all = wanted === '' ? { status: undefined } : { find: '' };
+    const target = wanted === '' ? byId('all', HTMLInputElement) : text;
+    const searched =
+      status === undefined
+        ? 'Any part of a name is enough.'
+        : `Only ${status} animals were searched.`;
+    const showAll = button(wanted === '' ? 'Show all' : 'Show the list', () => {
+      target.focus();
+      this.#goTo(this.#start({ ...this.#place, ...all }));
+    });
+    const words =
+      wanted === '' ? [`No animal is ${status}`] : ['Nothing found for “', petName(wanted), '”'];
+    message.replaceChildren(
+      element(
+        'div',
+        { class: 'empty' },
+        element('p', { class: 'title' }, ...words),
+        element('p', {}, wanted === '' ? `Only ${status} animals are shown.` : searched),
+        showAll,
+      ),
     );
-    const words = this.#place.isNewestFirst ? newestWords : countWords;
-    this.#count.textContent = words(pets.length, before, nextCursor !== undefined);
-    setUsable(this.#next, nextCursor !== undefined);
   }
 
-  /** The rows of what has not changed stay as they are: somebody may be choosing a status in one. */
-  #updateRows(pets: Pet[]): void {
-    const isSameList = pets.map(({ id }) => id).join() === [...this.#shown.keys()].join();
-    if (!isSameList) return this.#replaceRows(pets);
-    for (const pet of pets) {
-      const shown = this.#shown.get(String(pet.id));
-      if (shown !== undefined && writeNewPet(shown) !== writeNewPet(pet)) this.#update(pet);
-    }
-  }
-
-  /** Replaces the rows. The keyboard focus stays on the row of the same animal. */
-  #replaceRows(pets: Pet[]): void {
-    const focused = this.#rows.contains(document.activeElement) ? document.activeElement : null;
-    this.#shown.clear();
-    this.#rows.replaceChildren(...pets.map((pet) => this.#newRow(pet)));
-    this.#selection.follow();
-    suggestCategories(pets);
-    this.#table.hidden = pets.length === 0;
-    if (focused !== null) focusAgain(focused, this.#rows);
-  }
-
-  #newRow(pet: Pet): HTMLTableRowElement {
-    this.#shown.set(String(pet.id), pet);
-    const events: RowEvents = { open: this.#on.open };
-    if (this.#session.access.mayChange) {
-      const isSelected = this.#selection.has(pet.id);
-      events.change = {
-        mark: (seen, status) => {
-          this.#marking = this.#mark(seen, status, this.#marking);
-        },
-        isSelected,
-      };
-    }
-    return petRow(pet, pet.id === this.#newId, events);
-  }
-
-  /** Shows the animal as it is now, if it is in the list. It stays there, also if the filter would leave it out. */
-  #update(pet: Pet): void {
-    const row = document.getElementById(rowId(pet.id));
-    if (row === null) return;
-    const focused = row.contains(document.activeElement) ? document.activeElement : null;
-    const shown = this.#newRow(pet);
-    row.replaceWith(shown);
-    if (focused !== null) focusAgain(focused, this.#rows);
-    if (linkedId() === String(pet.id)) focusAfterDialog(shown.querySelector('button'));
-  }
-
-  /** The focus moves to the next animal. */
+  /** The animal is gone: what is said of the list stays true. */
   #drop(id: bigint): void {
-    const row = document.getElementById(rowId(id));
-    if (row === null) return;
-    const next = (row.nextElementSibling ?? row.previousElementSibling)?.querySelector('button');
-    row.remove();
-    this.#shown.delete(String(id));
-    this.#selection.follow();
-    focusAfterDialog(next);
-  }
-
-  async #mark(pet: Pet, status: PetStatus, before: Promise<void>): Promise<void> {
-    await before;
-    // A reload in the background may have begun before the change, and would show the status of then.
-    if (this.#panel.getAttribute('aria-busy') !== 'true') this.#loading.abort();
-    const seen = this.#shown.get(String(pet.id));
-    if (seen === undefined) return;
-    try {
-      await this.changes.change(seen, { status });
-    } catch (error) {
-      this.#update(seen);
-      this.changes.showFault(error, seen, () => void this.#mark(seen, status, this.#marking));
+    if (!this.rows.drop(id)) return;
+    if (this.#search !== undefined) {
+      this.#search.found -= 1;
+      this.#search.looked -= 1;
+    } else if (this.#nextStep.before !== undefined) {
+      this.#nextStep.before -= 1;
     }
-  }
-
-  #markAll(ids: ReadonlySet<string>, status: PetStatus, bar: Selection): Promise<Pet[]> {
-    const pets = [...this.#shown].filter(([id]) => ids.has(id)).map(([, pet]) => pet);
-    const count = grouped(pets.length);
-    return this.changes.mark(pets, status, (done) => {
-      bar.say(`${grouped(done)} of ${count} marked …`);
-    });
-  }
-
-  /** Returns whether this is the first page. */
-  #showPrevious(): boolean {
-    const { trail } = this.#place;
-    const isFirst = trail.at(-1)?.before === 0;
-    this.#previous.textContent = trail.length === 1 && !isFirst ? 'First page' : 'Previous';
-    setUsable(this.#previous, !isFirst);
-    return isFirst;
-  }
-
-  #showAll(): void {
-    byId('all', HTMLInputElement).focus();
-    this.#goTo(this.#start({ ...this.#place, status: undefined }));
-  }
-
-  /** Keeps the rows of the earlier page, so that the user loses nothing. */
-  #renderFault(fault: Fault, loading: Loading): void {
-    this.#showPrevious();
-    this.#count.textContent = this.#table.hidden ? 'Not loaded' : 'Still showing the earlier rows';
-    if (fault.isKeyRefused) return this.#on.keyNeeded(fault);
-    const notice = faultNotice(fault, {
-      canCountDown: loading.isAutomatic !== true,
-      retry: (isAutomatic) => {
-        // The button disappears with its notice, so the focus moves to the title.
-        if (this.#message.contains(document.activeElement)) byId('title', HTMLElement).focus();
-        void this.#load({ ...loading, isAutomatic });
-      },
-    });
-    this.#message.replaceChildren(notice);
+    if (this.rows.pets.length === 0 && this.#search === undefined) void this.#load();
+    else if (!this.#isBusy) this.#showCount();
+    this.rows.focus(rowId(id));
   }
 }
 
-/** Focuses the same control of the same animal in the new rows, or else the title. */
-function focusAgain(control: Element, rows: HTMLElement): void {
-  const row = CSS.escape(control.closest('tr')?.id ?? '');
-  const same = rows.querySelector<HTMLElement>(`#${row} ${control.localName}`);
-  (same ?? byId('title', HTMLElement)).focus({ preventScroll: true });
-}
-
-/** An open dialog gives the focus back to what had it before, which may be gone by then. */
-function focusAfterDialog(target: HTMLElement | null | undefined): void {
-  const focus = (): void => (target ?? byId('title', HTMLElement)).focus();
-  const dialog = document.querySelector('dialog');
-  if (dialog === null) focus();
-  else dialog.addEventListener('close', focus);
-}
-
-function searchWords({ found, looked }: Search): string {
-  return `${grouped(found)} found, ${grouped(looked)} looked at`;
-}
-
-/** At the end the total is known. */
-function foundWords(search: Search, wasStopped: boolean): string {
-  if (search.isFull) {
-    return `The first ${FOUND_MAX} are shown, ${grouped(search.looked)} looked at. Write more of the name.`;
-  }
-  if (search.isComplete) return `${grouped(search.found)} of ${grouped(search.looked)}`;
-  return `${wasStopped ? 'Stopped' : 'Not complete'}: ${searchWords(search)}`;
+/** How many were found of how many. */
+function foundWords({ found, looked, isComplete }: Search): string {
+  const first = found > ROWS_MAX ? `, the first ${ROWS_MAX} are shown` : '';
+  if (isComplete) return `${grouped(found)} of ${counted(looked)}${first}`;
+  return `${grouped(found)} found, ${grouped(looked)} looked at${first}`;
 }
 
 /** The position in the whole list, as far as it is known. */
-function countWords(count: number, before: number | undefined, hasMore: boolean): string {
-  if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
-  const animals = rangeWords(count, before);
-  if (hasMore) return `${animals}, more follow`;
-  return before === undefined ? `${animals}, the last` : `${animals} of ${grouped(before + count)}`;
-}
-
-/** Without a total: animals may have been added since the newest page was loaded. */
-function newestWords(count: number, before: number | undefined, hasMore: boolean): string {
-  if (count === 0) return before === 0 ? 'No animals' : 'No more animals';
-  const animals = rangeWords(count, before);
-  if (hasMore) return `${animals}, newest first, more follow`;
-  if (before !== 0) return `${animals}, newest first, the last`;
-  return count === 1 ? 'The only animal' : `All ${count} animals, newest first`;
-}
-
-function rangeWords(count: number, before: number | undefined): string {
-  if (before === undefined) return count === 1 ? '1 animal' : `${count} animals`;
-  const first = grouped(before + 1);
-  return count === 1 ? `Animal ${first}` : `Animals ${first}–${grouped(before + count)}`;
+function placeWords(length: number, { trail, isNewestFirst }: Place, hasMore: boolean): string {
+  const before = trail.at(-1)?.before;
+  if (length === 0) return before === 0 ? 'No animals' : 'No more animals';
+  const last = grouped((before ?? 0) + length);
+  const range = length === 1 ? `Animal ${last}` : `Animals ${grouped((before ?? 0) + 1)}–${last}`;
+  const animals = before === undefined ? counted(length) : range;
+  const order = isNewestFirst ? ', newest first' : '';
+  if (hasMore) return `${animals}${order}, more follow`;
+  // Animals may have been added since the newest page was loaded.
+  return isNewestFirst || before === undefined
+    ? `${animals}${order}, the last`
+    : `${animals} of ${last}`;
 }

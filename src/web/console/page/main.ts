@@ -2,10 +2,10 @@
 
 import { button, byId, isUsable, setUsable } from './dom.ts';
 import { keyFault, otherEnvironment } from './environment.ts';
-import { explain } from './fault.ts';
-import { faultNotice } from './notice.ts';
+import { explain, type Fault } from './fault.ts';
+import { faultNotice, serviceWords } from './notice.ts';
 import { forgetAll, keepKey, keyHint, storedKey } from './stored-key.ts';
-import { Workspace, type KeyRefusal } from './workspace.ts';
+import { Workspace } from './workspace.ts';
 
 const signIn = byId('sign-in', HTMLElement);
 const form = byId('key-form', HTMLFormElement);
@@ -23,19 +23,19 @@ const workspace = new Workspace(askForKey);
 let wasOpen = false;
 
 /** Shows the key form. The other forms keep their values. */
-function askForKey(refusal?: KeyRefusal): void {
+function askForKey(refusal?: Fault): void {
   panels.hidden = true;
   who.hidden = true;
   signIn.hidden = false;
   kept.hidden = !wasOpen;
-  showKeyFault(refusal?.words);
-  if (refusal !== undefined) fault.append(refusal.details);
+  showKeyFault(refusal);
   input.focus();
 }
 
-function showKeyFault(words: string | undefined): void {
-  fault.textContent = words ?? '';
-  if (words === undefined) input.removeAttribute('aria-invalid');
+function showKeyFault(why: Fault | string | undefined): void {
+  const words = typeof why === 'object' ? `${why.title}. ${why.remedy}` : (why ?? '');
+  fault.replaceChildren(words, ...(typeof why === 'object' ? [serviceWords(why)] : []));
+  if (why === undefined) input.removeAttribute('aria-invalid');
   else input.setAttribute('aria-invalid', 'true');
 }
 
@@ -66,23 +66,21 @@ async function submitKey(): Promise<void> {
       workspace.show();
     }
   } catch (error) {
-    const { title, remedy } = explain(error);
-    showKeyFault(`${title}. ${remedy}`);
+    showKeyFault(explain(error));
   }
   setUsable(submit, true);
   submit.textContent = 'Open the catalogue';
 }
 
 /** Opens the workspace with the key of an earlier visit. */
-async function reopen(key: string, isAutomatic = false): Promise<void> {
+async function reopen(key: string): Promise<void> {
   message.replaceChildren();
   try {
     if (!(await workspace.enter(key))) return;
     showWorkspace(key);
     workspace.show({ isReturn: true });
   } catch (error) {
-    const retry = (isNext: boolean): void => void reopen(key, isNext);
-    message.replaceChildren(faultNotice(explain(error), { retry, canCountDown: !isAutomatic }));
+    message.replaceChildren(faultNotice(explain(error), () => void reopen(key)));
   }
 }
 

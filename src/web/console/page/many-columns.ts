@@ -21,10 +21,14 @@ export function columnChooser(
     return select;
   });
 
+  const twice = element('p', { class: 'field-fault', role: 'alert' });
+
   function choose(): void {
     const [name, category, status] = selects.map(({ value }) => Number(value));
-    // A column for two fields is refused by the service, in words.
-    if (name && category) onChoice([name, category, ...(status ? [status] : [])]);
+    const chosen = [name, category, status].filter((number) => number);
+    const isTwice = new Set(chosen).size < chosen.length;
+    twice.textContent = isTwice ? 'One column cannot be two of them: choose another.' : '';
+    if (name && category && !isTwice) onChoice([name, category, ...(status ? [status] : [])]);
   }
 
   const labels = selects.map((select, at) =>
@@ -49,7 +53,7 @@ export function columnChooser(
     table,
   );
   const fields = element('div', { class: 'fields' }, ...labels);
-  const details = element('details', {}, summary, fields, scroller);
+  const details = element('details', {}, summary, fields, twice, scroller);
   details.open = columns.slice(0, 2).includes(null);
   return details;
 }

@@ -20,7 +20,7 @@ export interface Table {
   columns: readonly (number | null)[];
 }
 
-export interface Fault {
+export interface FaultyLine {
   line: number;
   lines: number;
   reason: string;
@@ -36,7 +36,7 @@ export interface Preview {
   animals: number;
   first: readonly { name: string; categoryId: string; status: PetStatus }[];
   faultCount: number;
-  faults: readonly Fault[];
+  faults: readonly FaultyLine[];
   addedBefore?: Added;
 }
 
@@ -87,11 +87,8 @@ export function addList(
   return session.importList(list, queryOf(choice, more));
 }
 
-function queryOf({ columns, encoding }: Choice, more: readonly string[]): string {
-  const parts = [
-    ...more,
-    ...(columns === undefined ? [] : [`columns=${columns.join(',')}`]),
-    ...(encoding === undefined ? [] : [`encoding=${encoding}`]),
-  ];
+function queryOf({ columns, encoding }: Choice, parts: string[]): string {
+  if (columns !== undefined) parts.push(`columns=${columns.join(',')}`);
+  if (encoding !== undefined) parts.push(`encoding=${encoding}`);
   return parts.join('&');
 }

@@ -1,29 +1,29 @@
 import { newIdempotencyKey } from '../../../../sdk/src/client.ts';
 import { button, element } from './dom.ts';
-import { grouped } from './fields.ts';
-import type { Added, AddOptions, Fault, Preview } from './many-list.ts';
+import { counted, grouped } from './fields.ts';
+import type { Added, AddOptions, FaultyLine, Preview } from './many-list.ts';
 import { petName, statusChip } from './pet.ts';
 
 export interface PreviewEvents {
   add: (options: AddOptions) => void;
   /** Shows the faulty line in the text. */
-  show: (fault: Fault) => void;
+  show: (fault: FaultyLine) => void;
 }
 
 /** What would be added, which lines have faults, and what a person can do about it. */
 export function previewView(preview: Preview, on: PreviewEvents): HTMLElement[] {
-  const { layout, faults, animals, addedBefore } = preview;
+  const { layout, animals, faultCount, addedBefore } = preview;
+  const isEmpty = animals + faultCount === 0;
+  const words = isEmpty
+    ? 'There is no animal in this list.'
+    : layout.replaceAll(/"(.*?)"/g, '“$1”');
   return [
-    element('p', { role: 'status' }, layout),
+    element('p', { role: 'status' }, words),
     ...(addedBefore === undefined ? [] : [addedBeforeNotice(addedBefore)]),
-    ...(faults.length > 0 ? [faultNotice(preview, on)] : []),
-    ...(animals > 0 ? [animalsTable(preview)] : []),
+    ...(faultCount > 0 ? [faultyNotice(preview, on)] : []),
+    ...(animals > 0 && addedBefore === undefined ? [animalsTable(preview)] : []),
     element('div', { class: 'actions' }, ...actions(preview, on)),
   ];
-}
-
-export function count(animals: number): string {
-  return animals === 1 ? '1 animal' : `${grouped(animals)} animals`;
 }
 
 function actions({ animals, faultCount, addedBefore }: Preview, on: PreviewEvents): HTMLElement[] {
@@ -31,37 +31,31 @@ function actions({ animals, faultCount, addedBefore }: Preview, on: PreviewEvent
   const isSkipping = faultCount > 0;
   if (addedBefore === undefined) {
     const words = isSkipping
-      ? `Add the ${grouped(animals)} without a fault`
-      : `Add ${count(animals)}`;
+      ? `Add the ${counted(animals)} without a fault`
+      : `Add ${counted(animals)}`;
     return [button(words, () => on.add({ isSkipping }), 'primary')];
   }
   const again = newIdempotencyKey();
   return [
     // Adds nothing, and returns the faulty lines.
     ...(isSkipping ? [button('Keep only the faulty lines', () => on.add({ isSkipping }))] : []),
-    button(`Add ${count(animals)} again`, () => on.add({ isSkipping, again })),
+    button(`Add ${counted(animals)} again`, () => on.add({ isSkipping, again })),
   ];
 }
 
 function addedBeforeNotice({ animals, skipped }: Added): HTMLElement {
   const left = skipped === 0 ? '' : ` Lines left out for a fault: ${grouped(skipped)}.`;
+  const words = `${counted(animals)} of it ${animals === 1 ? 'was' : 'were'} added.${left}`;
   return element(
     'div',
     { class: 'notice', role: 'status' },
     element('p', { class: 'title' }, 'This list was added before'),
-    element(
-      'p',
-      {},
-      `${count(animals)} of it ${animals === 1 ? 'was' : 'were'} added.${left} Nothing is added twice by accident.`,
-    ),
+    element('p', {}, `${words} Nothing is added twice by accident.`),
   );
 }
 
-function faultNotice(
-  { unit, animals, faults, faultCount }: Preview,
-  on: PreviewEvents,
-): HTMLElement {
-  const rest = faultCount - faults.length;
+function faultyNotice(preview: Preview, on: PreviewEvents): HTMLElement {
+  const { unit, animals, faults, faultCount } = preview;
   const lines = faultCount === 1 ? `1 ${unit} has` : `${grouped(faultCount)} ${unit}s have`;
   const what =
     animals === 0 ? 'Nothing can be added.' : 'Correct them above, or add the others alone.';
@@ -81,7 +75,7 @@ function faultNotice(
       element('p', {}, what),
     ),
     element('ul', { class: 'faults' }, ...items),
-    element('p', {}, rest > 0 ? `and ${grouped(rest)} more` : ''),
+    andMore(faultCount - faults.length),
   );
 }
 
@@ -95,21 +89,20 @@ function animalsTable({ animals, first }: Preview): HTMLElement {
       element('td', { class: 'of-status' }, statusChip(status)),
     ),
   );
-  const rest = animals - first.length;
   const kinds = { Name: '', Category: 'category', Status: 'of-status' };
   const heads = Object.entries(kinds).map(([name, kind]) =>
     element('th', { scope: 'col', class: kind }, name),
   );
-  return element(
-    'div',
+  const table = element(
+    'table',
     {},
-    element(
-      'table',
-      {},
-      element('caption', {}, 'What will be added'),
-      element('thead', {}, element('tr', {}, ...heads)),
-      element('tbody', {}, ...rows),
-    ),
-    element('p', { class: 'small' }, rest > 0 ? `and ${grouped(rest)} more` : ''),
+    element('caption', {}, 'What will be added'),
+    element('thead', {}, element('tr', {}, ...heads)),
+    element('tbody', {}, ...rows),
   );
+  return element('div', {}, table, andMore(animals - first.length));
+}
+
+function andMore(rest: number): HTMLElement {
+  return element('p', { class: 'small' }, rest > 0 ? `and ${grouped(rest)} more` : '');
 }

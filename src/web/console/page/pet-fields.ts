@@ -1,15 +1,33 @@
 import { parseTypedInt64 } from '../../../domain/int64.ts';
-import { PET_STATUSES, type PetStatus } from '../../../../sdk/src/index.ts';
-import { isBlank, trimName } from '../../../domain/typed-pet.ts';
-import { byId } from './dom.ts';
-import type { Fault } from './fault.ts';
-import { FIELD_WORDS, FIELDS, splitByField, type Field } from './fields.ts';
-import { serviceWords } from './notice.ts';
+import { FIELDS, trimName, typingFaults, type Field } from '../../../domain/typed-pet.ts';
+import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
+import { byId, element, find } from './dom.ts';
+
+/** What a form holds. */
+interface Values {
+  name: string;
+  categoryId: bigint;
+  status: PetStatus | undefined;
+}
+type Typed = Omit<Values, 'categoryId'> & { categoryId: string };
+
+/** The fields of the form that adds an animal, for another form. A page has one of each id. */
+export function copyFields(prefix: string): HTMLElement {
+  const fields = find(byId('add', HTMLFormElement), '.fields', HTMLElement);
+  const copy = fields.cloneNode(true) as HTMLElement;
+  for (const each of copy.querySelectorAll('*')) {
+    for (const name of ['id', 'for', 'aria-describedby']) {
+      const id = each.getAttribute(name);
+      if (id !== null) each.setAttribute(name, prefix + id);
+    }
+  }
+  return copy;
+}
 
 /** The fields of an animal in a form: what is typed, and beside each what is wrong with it. */
 export class PetFields {
   readonly #form: HTMLFormElement;
-  /** Before the ids of the fields: a page has one of each id. */
+  /** Before the ids of the fields. */
   readonly #prefix: string;
   readonly name: HTMLInputElement;
   readonly categoryId: HTMLInputElement;
@@ -19,12 +37,13 @@ export class PetFields {
     this.#prefix = prefix;
     this.name = byId(`${prefix}name`, HTMLInputElement);
     this.categoryId = byId(`${prefix}categoryId`, HTMLInputElement);
+    for (const field of FIELDS) this.#show(field, undefined);
     form.addEventListener('input', (event) => {
       this.#show((event.target as HTMLInputElement).name as Field, undefined);
     });
   }
 
-  get typed(): { name: string; categoryId: string; status: PetStatus | undefined } {
+  get typed(): Typed {
     const wanted = new FormData(this.#form).get('status');
     return {
       name: trimName(this.name.value),
@@ -33,49 +52,46 @@ export class PetFields {
     };
   }
 
-  /** Rejects what cannot be sent, and a name without a visible character. The service validates the rest. */
-  read(): { name: string; categoryId: bigint; status: PetStatus | undefined } | undefined {
+  fill({ name, categoryId, status }: Partial<Typed | Values>): void {
+    if (name !== undefined) this.name.value = name;
+    if (categoryId !== undefined) this.categoryId.value = String(categoryId);
+    for (const radio of this.#form.querySelectorAll<HTMLInputElement>('[type=radio]')) {
+      if (status !== undefined) radio.checked = radio.value === status;
+    }
+  }
+
+  /** What is typed, if these fields of it can be stored. Otherwise each fault is said beside its field. */
+  read(fields: readonly Field[] = FIELDS): Values | undefined {
     const { name, categoryId: text, status } = this.typed;
     const categoryId = parseTypedInt64(text);
-    if (categoryId !== undefined && !isBlank(name)) return { name, categoryId, status };
-    this.showFaults({
-      name: FIELD_WORDS.name(name),
-      categoryId: FIELD_WORDS.categoryId(categoryId ?? text),
-    });
-    return undefined;
+    const words = typingFaults({ name, categoryId: categoryId ?? text, status });
+    const [first] = fields.filter((field) => this.#show(field, words[field]));
+    if (first === 'name' || first === 'categoryId') this[first].focus();
+    return first === undefined && categoryId !== undefined
+      ? { name, categoryId, status }
+      : undefined;
   }
 
-  /** Shows, beside its field, each part of a refusal that is about a field. Returns whether there is one. */
-  showRefusal(fault: Fault): boolean {
-    const parts = fault.action === 'none' ? splitByField(fault.message) : {};
-    const refused = FIELDS.filter((field) => parts[field] !== undefined);
-    this.showFaults(Object.fromEntries(refused.map((field) => [field, this.#wordsFor(field)])));
-    for (const field of refused) {
-      const message = parts[field] ?? '';
-      this.#faultOf(field).append(serviceWords({ ...fault, message }));
-    }
-    return refused.length > 0;
-  }
-
-  showFaults(faults: Partial<Record<Field, string | undefined>>): void {
-    for (const field of FIELDS) this.#show(field, faults[field]);
-    const first = FIELDS.find((field) => faults[field] !== undefined);
-    if (first === 'name') this.name.focus();
-    if (first === 'categoryId') this.categoryId.focus();
-  }
-
-  #wordsFor(field: Field): string {
-    return FIELD_WORDS[field](this.typed[field]) ?? 'The service did not accept this.';
-  }
-
-  #show(field: Field, words: string | undefined): void {
-    this.#faultOf(field).textContent = words ?? '';
-    if (field === 'status') return;
+  /** Returns whether there is a fault. */
+  #show(field: Field, words: string | undefined): boolean {
+    byId(`${this.#prefix}${field}-fault`, HTMLElement).textContent = words ?? '';
+    if (field === 'status') return words !== undefined;
     if (words === undefined) this[field].removeAttribute('aria-invalid');
     else this[field].setAttribute('aria-invalid', 'true');
+    return words !== undefined;
   }
+}
 
-  #faultOf(field: Field): HTMLElement {
-    return byId(`${this.#prefix}${field}-fault`, HTMLElement);
-  }
+const CATEGORIES_MAX = 50;
+let seenCategories: bigint[] = [];
+
+/** Suggests, in the forms, the categories of the animals shown so far. The oldest are dropped first. */
+export function suggestCategories(pets: readonly Pet[]): void {
+  const categories = new Set([...pets.map(({ categoryId }) => categoryId), ...seenCategories]);
+  seenCategories = [...categories].slice(0, CATEGORIES_MAX);
+  byId('categories', HTMLDataListElement).replaceChildren(
+    ...seenCategories
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .map((category) => element('option', { value: String(category) })),
+  );
 }

@@ -1,6 +1,6 @@
-import { PET_STATUSES, type Pet, type PetStatus } from '../../../../sdk/src/index.ts';
-import { button, byId, element } from './dom.ts';
+import type { Pet, PetStatus } from '../../../../sdk/src/index.ts';
 import { isBlank } from '../../../domain/typed-pet.ts';
+import { element } from './dom.ts';
 
 export const LABELS: Record<PetStatus, string> = {
   available: 'Available',
@@ -18,34 +18,23 @@ export function petName(name: string): HTMLElement {
   return element('bdi', { class: 'name' }, name);
 }
 
-/** A name that opens the animal. */
-export function openButton(pet: Pet, open: (pet: Pet) => void): HTMLButtonElement {
-  const opener = button('', () => open(pet), 'open');
-  opener.append(petName(pet.name));
-  return opener;
-}
-
-/** What a row does. Without `change` its key may not change animals. */
-export interface RowEvents {
-  open: (pet: Pet) => void;
-  change?: {
-    mark: (pet: Pet, status: PetStatus) => void;
-    isSelected: boolean;
-  };
+export interface RowOptions {
+  isNew: boolean;
+  isSelected: boolean;
+  /** Whether the key may change the animal. */
+  mayChange: boolean;
 }
 
 /** The roles are explicit because the layout for narrow screens removes the implicit ones. */
-export function petRow(pet: Pet, isNew: boolean, { open, change }: RowEvents): HTMLTableRowElement {
-  const row = element('tr', { role: 'row', id: rowId(pet.id), ...(isNew ? { class: 'new' } : {}) });
-  if (change !== undefined) row.append(cell('select', selector(pet, change.isSelected)));
+export function petRow(pet: Pet, { isNew, isSelected, mayChange }: RowOptions) {
+  const row = element('tr', { role: 'row', id: rowId(pet.id), class: isNew ? 'new' : '' });
+  const status = mayChange ? statusControl(pet) : statusChip(pet.status);
+  if (mayChange) row.append(cell('select', selector(pet, isSelected)));
   row.append(
     cell('id', String(pet.id)),
-    cell('of-name', openButton(pet, open)),
+    cell('of-name', element('button', { type: 'button', class: 'open' }, petName(pet.name))),
     cell('category', String(pet.categoryId)),
-    cell(
-      'of-status',
-      change === undefined ? statusChip(pet.status) : statusControl(pet, change.mark),
-    ),
+    cell('of-status', status),
   );
   return row;
 }
@@ -54,35 +43,29 @@ export function rowId(id: bigint): string {
   return `pet-${id}`;
 }
 
-function selector({ id, name }: Pet, isSelected: boolean): HTMLInputElement {
+function selector({ id, name }: Pet, isSelected: boolean): HTMLElement {
   const box = element('input', {
     type: 'checkbox',
     class: 'selector',
-    value: String(id),
+    value: rowId(id),
     'aria-label': `Select ${spoken(name)}`,
   });
   box.checked = isSelected;
-  return box;
+  return element('label', {}, box);
 }
 
-/** The status as a control. An arrow key opens its list: in a closed one it would choose at once. */
-function statusControl(pet: Pet, mark: (pet: Pet, status: PetStatus) => void): HTMLSelectElement {
-  const control = element(
-    'select',
-    { class: `chip ${pet.status}`, 'aria-label': `Status of ${spoken(pet.name)}` },
-    ...PET_STATUSES.map((status) => element('option', { value: status }, LABELS[status])),
+/** Opens the choice of a status: no key changes an animal before something is chosen there. */
+function statusControl({ name, status }: Pet): HTMLElement {
+  return element(
+    'button',
+    {
+      type: 'button',
+      class: `chip ${status}`,
+      popovertarget: 'statuses',
+      'aria-label': `Status of ${spoken(name)}: ${LABELS[status]}`,
+    },
+    LABELS[status],
   );
-  control.value = pet.status;
-  control.addEventListener('keydown', (event) => {
-    if (!['ArrowDown', 'ArrowUp'].includes(event.key)) return;
-    event.preventDefault();
-    control.showPicker();
-  });
-  control.addEventListener('change', () => {
-    const wanted = PET_STATUSES.find((status) => status === control.value);
-    if (wanted !== undefined) mark(pet, wanted);
-  });
-  return control;
 }
 
 function spoken(name: string): string {
@@ -91,18 +74,4 @@ function spoken(name: string): string {
 
 function cell(kind: string, content: Node | string): HTMLElement {
   return element('td', { role: 'cell', class: kind }, content);
-}
-
-const CATEGORIES_MAX = 50;
-let seenCategories: bigint[] = [];
-
-/** Suggests, in the form, the categories of the animals shown so far. The oldest are dropped first. */
-export function suggestCategories(pets: readonly Pet[]): void {
-  const categories = new Set([...pets.map(({ categoryId }) => categoryId), ...seenCategories]);
-  seenCategories = [...categories].slice(0, CATEGORIES_MAX);
-  byId('categories', HTMLDataListElement).replaceChildren(
-    ...seenCategories
-      .toSorted((a, b) => (a < b ? -1 : 1))
-      .map((category) => element('option', { value: String(category) })),
-  );
 }

@@ -5,10 +5,11 @@ import { fold } from './fields.ts';
 import type { Session } from './session.ts';
 
 const PAGE_SIZE = 100;
-/** More are no help to a person, and would fill the memory of the browser. */
-export const FOUND_MAX = 200;
+/** More rows are no help to a person, and would fill the memory of the browser. The others are counted. */
+export const ROWS_MAX = 200;
 
 export interface SearchEvents {
+  /** These are to be shown. */
   found: (pets: Pet[]) => void;
   looked: () => void;
   /** It waits, so that half of the requests of the key are left for other work. */
@@ -18,7 +19,7 @@ export interface SearchEvents {
 /** Walks the catalogue from the newest animal, and finds those whose name has the text, and the one with the id. */
 export class Search {
   readonly #session: Session;
-  readonly #text: string;
+  readonly text: string;
   readonly #id: bigint | undefined;
   readonly #status: PetStatus | undefined;
   #cursor: string | undefined;
@@ -29,26 +30,25 @@ export class Search {
 
   constructor(session: Session, { text, status }: { text: string; status: PetStatus | undefined }) {
     this.#session = session;
-    this.#text = fold(text);
-    this.#id = parseTypedInt64(text.trim());
+    this.text = fold(text);
+    // People write #7 for the animal with the id 7.
+    this.#id = parseTypedInt64(text.trim().replace(/^#/, ''));
     this.#status = status;
   }
 
-  get isFull(): boolean {
-    return this.found >= FOUND_MAX;
-  }
-
-  /** Runs until all is found or the signal aborts. After a failure it can run again, and goes on from there. */
+  /** Runs until all is found or the signal aborts. After either, it can run again, and goes on from there. */
   async run(signal: AbortSignal, on: SearchEvents): Promise<void> {
     const list = this.#session.pets.list({ status: this.#status, limit: PAGE_SIZE, signal });
     const newestFirst = list.toReversed();
     if (this.looked === 0) await this.#findId(signal, on);
-    while (!this.isComplete && !this.isFull) {
+    while (!this.isComplete) {
       await this.#leaveHalf(signal, on);
       signal.throwIfAborted();
       const { pets, nextCursor } = await newestFirst.page(this.#cursor);
-      const matches = pets.filter(({ id, name }) => id !== this.#id && this.#matches(name));
-      this.#report(matches, on);
+      this.#report(
+        pets.filter(({ id, name }) => id !== this.#id && fold(name).includes(this.text)),
+        on,
+      );
       this.looked += pets.length;
       this.#cursor = nextCursor;
       this.isComplete = nextCursor === undefined;
@@ -68,13 +68,9 @@ export class Search {
   }
 
   #report(matches: Pet[], on: SearchEvents): void {
-    const kept = matches.slice(0, FOUND_MAX - this.found);
-    this.found += kept.length;
-    if (kept.length > 0) on.found(kept);
-  }
-
-  #matches(name: string): boolean {
-    return fold(name).includes(this.#text);
+    const shown = matches.slice(0, Math.max(0, ROWS_MAX - this.found));
+    this.found += matches.length;
+    if (shown.length > 0) on.found(shown);
   }
 
   async #leaveHalf(signal: AbortSignal, on: SearchEvents): Promise<void> {

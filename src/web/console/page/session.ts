@@ -1,4 +1,10 @@
-import { PetStore, type NewPet, type Pet, type Pets } from '../../../../sdk/src/index.ts';
+import {
+  PetStore,
+  stringify,
+  type NewPet,
+  type Pet,
+  type Pets,
+} from '../../../../sdk/src/index.ts';
 import { readPet, writeNewPet } from '../../../../sdk/src/json.ts';
 import { send } from '../../../../sdk/src/request.ts';
 import type { Call, Connection, Read } from '../../../../sdk/src/types.ts';
@@ -85,13 +91,13 @@ export class Session {
     await this.#post(`/pets/${seen.id}/remove`, `{"from":${writeNewPet(seen)}}`);
   }
 
-  /** Sends a list, as it is typed or as a file. The numbers of the response are counts. */
+  /** Sends a list, as it is typed or as a file. The numbers of the response are counts, and need no bigint. */
   importList<Result>(list: string | File, query: string, signal?: AbortSignal): Promise<Result> {
     const type = typeof list === 'string' ? 'text/plain' : 'application/octet-stream';
     const call = { operation: 'POST /import', path: `/import?${query}`, method: 'POST' };
     const connection = { ...this.#open, ...LIST_PATIENCE };
     const sent = { ...call, headers: { 'Content-Type': type }, body: list, signal };
-    return send(connection, sent, (json) => plainNumbers(json) as Result);
+    return send(connection, sent, (json) => JSON.parse(stringify(json)) as Result);
   }
 
   #post(path: string, body: string): Promise<Pet> {
@@ -141,13 +147,4 @@ function readAccess(json: unknown): Access {
     mayChange: facts.mayChange === true,
     hasManageScope: facts.hasManageScope === true,
   };
-}
-
-/** A count needs no bigint. */
-function plainNumbers(json: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(json, (_, value: unknown) =>
-      typeof value === 'bigint' ? Number(value) : value,
-    ),
-  );
 }

@@ -1,59 +1,48 @@
+import type { Pet } from '../../../../sdk/src/index.ts';
 import { AddForm } from './add.ts';
 import { openLinked, openPet, type AnimalParts } from './animal.ts';
 import { Catalogue } from './catalogue.ts';
 import { button, byId, element } from './dom.ts';
-import { offerDownload } from './download.ts';
 import { ENVIRONMENT } from './environment.ts';
 import { explain, type Fault } from './fault.ts';
 import { ManyCard } from './many.ts';
-import { removeSuccess, serviceWords } from './notice.ts';
+import { removeSuccess } from './notice.ts';
+import { rowId } from './pet.ts';
 import { linkedId } from './place.ts';
 import { Session, type Access } from './session.ts';
-
-/** Why another key is needed, for the key form. */
-export interface KeyRefusal {
-  words: string;
-  details: HTMLElement;
-}
 
 /** The catalogue and its forms. A key sees the controls that it may use. */
 export class Workspace {
   readonly #session = new Session();
-  readonly #askForKey: (refusal?: KeyRefusal) => void;
+  readonly #askForKey: (fault?: Fault) => void;
   readonly #panels = byId('workspace', HTMLElement);
   readonly #note = byId('access-note', HTMLElement);
   readonly #addTitle = byId('add-title', HTMLElement);
-  readonly #catalogue = new Catalogue(this.#session, {
-    keyNeeded: (fault) => this.#changeKey(fault),
+  readonly #keyNeeded = (fault?: Fault): void => this.#changeKey(fault);
+  readonly #addMany = (): void => this.#openMany();
+  readonly #catalogue: Catalogue = new Catalogue(this.#session, {
+    keyNeeded: this.#keyNeeded,
     open: (pet) => openPet(pet, this.#parts),
-    addMany: () => this.#addMany(),
+    addMany: this.#addMany,
   });
   readonly #parts: AnimalParts = {
     session: this.#session,
     changes: this.#catalogue.changes,
-    keyNeeded: (fault) => this.#changeKey(fault),
+    keyNeeded: this.#keyNeeded,
+    closed: ({ id }) => this.#catalogue.rows.focus(rowId(id), 'open'),
   };
-  readonly #many = new ManyCard(this.#session, {
-    keyNeeded: (fault) => this.#changeKey(fault),
-    added: () => {
-      if (this.#session.access.mayRead) void this.#catalogue.refresh();
-    },
-  });
+  readonly #added = (pet?: Pet): void => {
+    if (this.#session.access.mayRead) this.#catalogue.showAdded(pet);
+  };
+  readonly #many = new ManyCard(this.#session, { keyNeeded: this.#keyNeeded, added: this.#added });
 
-  constructor(askForKey: (refusal?: KeyRefusal) => void) {
+  constructor(askForKey: (fault?: Fault) => void) {
     this.#askForKey = askForKey;
-    const keyNeeded = (fault?: Fault): void => this.#changeKey(fault);
-    new AddForm(this.#session, {
-      keyNeeded,
-      added: (pet) => {
-        if (this.#session.access.mayRead) this.#catalogue.showAdded(pet);
-      },
-    }).listen();
-    offerDownload(this.#session, { keyNeeded, status: () => this.#catalogue.status });
-    byId('add-many', HTMLButtonElement).addEventListener('click', () => this.#addMany());
+    new AddForm(this.#session, { keyNeeded: this.#keyNeeded, added: this.#added }).listen();
+    byId('add-many', HTMLButtonElement).addEventListener('click', this.#addMany);
     addEventListener('drop', (event) => {
       const file = event.dataTransfer?.files[0];
-      if (file !== undefined && this.#session.access.mayAdd) this.#addMany(file);
+      if (file !== undefined && this.#session.access.mayAdd) this.#openMany(file);
     });
   }
 
@@ -97,12 +86,10 @@ export class Workspace {
 
   #changeKey(fault?: Fault): void {
     this.#session.close();
-    this.#askForKey(
-      fault && { words: `${fault.title}. ${fault.remedy}`, details: serviceWords(fault) },
-    );
+    this.#askForKey(fault);
   }
 
-  #addMany(file?: File): void {
+  #openMany(file?: File): void {
     removeSuccess();
     this.#many.open(file);
   }
