@@ -74,8 +74,9 @@ export async function restoreStore(
   if (former.past) requireEnvironment(former.past.identity, environment, { store: file, other });
   const backup = pastOfBackup(source);
   const reason = whyUnknown(backup, former.past);
-  const lastId = lastIdAfter(backup, reason === undefined ? former.past : undefined, idsAbove);
-  if (lastId === undefined) throw new IdsUnknown(reason ?? '', backup.lastId);
+  if (reason !== undefined && idsAbove === undefined) throw new IdsUnknown(reason, backup.lastId);
+  const known = reason === undefined ? former.past : undefined;
+  const lastId = lastIdFrom((known ?? backup).lastId, idsAbove);
   using partial = temporaryFile(realFile);
   const { verification, changed } = await copyStore(source, partial.name, {
     onProgress,
@@ -106,15 +107,9 @@ function realFileOf(file: string): string {
   return file;
 }
 
-/** The id above which new ids begin, so that none is assigned again. Undefined if only the user can know it. */
-function lastIdAfter(
-  backup: Past,
-  known: Past | undefined,
-  idsAbove: bigint | undefined,
-): bigint | undefined {
-  const lastId = idsAbove ?? known?.lastId;
-  const lowest = known?.lastId ?? backup.lastId;
-  if (lastId === undefined || (lastId >= lowest && lastId <= LAST_ID_MAX)) return lastId;
+/** The id above which new ids begin: not below the last one that is known, so that none is assigned again. */
+function lastIdFrom(lowest: bigint, lastId = lowest): bigint {
+  if (lastId >= lowest && lastId <= LAST_ID_MAX) return lastId;
   throw new StoreUnusable(
     `new ids cannot begin above ${lastId}: name an id from ${lowest} to ${LAST_ID_MAX}.`,
   );
