@@ -136,7 +136,7 @@ async function serveAlone(config: Config, runtime: Runtime, io: Io): Promise<num
   const { log } = runtime;
   // Closing the terminal sends SIGHUP to its processes. Afterwards, standard input is no terminal any more.
   const hasTerminal = isatty(0);
-  const stop = stopSignal(log, () => process.exit(1), hasTerminal ? ['SIGHUP'] : []);
+  const stop = stopSignal(log, hasTerminal ? ['SIGHUP'] : []);
   if (!hasTerminal) process.on('SIGHUP', () => log.info('SIGHUP is ignored without workers'));
   return untilStopped(stop, log, async () => {
     const service = await startService(config, { ...runtime, stop });
@@ -158,10 +158,7 @@ async function serveAsPrimary(
 ): Promise<number> {
   const { log } = runtime;
   // Before anything else: a signal without a listener would end the process.
-  const stop = stopSignal(log, () => {
-    workers.kill();
-    process.exit(1);
-  });
+  const stop = stopSignal(log);
   const workers = new Workers(count, log, stop);
   process.on('SIGHUP', () => void workers.replaceAll());
   // The workers accept connections themselves. A connection that the primary hands to a worker which has just
@@ -227,15 +224,18 @@ async function stoppedOrFailed(stop: AbortSignal, service: Service): Promise<voi
   throw new Refusal('unavailable', failure);
 }
 
-/** Aborted by the first SIGTERM, SIGINT or other signal of these; a later one ends the process at once. */
-function stopSignal(log: Log, endAtOnce: () => void, others: NodeJS.Signals[] = []): AbortSignal {
+/**
+ * Aborted by the first SIGTERM, SIGINT or other signal of these; a later one ends the process at once, and with a primary
+ * its workers end.
+ */
+function stopSignal(log: Log, others: NodeJS.Signals[] = []): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;
   const stop = (signal: NodeJS.Signals) => {
     if (!controller.signal.aborted) {
       firstMs = performance.now();
       log.info({ signal }, 'stopping');
-    } else if (performance.now() - firstMs >= SAME_SIGNAL_MS) endAtOnce();
+    } else if (performance.now() - firstMs >= SAME_SIGNAL_MS) process.exit(1);
     controller.abort(signal);
   };
   for (const signal of ['SIGTERM', 'SIGINT', ...others]) process.on(signal, stop);

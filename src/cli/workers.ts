@@ -147,10 +147,6 @@ export class Workers {
     this.#log.info('all workers were replaced');
   }
 
-  kill(): void {
-    for (const slot of this.#slots) slot.signal('SIGKILL');
-  }
-
   async #run(slot: Slot): Promise<void> {
     const exitCode = await slot.run();
     this.#exitCode ||= exitCode;

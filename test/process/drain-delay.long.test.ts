@@ -8,6 +8,7 @@ import { assertError } from '../interface/errors.ts';
 import { send } from '../../harness/test-service.ts';
 import { serve } from '../../harness/service-process.ts';
 import { temporaryFolder } from '../../harness/temporary-folder.ts';
+import { until } from '../../harness/until.ts';
 
 const WAIT_MS_MAX = 30_000;
 
@@ -42,6 +43,11 @@ describe('Drain delay', { concurrency: true }, () => {
       await sleep(SAME_SIGNAL_MS + 100);
       service.signal('SIGTERM');
       assert.equal(await service.ended, 1);
+      // Node.js ends a worker that has lost its primary.
+      await until('no worker serves any more', async () => {
+        const responses = await Promise.allSettled(readyUrls.map((url) => send(url)));
+        return responses.every(({ status }) => status === 'rejected');
+      });
     });
 
     test(`--workers ${workers}: after the delay the service stops with exit code 0`, async (t) => {
