@@ -343,8 +343,9 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
   assert.deepEqual(serious, []);
 }
 
-/** Saves a screenshot for people. artifacts/ is not part of the repository. */
+/** Saves a screenshot for people, with PICTURES=1. artifacts/ is not part of the repository. */
 export async function keepPicture(page: Page, name: string, fullPage = true): Promise<void> {
+  if (process.env['PICTURES'] === undefined) return;
   mkdirSync(ARTIFACTS, { recursive: true });
   await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage });
 }

@@ -1,4 +1,5 @@
-// Every state of the console, light and dark, in three widths: axe-core, overflow, and pictures in artifacts/ for people.
+// Every state of the console, light and dark, in three widths: axe-core, overflow, and, with PICTURES=1, pictures in
+// artifacts/ for people.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -132,7 +133,7 @@ async function troubleStates(t: TestContext): Promise<void> {
     await place(page, 'Animals 1–20, more follow');
     isHeld = true;
     await press(page, 'Next');
-    await assertLooks(page, 'loading', { widths: [width] });
+    await assertLooks(page, 'loading', { widths: [width], between: [] });
   }
   held.resolve();
   await page.getByText('The service cannot be reached').waitFor();
@@ -223,7 +224,7 @@ async function changedStates(t: TestContext): Promise<void> {
   await console.press('Print');
   await console.says('Printing: 2 animals.');
   await page.emulateMedia({ media: 'print' });
-  await assertLooks(page, 'print', { widths: [768] });
+  await assertLooks(page, 'print', { widths: [768], between: [] });
 }
 
 async function searchStates(t: TestContext): Promise<void> {

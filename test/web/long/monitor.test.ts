@@ -46,7 +46,7 @@ async function showStates(t: TestContext): Promise<void> {
   const heading = (name: string) => verdict.getByRole('heading', { name });
   await heading('The service is ready').waitFor();
   await verdict.getByText('under a minute old').waitFor();
-  await assertLooks(monitor, 'monitor', { widths: [1440, 360] });
+  await assertLooks(monitor, 'monitor');
 
   const filler = fillDisk(disk);
   await console.getByLabel('Name', { exact: true }).fill('Nemo');
@@ -56,11 +56,11 @@ async function showStates(t: TestContext): Promise<void> {
     .getByRole('alert')
     .getByText('The store cannot take new animals or changes at the moment', { exact: true })
     .waitFor();
-  await assertLooks(console, 'console-full-disk', { widths: [1440, 360] });
+  await assertLooks(console, 'console-full-disk');
   await heading('The store cannot take new animals').waitFor();
   await heading('The disk of the store is nearly full').waitFor();
   await verdict.getByText(/ UTC: The store could not take new animals\.$/).waitFor();
-  await assertLooks(monitor, 'monitor-full-disk', { widths: [1440, 360] });
+  await assertLooks(monitor, 'monitor-full-disk');
   rmSync(filler);
   await console.getByRole('button', { name: 'Try again' }).click();
   await console.getByText('Nemo was added').waitFor();
