@@ -42,11 +42,16 @@ export interface PetStore {
    * order. Every page costs the same, in both directions.
    */
   listPage(request: PageRequest): Promise<PetPage>;
-  /**
-   * A number that changes with every commit of any process. A response that was cached with the same number is
-   * still exact. A store that would need a query to find out has no version.
-   */
-  version?(): number;
+  /** Tells whether a cached response is still exact. A store that would need a query for each response has no version. */
+  version?(): StoreVersion;
+}
+
+/** Two numbers that differ after a commit of any process. */
+export interface StoreVersion {
+  /** Differs after each commit. */
+  commits: number;
+  /** Differs after a commit that has done more to animals than to add some above every id before. */
+  changes: number;
 }
 
 /** What people do in the console and by commands. Two of them never overwrite each other unseen. */

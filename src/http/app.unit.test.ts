@@ -32,6 +32,7 @@ const KEY: ApiKey = {
   lastDeprecatedCallAt: undefined,
 };
 const BODY = '{"name":"Rex","categoryId":1}';
+const REX = { name: 'Rex', categoryId: 1n, status: 'sold' } as const;
 /** A request of the interface and two of the console, each with the code for a body that is not what it must be. */
 const TARGETS: readonly [target: string, type: string, body: string, code: ErrorCode][] = [
   ['/v1/pets', 'application/json', BODY, 'invalid_json'],
@@ -324,6 +325,27 @@ describe('App.handle', () => {
       statuses.push((await handle(each, { cache })).status);
     }
     assert.deepEqual(statuses, [200, 200, 200, 400, 400, 400, 200]);
+  });
+
+  test('after a create an animal and a page that another follows still come from the cache, and the last page does not', async () => {
+    await store.importPets([REX, REX]);
+    const cache = new ResponseCache(store);
+    const get = async (target: string) => {
+      const hits = cache.figures()[0]?.values[0]?.value;
+      await handle({ ...newSent(), method: 'GET', target }, { cache });
+      return cache.figures()[0]?.values[0]?.value !== hits;
+    };
+    for (const [target, isKept] of [
+      ['/v1/pets/1', true],
+      ['/v1/pets?limit=1', true],
+      ['/v1/pets', false],
+      ['/v1/pets?limit=1&cursor=last', false],
+    ] as const) {
+      for (let time = 0; time < 2; time += 1) await get(target);
+      assert.equal(await get(target), true);
+      await store.createPet(REX);
+      assert.equal(await get(target), isKept, target);
+    }
   });
 
   test('a repeated create is not counted as another animal', async () => {

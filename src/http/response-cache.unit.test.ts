@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { newRepresentation, ResponseCache } from './response-cache.ts';
 
-/** A cache, and how many responses had to be made. */
-function openCache(version = () => 1) {
-  const cache = new ResponseCache({ version });
+/** A cache of a store whose commits are so many, and how many responses had to be made. */
+function openCache(commits = () => 1) {
+  const cache = new ResponseCache({ version: versionOf(commits) });
   const seen = { made: 0 };
   const get = async (key = 'page', bodyOf = () => 'x') => {
     const { response } = await cache.get(key, async () => {
@@ -17,10 +17,21 @@ function openCache(version = () => 1) {
   return { cache, seen, get };
 }
 
+/** The version of a store in which each commit changes animals. */
+function versionOf(commits: () => number) {
+  return () => {
+    const count = commits();
+    return { commits: count, changes: count };
+  };
+}
+
 const LARGE = 'x'.repeat(1024 * 1024);
 
 test('an ETag has 22 characters, and is of the body and of the link', () => {
-  const [first, second] = [newRepresentation('x', '<a>'), newRepresentation('x', '<b>')];
+  const [first, second] = [
+    newRepresentation('x', { link: '<a>' }),
+    newRepresentation('x', { link: '<b>' }),
+  ];
   assert.match(first.etag, /^"[\w-]{22}"$/);
   assert.notEqual(first.etag, second.etag);
   assert.notEqual(first.etag, newRepresentation('x').etag);
@@ -79,7 +90,7 @@ test('pages that are requested once, as on a walk through the catalogue, are not
 
 test('a response that was read before a commit is not cached after it', async () => {
   let version = 1;
-  const cache = new ResponseCache({ version: () => version });
+  const cache = new ResponseCache({ version: versionOf(() => version) });
   const slow = Promise.withResolvers<string>();
   await cache.get('page', async () => newRepresentation('first'));
   const early = cache.get('page', async () => newRepresentation(await slow.promise));
@@ -92,6 +103,90 @@ test('a response that was read before a commit is not cached after it', async ()
   assert.equal(fresh.response.body, 'new');
 });
 
+test('a create drops only what a create can change, and a change drops everything', async () => {
+  const version = { commits: 1, changes: 1 };
+  const cache = new ResponseCache({ version: () => ({ ...version }) });
+  const made: string[] = [];
+  const getBoth = async () => {
+    made.length = 0;
+    for (const key of ['first page', 'last page', 'first page', 'last page']) {
+      await cache.get(key, async () => {
+        made.push(key);
+        return newRepresentation('x', { isSettled: key === 'first page' });
+      });
+    }
+    return made;
+  };
+  assert.equal((await getBoth()).length, 4);
+  version.commits = 2;
+  assert.deepEqual(await getBoth(), ['last page']);
+  Object.assign(version, { commits: 3, changes: 2 });
+  assert.deepEqual(await getBoth(), ['first page', 'last page']);
+});
+
+test('a page that no create can change is cached although a create came while it was read, but not after a change', async () => {
+  for (const [after, isCached] of [
+    [{ commits: 2, changes: 1 }, true],
+    [{ commits: 2, changes: 2 }, false],
+  ] as const) {
+    let version = { commits: 1, changes: 1 };
+    const cache = new ResponseCache({ version: () => version });
+    const get = async (body: string | Promise<string>) => {
+      const make = async () => newRepresentation(await body, { isSettled: true });
+      return (await cache.get('page', make)).response.body;
+    };
+    await get('first');
+    const slow = Promise.withResolvers<string>();
+    const early = get(slow.promise);
+    await turn();
+    version = after;
+    await cache.get('other', async () => newRepresentation('x'));
+    slow.resolve('old');
+    await early;
+    assert.equal(await get('new'), isCached ? 'old' : 'new');
+  }
+});
+
+test('a full cache is emptied by the next create', async () => {
+  let commits = 1;
+  const cache = new ResponseCache({ version: () => ({ commits, changes: 1 }) });
+  let made = 0;
+  const getAll = async (pages: readonly number[]) => {
+    made = 0;
+    for (const page of pages) {
+      await cache.get(`page ${page}`, async () => {
+        made += 1;
+        return newRepresentation(LARGE, { isSettled: true });
+      });
+    }
+    return made;
+  };
+  const [known, later] = [
+    [1, 2, 3, 4],
+    [5, 6, 7],
+  ];
+  await getAll([...known, ...known, ...later]);
+  commits += 1;
+  assert.equal(await getAll(known), 4, 'the cache was full');
+  assert.equal(await getAll(later), 3);
+  commits += 1;
+  assert.equal(await getAll(later), 3, 'it was full again');
+  assert.equal(await getAll(later), 0);
+  commits += 1;
+  assert.equal(await getAll(later), 0, 'it is not full');
+});
+
+test('a page that several clients request at once counts once', async () => {
+  const { seen, get } = openCache();
+  const pages = ['one', 'two', 'three'];
+  for (const page of [...pages, ...pages]) {
+    await Promise.all([1, 2, 3].map(() => get(page, () => LARGE)));
+  }
+  seen.made = 0;
+  for (const page of pages) await get(page, () => LARGE);
+  assert.equal(seen.made, 0);
+});
+
 test('without a version nothing is cached', async () => {
   const cache = new ResponseCache({});
   for (const body of ['one', 'two', 'three']) {
@@ -101,7 +196,7 @@ test('without a version nothing is cached', async () => {
 });
 
 test('a failure is not cached', async () => {
-  const cache = new ResponseCache({ version: () => 1 });
+  const cache = new ResponseCache({ version: versionOf(() => 1) });
   for (let time = 0; time < 3; time += 1) {
     await assert.rejects(async () => cache.get('page', () => Promise.reject(new Error('no'))));
   }
@@ -147,7 +242,7 @@ test('a key of any length gets its response, and that of a long key is not cache
 
 test('a commit that the request of a long key finds first empties the cache for the others of its turn', async () => {
   let version = 1;
-  const cache = new ResponseCache({ version: () => version });
+  const cache = new ResponseCache({ version: versionOf(() => version) });
   const get = (key: string) => cache.get(key, async () => newRepresentation(String(version)));
   for (let time = 0; time < 3; time += 1) await get('page');
   version = 2;
@@ -159,10 +254,10 @@ test('the requests of one turn of the event loop share one look at the version, 
   let version = 1;
   let looks = 0;
   const cache = new ResponseCache({
-    version: () => {
+    version: versionOf(() => {
       looks += 1;
       return version;
-    },
+    }),
   });
   const get = () => cache.get('page', async () => newRepresentation(String(version)));
   await get();
@@ -180,10 +275,10 @@ test('the requests of one turn of the event loop share one look at the version, 
 test('a version that cannot be looked at fails every request that waits for it, and only those', async () => {
   let isBroken = false;
   const cache = new ResponseCache({
-    version: () => {
+    version: versionOf(() => {
       if (isBroken) throw new Error('no version');
       return 1;
-    },
+    }),
   });
   const get = () => cache.get('page', async () => newRepresentation('x'));
   for (let time = 0; time < 3; time += 1) await get();

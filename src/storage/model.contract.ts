@@ -438,13 +438,19 @@ class Command implements fc.AsyncCommand<Model, Real> {
   async run(model: Model, { stores }: Real): Promise<void> {
     const store = stores[this.#process] ?? assert.fail();
     const versions = stores.map((each) => each.version?.());
+    const pets = [...model.pets.values()];
     const hasCommitted = await this.#step(model, store, stores);
     // A request that follows the response of another process begins in a later turn.
     await turn();
     for (const [index, each] of stores.entries()) {
       const [before, after] = [versions[index], each.version?.()];
-      if (before === undefined || hasCommitted === undefined) continue;
-      assert.equal(before !== after, hasCommitted, `the version of process ${index}`);
+      if (before === undefined || after === undefined) continue;
+      // An animal that was changed is another object.
+      const hasChanged = pets.some((pet) => model.pets.get(pet.id) !== pet);
+      const at = `the version of process ${index}`;
+      assert.equal(before.changes !== after.changes, hasChanged, at);
+      if (hasCommitted === undefined) continue;
+      assert.equal(before.commits !== after.commits, hasCommitted, at);
     }
     const reader = stores[(this.#process + 1) % stores.length] ?? assert.fail();
     const everything = { status: undefined, afterId: 0n, count: 1_000 };

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
 import { openConfiguredStore } from '../../src/open-store.ts';
-import { removePets } from '../../harness/change-pets.ts';
+import { removePets, setStatus } from '../../harness/change-pets.ts';
 import { listAll } from '../../harness/client.ts';
 import {
   flagsOf,
@@ -124,6 +124,41 @@ export function listPetsTests(storage: TestStorage): void {
       const { next, prev } = linksOf(empty);
       assert.equal(prev, undefined);
       assert.deepEqual(idsOf(await small.send(pathOf(next))), [3, 4]);
+    });
+
+    test('a cached page, and a cached animal, show what any process has created, changed and removed', async (t) => {
+      const small = await startTestService(storage);
+      t.after(() => small.close());
+      for (let count = 0; count < 3; count += 1) await create('Rex', 7, small);
+      const store = await openConfiguredStore(loadConfig(flagsOf(small.flags), {}));
+      t.after(() => store.close());
+      const tom = { name: 'Tom', categoryId: 1n, status: 'pending' } as const;
+      for (const act of [
+        () => create('Tim', 7, small),
+        () => store.createPet(tom),
+        () => setStatus(store, [1n], 'pending'),
+        () => setStatus(store, [4n], 'pending'),
+        () => removePets(store, [3n]),
+        () => store.createPet(tom),
+      ]) {
+        await act();
+        for (const path of [
+          '/pets?limit=2',
+          '/pets?limit=4',
+          '/pets?limit=9',
+          '/pets?limit=2&cursor=last',
+          '/pets?limit=1&status=pending',
+          '/pets/1?',
+        ]) {
+          // Too long for the cache.
+          const fresh = await small.send(`${path}&fresh=${'x'.repeat(256)}`);
+          for (let time = 0; time < 3; time += 1) {
+            const page = await small.send(path);
+            assert.equal(page.text, fresh.text, path);
+            assert.equal(linksOf(page)['next'], linksOf(fresh)['next'], path);
+          }
+        }
+      }
     });
 
     test('a new animal changes the last page alone, and a page that did not change is 304, also from the cache', async () => {

@@ -1,4 +1,4 @@
-// Stores of the program's first schemas, 8 on SQLite and 9 on PostgreSQL: they open as they are, and a new store equals them.
+// Stores of the program's first schemas, 8 on SQLite and 9 on PostgreSQL: they open, and are then what a new store is.
 // A store of any other schema is refused and stays as it is.
 
 import assert from 'node:assert/strict';
@@ -80,21 +80,25 @@ function refusal(version: number, own: number): (error: Error) => boolean {
     !error.message.includes('\n');
 }
 
-test('SQLite: a store of schema 8 opens as it is, and a new store equals it', async (t) => {
+test('SQLite: a store of schema 8 is verified as it is, is brought up to date by the service alone, and then equals a new one', async (t) => {
   const folder = temporaryFolder(t);
   const [first, created] = [join(folder, 'first.sqlite'), join(folder, 'new.sqlite')];
   firstSqlite(first);
   await openSqliteStore(created, SERVE).close();
-  const before = statementsOf(first);
-  assert.deepEqual(statementsOf(created), before);
+  assertWhole(verifySqlite(first));
+  assertWhole(await backUpStore(first, join(folder, 'backup.sqlite'), {}));
+  assert.throws(
+    () => openSqliteStore(first, COMMAND),
+    /has schema version 8, this program needs 9: start the service once\.$/,
+  );
   await use(openSqliteStore(first, SERVE));
-  assert.deepEqual(statementsOf(first), before);
+  assert.deepEqual(statementsOf(first), statementsOf(created));
   assertWhole(verifySqlite(first));
 });
 
-test('SQLite: a store of schema 1 to 7, or 9, is refused by serve, commands, verify and backup, and stays as it is', async (t) => {
+test('SQLite: a store of schema 1 to 7, or 10, is refused by serve, commands, verify and backup, and stays as it is', async (t) => {
   const folder = temporaryFolder(t);
-  for (const version of [1, 2, 3, 4, 5, 6, 7, 9]) {
+  for (const version of [1, 2, 3, 4, 5, 6, 7, 10]) {
     const file = join(folder, `${version}.sqlite`);
     firstSqlite(file);
     {
@@ -102,7 +106,7 @@ test('SQLite: a store of schema 1 to 7, or 9, is refused by serve, commands, ver
       database.exec(`PRAGMA user_version = ${version}`);
     }
     const bytes = readFileSync(file);
-    const refused = refusal(version, 8);
+    const refused = refusal(version, 9);
     for (const access of [SERVE, COMMAND]) {
       assert.throws(() => openSqliteStore(file, access), refused);
     }
@@ -117,13 +121,14 @@ test('SQLite: a step brings a store up to date, once, where that is allowed', (t
   firstSqlite(file);
   const steps = [
     { version: 8, sql: 'CREATE TABLE pets (never INTEGER)' },
-    { version: 9, sql: 'ALTER TABLE pets ADD COLUMN colour TEXT' },
+    { version: 9, sql: 'CREATE TABLE toys (name TEXT)' },
+    { version: 10, sql: 'ALTER TABLE pets ADD COLUMN colour TEXT' },
   ];
   const open = (access = {}) => {
     using database = openAsIs(file);
     migrate(database, file, access, steps);
   };
-  assert.throws(() => open({ mayMigrate: false }), /needs 9: start the service once\.$/);
+  assert.throws(() => open({ mayMigrate: false }), /needs 10: start the service once\.$/);
   assert.throws(() => open({ environment: 'staging' }), /is a production store/);
   for (let start = 0; start < 2; start += 1) open();
   using database = new DatabaseSync(file);
@@ -131,10 +136,10 @@ test('SQLite: a step brings a store up to date, once, where that is allowed', (t
     { ...database.prepare('SELECT name, colour FROM pets').get() },
     { name: 'Rex', colour: null },
   );
-  assert.equal(database.prepare('PRAGMA user_version').get()?.['user_version'], 9);
+  assert.equal(database.prepare('PRAGMA user_version').get()?.['user_version'], 10);
   assert.throws(
     () => openSqliteStore(file, NEW_STORE),
-    /has schema version 9, this program needs 8: use a newer/,
+    /has schema version 10, this program needs 9: use a newer/,
   );
 });
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Access, StoreIdentity } from '../../domain/store-identity.ts';
 import { requireEnvironment } from '../../domain/store-identity.ts';
-import { pendingMigrations, readMigrations } from '../migrations.ts';
+import { pendingMigrations, readMigrations, type Migration } from '../migrations.ts';
 import { identityOfRow, insertIdentity, SELECT_IDENTITY, type IdentityRow } from '../rows.ts';
 import { APPLICATION_ID } from './connection.ts';
 import { pragma, rowsOf } from './query.ts';
@@ -38,6 +38,11 @@ export function createTables(
     database.exec(`PRAGMA user_version = ${version}`);
   }
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+}
+
+/** The steps that have made a store as it is, which an earlier program may have written. */
+export function migrationsOf(database: DatabaseSync): Migration[] {
+  return readMigrations(MIGRATIONS).filter(({ version }) => version <= versionOf(database));
 }
 
 /** Refuses a store with a schema that this program does not know. */

@@ -75,7 +75,8 @@ export function prepareReads(database: DatabaseSync) {
     import: database.prepare(`SELECT ${IMPORT_COLUMNS} FROM imports WHERE source = ?`),
     apiKeys: database.prepare(`SELECT ${API_KEY_COLUMNS} FROM api_keys ORDER BY created_at, id`),
     petCount: database.prepare(PET_COUNT_SQL),
-    version: database.prepare('PRAGMA data_version'),
+    commits: database.prepare('PRAGMA data_version'),
+    petChanges: database.prepare('SELECT count FROM pet_changes'),
   };
 }
 

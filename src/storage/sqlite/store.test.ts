@@ -35,6 +35,37 @@ storeContract('SQLite', {
   },
 });
 
+const tim = (id: number | null) => `INTO pets VALUES (${id}, 'Tim', 1, 'sold')`;
+
+test('the version shows every change by hand through another process, and that others only add animals', async (t) => {
+  const file = join(temporaryFolder(t), 'petstore.sqlite');
+  const store = openSqliteStore(file, NEW_STORE);
+  t.after(() => store.close());
+  const rex = { name: 'Rex', categoryId: 7n, status: 'available' } as const;
+  await store.importPets([rex, rex, rex]);
+  using other = new DatabaseSync(file);
+  for (const [sql, hasChanged] of [
+    [`INSERT ${tim(null)}`, false],
+    [`INSERT ${tim(20)}`, false],
+    [`INSERT ${tim(10)}`, true],
+    [`INSERT ${tim(-1)}`, true],
+    [`REPLACE ${tim(20)}`, true],
+    ["INSERT INTO pets VALUES (10, 'Tom', 1, 'sold') ON CONFLICT DO UPDATE SET name = 'Tom'", true],
+    ['UPDATE pets SET id = 15 WHERE id = 10', true],
+    ['DELETE FROM pets WHERE id = 20', true],
+    [`INSERT ${tim(20)}`, true],
+    [`INSERT ${tim(null)}`, false],
+    ['DELETE FROM pets', true],
+    [`INSERT ${tim(null)}`, false],
+  ] as const) {
+    const before = store.version?.();
+    other.exec(sql);
+    const after = store.version?.();
+    assert.notEqual(before?.commits, after?.commits, sql);
+    assert.equal(before?.changes !== after?.changes, hasChanged, sql);
+  }
+});
+
 test('an animal by hand that leaves no ids is named, and not called a full disk', async (t) => {
   const file = join(temporaryFolder(t), 'petstore.sqlite');
   const store = openSqliteStore(file, NEW_STORE);

@@ -13,6 +13,7 @@ import type {
   PetConflict,
   PetPage,
   Store,
+  StoreVersion,
 } from '../../domain/store.ts';
 import {
   apiKeyOfRow,
@@ -71,6 +72,7 @@ class SqliteStore implements Store, Measured {
   /** Why every call is refused. */
   #fault: string | undefined;
   #isTruncated = false;
+  #version: StoreVersion | undefined;
 
   constructor(opened: FileIdentity, database: DatabaseSync, options: SqliteOptions) {
     this.#opened = opened;
@@ -134,10 +136,16 @@ class SqliteStore implements Store, Measured {
     return Promise.resolve(true);
   }
 
-  /** SQLite counts the commits of all other connections, including those of the writer thread. */
-  version(): number {
-    const [row] = this.#read<[bigint]>('version');
-    return Number(row?.[0]);
+  /**
+   * SQLite counts the commits of all other connections, including those of the writer thread, and triggers count the
+   * changes. These are read only after a commit, and are then at least as new.
+   */
+  version(): StoreVersion {
+    const commits = this.#readCount('commits');
+    if (commits !== this.#version?.commits) {
+      this.#version = { commits, changes: this.#readCount('petChanges') };
+    }
+    return this.#version;
   }
 
   createApiKey(key: ApiKey): Promise<void> {
@@ -165,7 +173,7 @@ class SqliteStore implements Store, Measured {
   }
 
   async ping(): Promise<void> {
-    this.#read('version');
+    this.#read('commits');
     const { fault } = this.#writer;
     if (fault !== undefined) throw unavailable(new Error(fault));
   }
@@ -180,8 +188,7 @@ class SqliteStore implements Store, Measured {
 
   #petFigures(): Figure[] {
     try {
-      const [row] = this.#read<[bigint]>('petCount');
-      return [petCountFigure(Number(row?.[0]))];
+      return [petCountFigure(this.#readCount('petCount'))];
     } catch {
       // The store refuses every call, which is reported elsewhere.
       return [];
@@ -199,6 +206,11 @@ class SqliteStore implements Store, Measured {
       this.#options.onWarning?.(`${beside}: ${String(error)}`);
     }
     if (this.#database.isOpen && !this.#isTruncated) this.#database.close();
+  }
+
+  #readCount(name: 'commits' | 'petChanges' | 'petCount'): number {
+    const [row] = this.#read<[bigint]>(name);
+    return Number(row?.[0]);
   }
 
   #read<Row>(name: keyof Reads, ...values: SQLInputValue[]): Row[] {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { compareStructure, type Comparison, type Part } from './structure.ts';
-import { createTables } from '../sqlite/migrate.ts';
+import { createTables, migrationsOf } from '../sqlite/migrate.ts';
 import { rowsOf } from '../sqlite/query.ts';
 
 /**
@@ -38,6 +38,6 @@ const PARTS = `
 
 export function checkStructure(database: DatabaseSync): Comparison {
   using empty = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true });
-  createTables(empty);
+  createTables(empty, migrationsOf(database));
   return compareStructure(rowsOf<Part>(database, PARTS), rowsOf<Part>(empty, PARTS));
 }
