@@ -62,7 +62,7 @@ test('console › of 3,000 lines 5 are faulty: they are found, corrected, and al
 test('console › a press on the number of a faulty line brings it into sight, also on a phone', async (t) => {
   const { card } = await open(t);
   await card.page.setViewportSize({ width: 360, height: 740 });
-  await card.paste(listOf(linesOf('A', 1_000, [500, 998])));
+  await card.paste(listOf(linesOf('A', 1_000, [500, 600, 601, 602, 603, 604, 605, 606, 607, 998])));
   for (const at of [998, 500]) {
     await card.press(`Line ${at + 2}`);
     // How far the line is from the top of the text, and the text from the window, in heights of them.

@@ -224,7 +224,6 @@ function selectLines({ line, lines }: FaultyLine): void {
   text.setSelectionRange(start, start);
   text.focus();
   text.setSelectionRange(start, end);
-  text.scrollIntoView({ block: 'nearest' });
 }
 
 function alert(words: string): HTMLElement {
