@@ -133,13 +133,15 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
     helpLink: helpLinks(config.baseUrl ?? '/v1'),
     timeouts: runtime.clientTimeouts,
   });
+  opened.defer(() => server.close(FAILED_GRACE_MS));
   measured.push(server);
+  const firstKey = runtime.isWorker ? undefined : await addFirstKey(base.store, config, runtime);
   readiness.set(true);
   const everything = opened.move();
   return {
     baseUrl: baseUrlOf(config, server.port),
     adminUrl: base.adminUrl,
-    firstKey: base.firstKey,
+    firstKey,
     figures: base.figures,
     failed: base.failed,
     setNotReady: () => readiness.set(false),
@@ -152,13 +154,23 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   };
 }
 
-/** Creates or migrates the store, and returns its first key if it is new: workers begin no store. */
-export async function prepareStore(config: Config, runtime: Runtime): Promise<string | undefined> {
+/** Creates or migrates the store: workers begin none. */
+export async function prepareStore(config: Config, runtime: Runtime): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  return (await openBase(config, runtime, opened)).firstKey;
+  await openBase(config, runtime, opened);
 }
 
-/** Opens the admin port, and then the store, with its first key: `/livez` responds while the database is away. */
+/** Creates the first key of a store that workers serve, if it has none. */
+export async function createFirstKey(
+  config: Config,
+  runtime: Runtime,
+): Promise<string | undefined> {
+  const store = await whenReachable(config, runtime, () => openServedStore(config, runtime));
+  await using _ = { [Symbol.asyncDispose]: () => store.close() };
+  return await addFirstKey(store, config, runtime);
+}
+
+/** Opens the admin port, and then the store: `/livez` responds while the database is away. */
 async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposableStack) {
   const metrics = new Metrics(METRIC_SERIES);
   const measured: Measured[] = [processFigures(VERSION), metrics];
@@ -179,12 +191,10 @@ async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposabl
   );
   opened.defer(() => store.close());
   measured.push(store);
-  const firstKey = await whenReachable(config, runtime, () => addFirstKey(store, config, runtime));
   const adminUrl = admin?.url;
   return {
     adminUrl,
     store,
-    firstKey,
     metrics,
     measured,
     figures,
@@ -303,22 +313,23 @@ function lazyRuntimeFigures(): () => Figure[] {
   return () => (runtime ??= openRuntimeFigures()).figures();
 }
 
-async function addFirstKey(
-  store: Store,
-  { environment, bootstrapKey, hasAccessLog }: Config,
-  { clock, randomBytes }: Runtime,
-): Promise<string | undefined> {
-  // Usually there is a key, and reading costs less than an attempt to write.
-  if ((await store.listApiKeys()).length > 0) return undefined;
-  // Standard output is then a log, and a key must not be logged.
-  if (bootstrapKey === undefined && hasAccessLog) return undefined;
-  const secret = bootstrapKey ?? newSecret(environment, randomBytes);
-  const record = newApiKey({
-    secret,
-    name: 'first key',
-    scopes: SCOPES,
-    now: clock.now(),
-    randomBytes,
+/** Called once the service listens: a start that fails before would create a key that nobody sees. */
+function addFirstKey(store: Store, config: Config, runtime: Runtime): Promise<string | undefined> {
+  const { environment, bootstrapKey, hasAccessLog } = config;
+  const { clock, randomBytes } = runtime;
+  return whenReachable(config, runtime, async () => {
+    // Usually there is a key, and reading costs less than an attempt to write.
+    if ((await store.listApiKeys()).length > 0) return undefined;
+    // Standard output is then a log, and a key must not be logged.
+    if (bootstrapKey === undefined && hasAccessLog) return undefined;
+    const secret = bootstrapKey ?? newSecret(environment, randomBytes);
+    const record = newApiKey({
+      secret,
+      name: 'first key',
+      scopes: SCOPES,
+      now: clock.now(),
+      randomBytes,
+    });
+    return (await store.createFirstApiKey(record)) ? secret : undefined;
   });
-  return (await store.createFirstApiKey(record)) ? secret : undefined;
 }

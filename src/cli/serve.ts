@@ -10,6 +10,7 @@ import { workerSettings } from '../ops/installation.ts';
 import { baseUrlOf, localUrl } from '../listen.ts';
 import { openLog, type Log } from '../ops/log.ts';
 import {
+  createFirstKey,
   FAILED_GRACE_MS,
   prepareStore,
   startService,
@@ -167,9 +168,15 @@ async function serveAsPrimary(
   cluster.setupPrimary(workerSettings(process.argv));
   return untilStopped(stop, log, async () => {
     const first = configOfWorker(config);
-    const firstKey = await prepareStore(first, { ...runtime, stop });
+    await prepareStore(first, { ...runtime, stop });
     const address = await workers.start();
     if (address !== undefined) {
+      const firstKey = await createFirstKey(first, { ...runtime, stop }).catch(
+        async (error: unknown) => {
+          await workers.end();
+          throw error;
+        },
+      );
       const baseUrl = baseUrlOf(config, address.port);
       const adminUrl = first.adminPort ? localUrl(first.adminHost, first.adminPort) : undefined;
       announce(config, { baseUrl, adminUrl, firstKey }, { log, io, workers: count });

@@ -134,6 +134,12 @@ export class Workers {
     return this.#exitCode;
   }
 
+  /** Ends all, as SIGTERM does. */
+  async end(): Promise<void> {
+    this.#failure.abort();
+    await this.ended();
+  }
+
   /** Replaces one worker after the other, so that the others serve meanwhile. */
   async replaceAll(): Promise<void> {
     if (this.#isChanging) {

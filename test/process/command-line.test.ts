@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
@@ -256,6 +256,19 @@ test('without a terminal the first key is alone on standard output, and is print
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   assert.equal(await statusOf(second.baseUrl, key.toString().trim()), 200);
+});
+
+test('a start that fails, as on a port in use, creates no key that nobody sees', async (t) => {
+  const data = temporaryFolder(t);
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  const port = String((other.address() as AddressInfo).port);
+  const refused = await runHere(['serve', '--data', data, '--port', port, '--admin-port', 'off']);
+  assert.deepEqual([refused.code, refused.stdout], [2, '']);
+  const next = await serve(t, ['--data', data]);
+  assert.equal(next.stdout(), `${next.key}\n`);
+  assert.equal(await statusOf(next.baseUrl, next.key), 200);
 });
 
 test('a warning of Node.js is logged as one line, and an ExperimentalWarning only with --log debug', async (t) => {

@@ -308,22 +308,15 @@ test('a rate limit of which a worker would get no share, and admin ports beyond 
   }
 });
 
-test('an error that stops every worker is printed once, with exit code 2', async (t) => {
+test('an error that stops every worker is printed once, with exit code 2, and creates no key that nobody sees', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   t.after(() => taken.close());
   await once(taken, 'listening');
   const port = String((taken.address() as AddressInfo).port);
-  const flags = [
-    '--data',
-    temporaryFolder(t),
-    '--workers',
-    '2',
-    '--port',
-    port,
-    '--admin-port',
-    'off',
-  ];
-  const { code, stderr } = await run(['serve', ...flags]);
-  assert.equal(code, 2);
+  const flags = ['--data', temporaryFolder(t), '--workers', '2', '--admin-port', 'off'];
+  const { code, stdout, stderr } = await run(['serve', ...flags, '--port', port]);
+  assert.deepEqual([code, stdout], [2, '']);
   assert.match(refusalIn(stderr), new RegExp(`^petstore: [^\\n]*${port}[^\\n]*\\n$`));
+  const next = await serve(t, flags);
+  assert.match(next.key, /^pet_live_/);
 });

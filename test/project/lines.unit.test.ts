@@ -10,7 +10,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   check: 1_819,
   scripts: 512,
   sdk: 498,
-  src: 729,
+  src: 737,
   'src/cli': 2_379,
   'src/domain': 765,
   'src/http': 2_777,
