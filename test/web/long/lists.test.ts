@@ -138,6 +138,11 @@ test('console › the columns of a table without known headings are chosen, by k
   const { card, stage } = await open(t);
   const { page } = card;
   const { keyboard } = page;
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    const columns = new URL(request.url()).searchParams.get('columns');
+    if (columns !== null) sent.push(columns);
+  });
   await keyboard.insertText('7;Rex;verkauft\n8;Tom;\n');
   await card.says('Which column is which?');
   await keyboard.press('Tab');
@@ -150,6 +155,7 @@ test('console › the columns of a table without known headings are chosen, by k
   await card.says('One column cannot be two of them: choose another.');
   await keyboard.press('ArrowUp');
   await card.says('What will be added');
+  assert.deepEqual(sent, ['2,1'], 'one column for two fields is not sent');
   assert.equal(
     await page.evaluate('document.activeElement.labels[0].firstChild.data'),
     'Category',
