@@ -39,6 +39,8 @@ export interface Plan {
 }
 
 const SECONDS = 1;
+/** After each start, so that code is compiled and caches are filled. */
+const WARM_UP_ROUNDS = 2;
 /** For what a server does after its last response. */
 const SETTLE_MS = 20;
 
@@ -61,13 +63,12 @@ export async function measure(plan: Plan): Promise<Row[]> {
     try {
       for (const contender of contenders) servers.push(await start(contender, plan.key));
       const entries = servers.map((server, index) => ({ server, row: rows[index] }));
-      // The first round warms up.
-      for (let round = 0; round <= rounds; round += 1) {
+      for (let round = 1 - WARM_UP_ROUNDS; round <= rounds; round += 1) {
         report(`${what}: start ${begun} of ${starts}, round ${round} of ${rounds}`);
         for (const operation of operations) {
           for (const { server, row } of round % 2 === 0 ? entries : entries.toReversed()) {
             const file = files.get(`${server.name} ${operation}`) ?? '';
-            const cell = round === 0 ? undefined : row?.cells[operation];
+            const cell = round <= 0 ? undefined : row?.cells[operation];
             await measureOnce(server, { ...plan, file }, cell ?? newCell());
           }
         }

@@ -1,10 +1,11 @@
 // The three operations as they are usually written in Go: net/http, encoding/json, the key found by its SHA-256, one
-// durable commit per create. Arguments: the port, and either a SQLite file or the address of a PostgreSQL database.
+// durable commit per create, in which the Idempotency-Key is claimed. Arguments: the port, and either a SQLite file or the address of a PostgreSQL database.
 package main
 
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"log"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type pet struct {
@@ -24,12 +26,23 @@ type pet struct {
 type store interface {
 	list(ctx context.Context, status string, after int64, limit int) ([]pet, error)
 	find(ctx context.Context, id int64) (pet, error)
-	create(ctx context.Context, p *pet) error
+	// Stores the pet and the claim of its key, if any, in one transaction. A claim that is known gives the pet its id.
+	create(ctx context.Context, p *pet, c *claim) (replayed bool, err error)
 }
 
-var errNotFound = errors.New("no such pet")
+type claim struct {
+	key, fingerprint string
+}
 
-const bodyBytesMax = 64 * 1024
+var (
+	errNotFound  = errors.New("no such pet")
+	errKeyReused = errors.New("the Idempotency-Key was used for another pet")
+)
+
+const (
+	bodyBytesMax   = 64 * 1024
+	claimRetention = 24 * time.Hour
+)
 
 type server struct {
 	store store
@@ -114,8 +127,21 @@ func (s *server) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "status must be available, pending or sold")
 		return
 	}
-	err := s.store.create(r.Context(), &p)
+	replayed, err := s.store.create(r.Context(), &p, claimOf(r, p))
+	if replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
 	respond(w, http.StatusCreated, p, err)
+}
+
+func claimOf(r *http.Request, p pet) *claim {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		return nil
+	}
+	fields, _ := json.Marshal([]any{p.Name, p.CategoryID, p.Status})
+	sum := sha256.Sum256(fields)
+	return &claim{key, hex.EncodeToString(sum[:])}
 }
 
 func isStatus(text string) bool {
@@ -132,6 +158,10 @@ func intOr(text string, absent int64) (int64, error) {
 func respond(w http.ResponseWriter, status int, value any, err error) {
 	if errors.Is(err, errNotFound) {
 		refuse(w, http.StatusNotFound, err.Error())
+		return
+	}
+	if errors.Is(err, errKeyReused) {
+		refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	body, encodeErr := json.Marshal(value)

@@ -3,12 +3,30 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const connectionsMax = 10
+
+const removeExpiredClaims = `
+	DELETE FROM idempotency_keys WHERE expires_at <= now() AND (key = $1 OR key IN (
+		SELECT key FROM idempotency_keys ORDER BY expires_at LIMIT 2))`
+
+// Of two requests with one key at the same time the second fails, and finds the claim when it is repeated.
+const createOnce = `
+	WITH found AS (
+		SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = $4
+	), created AS (
+		INSERT INTO pets (name, category_id, status)
+		SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM found) RETURNING id
+	), claimed AS (
+		INSERT INTO idempotency_keys (key, fingerprint, pet_id, expires_at)
+		SELECT $4, $5, id, $6 FROM created
+	)
+	SELECT id, $5::text, FALSE FROM created UNION ALL SELECT pet_id, fingerprint, TRUE FROM found`
 
 // pgx prepares each statement once per connection.
 type postgresStore struct {
@@ -47,8 +65,25 @@ func (s *postgresStore) find(ctx context.Context, id int64) (p pet, err error) {
 	return p, err
 }
 
-func (s *postgresStore) create(ctx context.Context, p *pet) error {
-	return s.pool.QueryRow(ctx,
-		"INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING id",
-		p.Name, p.CategoryID, p.Status).Scan(&p.ID)
+func (s *postgresStore) create(ctx context.Context, p *pet, c *claim) (replayed bool, err error) {
+	if c == nil {
+		return false, s.pool.QueryRow(ctx,
+			"INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING id",
+			p.Name, p.CategoryID, p.Status).Scan(&p.ID)
+	}
+	// One round trip and one transaction.
+	batch := &pgx.Batch{}
+	batch.Queue(removeExpiredClaims, c.key)
+	batch.Queue(createOnce, p.Name, p.CategoryID, p.Status, c.key, c.fingerprint, time.Now().Add(claimRetention))
+	results := s.pool.SendBatch(ctx, batch)
+	if _, err = results.Exec(); err != nil {
+		return false, errors.Join(err, results.Close())
+	}
+	var fingerprint string
+	err = results.QueryRow().Scan(&p.ID, &fingerprint, &replayed)
+	err = errors.Join(err, results.Close())
+	if err == nil && fingerprint != c.fingerprint {
+		err = errKeyReused
+	}
+	return replayed, err
 }

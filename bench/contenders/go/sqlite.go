@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"runtime"
+	"time"
 
 	_ "github.com/mattn/go-sqlite3"
 )
 
 // One connection writes and the others read, because a SQLite file has one writer.
 type sqliteStore struct {
-	lists, listsOfStatus, finds, creates *sql.Stmt
+	writer                                   *sql.DB
+	lists, listsOfStatus, finds, creates     *sql.Stmt
+	findsClaim, removesExpiredClaims, claims *sql.Stmt
 }
 
 func openSqlite(file string) (store, error) {
@@ -28,13 +31,16 @@ func openSqlite(file string) (store, error) {
 	connections := max(4, runtime.NumCPU())
 	readers.SetMaxOpenConns(connections)
 	readers.SetMaxIdleConns(connections)
-	s := &sqliteStore{}
+	s := &sqliteStore{writer: writer}
 	for _, prepared := range []struct {
 		statement **sql.Stmt
 		database  *sql.DB
 		text      string
 	}{
 		{&s.creates, writer, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)"},
+		{&s.findsClaim, writer, "SELECT fingerprint, pet_id FROM idempotency_keys WHERE api_key_id = '' AND key = ? AND expires_at > ?"},
+		{&s.removesExpiredClaims, writer, "DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (SELECT api_key_id, key FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT 2)"},
+		{&s.claims, writer, "INSERT OR REPLACE INTO idempotency_keys (api_key_id, key, fingerprint, pet_id, expires_at) VALUES ('', ?, ?, ?, ?)"},
 		{&s.finds, readers, "SELECT id, name, category_id, status FROM pets WHERE id = ?"},
 		{&s.lists, readers, "SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?"},
 		{&s.listsOfStatus, readers, "SELECT id, name, category_id, status FROM pets WHERE id > ? AND status = ? ORDER BY id LIMIT ?"},
@@ -75,8 +81,39 @@ func (s *sqliteStore) find(ctx context.Context, id int64) (p pet, err error) {
 	return p, err
 }
 
-func (s *sqliteStore) create(ctx context.Context, p *pet) error {
-	result, err := s.creates.ExecContext(ctx, p.Name, p.CategoryID, p.Status)
+func (s *sqliteStore) create(ctx context.Context, p *pet, c *claim) (bool, error) {
+	if c == nil {
+		return false, insert(ctx, s.creates, p)
+	}
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback()
+	now := time.Now()
+	var fingerprint string
+	err = tx.StmtContext(ctx, s.findsClaim).QueryRowContext(ctx, c.key, now.UnixMilli()).Scan(&fingerprint, &p.ID)
+	if err == nil && fingerprint != c.fingerprint {
+		return false, errKeyReused
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err == nil, err
+	}
+	if err = insert(ctx, tx.StmtContext(ctx, s.creates), p); err != nil {
+		return false, err
+	}
+	if _, err = tx.StmtContext(ctx, s.removesExpiredClaims).ExecContext(ctx, now.UnixMilli()); err != nil {
+		return false, err
+	}
+	expiresAt := now.Add(claimRetention).UnixMilli()
+	if _, err = tx.StmtContext(ctx, s.claims).ExecContext(ctx, c.key, c.fingerprint, p.ID, expiresAt); err != nil {
+		return false, err
+	}
+	return false, tx.Commit()
+}
+
+func insert(ctx context.Context, creates *sql.Stmt, p *pet) error {
+	result, err := creates.ExecContext(ctx, p.Name, p.CategoryID, p.Status)
 	if err != nil {
 		return err
 	}
