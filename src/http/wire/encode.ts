@@ -10,7 +10,8 @@ const NOT_IN_VALUE = /[^\t\x20-\x7e]/;
  * invalid.
  *
  * `writeHead` and `end` would check and join the headers again for every response; docs/decisions.md has what that costs.
- * A refusal of bytes that are no request, and the last response of a connection, have to be encoded here in any case.
+ * They would also be a second writer: a refusal of bytes that are no request, and the last response of a connection, after
+ * which node:http would reset a client that is still sending, have to be encoded here in any case.
  */
 export function encodeResponse(
   response: HttpResponse,
