@@ -164,7 +164,7 @@ test('a source of an earlier version or of 0 bytes is refused, and stays as it i
   writeFileSync(empty, '');
   const bytes = readFileSync(old);
   const sources: [file: string, message: string][] = [
-    [old, `${old} has schema version 2, this program needs 8: `],
+    [old, `${old} has schema version 2, this program needs 9: `],
     [empty, `${empty} is empty: it must be a file with a catalogue.`],
     [none, `there is no file ${none}.`],
   ];
