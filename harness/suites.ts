@@ -10,10 +10,12 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
   // The slowest first, so that no core is idle at the end.
   normal: [
     'test/web/*.test.ts',
+    'test/golden/*.test.ts',
+    'src/storage/**/*.test.ts',
     'test/units.ts',
     'drills/bugs/*.test.ts',
-    'test/{golden,process,interface,project}/**/*.test.ts',
-    ...['check', 'sdk/src', 'src/storage', 'src', 'bench', 'harness'].map(
+    'test/{process,interface,project}/**/*.test.ts',
+    ...['check', 'sdk/src', 'src', 'bench', 'harness'].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),
   ],

@@ -55,12 +55,13 @@ if (suite === 'normal' || suite === 'long') {
 const isLong = suite !== 'normal' && suite !== 'fast';
 // Most tests wait more than they compute, so more files than cores keep the cores busy. In long ones requests must not fail
 // during restarts and faults of other programs, whose patience is short where the cores are busy.
-const filesPerCore = isLong ? 1 : 2;
+const cores = availableParallelism();
+const filesAtOnce = isLong ? cores + 1 : 2 * cores;
 const files = filesOf(suite).map((file) => join(ROOT, file));
 const stream = run({
   files,
   cwd: ROOT,
-  concurrency: filesPerCore * availableParallelism(),
+  concurrency: filesAtOnce,
   timeout: isLong ? LONG_TEST_MS_MAX : TEST_MS_MAX,
   execArgv: ['--test-force-exit'],
 });
