@@ -141,7 +141,7 @@ export async function startService(config: Config, runtime: Runtime): Promise<Se
   return {
     baseUrl: baseUrlOf(config, server.port),
     adminUrl: base.adminUrl,
-    firstKey,
+    firstKey: base.chosenKey ?? firstKey,
     figures: base.figures,
     failed: base.failed,
     setNotReady: () => readiness.set(false),
@@ -191,10 +191,14 @@ async function openBase(config: Config, runtime: Runtime, opened: AsyncDisposabl
   );
   opened.defer(() => store.close());
   measured.push(store);
+  // Who has chosen it may use it as soon as the port is open.
+  const { bootstrapKey } = config;
+  const chosenKey = bootstrapKey && (await addFirstKey(store, config, runtime));
   const adminUrl = admin?.url;
   return {
     adminUrl,
     store,
+    chosenKey,
     metrics,
     measured,
     figures,
@@ -313,7 +317,7 @@ function lazyRuntimeFigures(): () => Figure[] {
   return () => (runtime ??= openRuntimeFigures()).figures();
 }
 
-/** Called once the service listens: a start that fails before would create a key that nobody sees. */
+/** A generated key is added once the service listens: a start that fails before would add one that nobody sees. */
 function addFirstKey(store: Store, config: Config, runtime: Runtime): Promise<string | undefined> {
   const { environment, bootstrapKey, hasAccessLog } = config;
   const { clock, randomBytes } = runtime;
