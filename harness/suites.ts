@@ -15,9 +15,7 @@ export const SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/units.ts',
     'drills/bugs/*.test.ts',
     'test/{process,interface,project}/**/*.test.ts',
-    ...['check', 'sdk/src', 'src', 'bench', 'harness'].map(
-      (folder) => `${folder}/**/*.test.ts`,
-    ),
+    ...['check', 'sdk/src', 'src', 'bench', 'harness'].map((folder) => `${folder}/**/*.test.ts`),
   ],
   fast: ['test/units.ts'],
   long: [

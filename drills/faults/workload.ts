@@ -52,8 +52,11 @@ const OUTCOMES: Readonly<Record<number, ChangeRecord['outcome']>> = {
   409: 'changed',
 };
 export const NO_SUCH_ID = '9223372036854775807';
-/** On a busy machine the store may not respond in time. Nothing was changed then. */
-const NOTHING_CHANGED = /gives no response in time|database is locked/;
+/**
+ * On a busy machine the store may not respond in time; and a client may change an animal that a command has just read.
+ * Nothing was changed then.
+ */
+const NOTHING_CHANGED = /gives no response in time|database is locked|somebody has changed/;
 
 /** What clients have sent. A drill without one of these has tried less than it says. */
 export const KINDS = [
