@@ -173,7 +173,7 @@ function partsOf<Name extends string>(
   return Object.fromEntries(parts) as Record<Name, Record<string, unknown>>;
 }
 
-/** The fields that are not known, as one text; nothing if there is none. */
+/** One sentence that names the unknown fields, or an empty list. */
 function unknownIn(given: Record<string, unknown>, known: readonly string[]): string[] {
   const unknown = Object.keys(given).filter((field) => !known.includes(field));
   return unknown.length === 0 ? [] : [`Unknown fields: ${shownNames(unknown)}`];
